@@ -1,0 +1,73 @@
+import type { Prices } from '../domain/pricing.ts';
+
+/** The configuration as the process works with it: one immutable snapshot; a request keeps the one it began with (DESIGN 5). */
+export interface GatewayConfig {
+  readonly listen: ListenConfig;
+  readonly trustedProxies: readonly string[];
+  readonly stores: StoresConfig;
+  readonly workers: number;
+  readonly limits: {
+    readonly requestBodyBytes: number;
+    readonly responseBodyBytes: number;
+    readonly readRequestsPerMinute: number;
+  };
+  readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number; readonly totalMs: number };
+  /** Further attempts at the same target after the first. */
+  readonly retriesPerTarget: number;
+  readonly idempotencyRetentionMs: number;
+  readonly topUpUrl?: string;
+  readonly demo: boolean;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly models: ReadonlyMap<string, Model>;
+}
+
+export interface ListenConfig {
+  readonly api: Address;
+  readonly dashboard: Address;
+  readonly metrics: Address;
+  /** Absolute paths of PEM files. */
+  readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface StoresConfig {
+  readonly postgres: { readonly kind: 'embedded' } | { readonly kind: 'url'; readonly url: string };
+  readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
+}
+
+export interface Provider {
+  readonly name: string;
+  readonly baseUrl: URL;
+  /** Absent: the secret is missing, and this provider's models answer `upstream_config_error`. */
+  readonly apiKey?: string;
+  readonly outputLimitField: string;
+  readonly onDisconnect?: 'abort' | 'drain';
+  /** Name of the Envoy cluster: carries a hash of its content, so that a change never touches streams in flight. */
+  readonly cluster: string;
+}
+
+export interface Model {
+  readonly id: string;
+  readonly capabilities: ReadonlySet<Capability>;
+  readonly reasoningEfforts: readonly string[];
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly defaultOutputTokens: number;
+  readonly prices: Prices;
+  /** Tried in order. Empty when `problem` is set. */
+  readonly targets: readonly Target[];
+  readonly disabled: boolean;
+  /** Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log, not for clients. */
+  readonly problem?: string;
+}
+
+export type Capability = 'tools' | 'vision' | 'json_mode';
+
+export interface Target {
+  readonly provider: Provider;
+  readonly model: string;
+}

@@ -1,0 +1,52 @@
+import type { GatewayConfig, Model } from '../config/gateway-config.ts';
+import type { ChatRequest } from '../domain/chat-request.ts';
+import type { TokenUsage } from '../domain/pricing.ts';
+import type { Refusal } from '../errors/refusal.ts';
+
+/** An admitted request on its way to a provider: the hold is taken, what follows must end in exactly one charge or one release. */
+export interface Order {
+  readonly generationId: string;
+  readonly requestId: string;
+  readonly config: GatewayConfig;
+  readonly model: Model;
+  readonly chat: ChatRequest;
+  /** The limit sent to the provider, per completion. */
+  readonly outputLimit: number;
+  /** Unix seconds, for `created`. */
+  readonly createdAtSeconds: number;
+  /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
+  readonly deadlineMs: number;
+}
+
+/** What the provider produced, to be charged. */
+export interface Produced {
+  readonly provider: string;
+  readonly upstreamId?: string;
+  readonly finishReason?: string;
+  readonly usage: TokenUsage;
+  readonly usageCounted: boolean;
+  readonly cancelled: boolean;
+  readonly latencyMs: number;
+  readonly generationTimeMs: number;
+}
+
+/** Charges what was produced; resolves after the commit (DESIGN invariant 4) with the cost in USD for `usage.cost`. */
+export type Charge = (produced: Produced) => Promise<ChargeResult>;
+
+export type ChargeResult = { readonly kind: 'charged'; readonly costUsd: number } | Refusal;
+
+/** How a delivery ended, for log and metrics. Nothing was charged unless `charged`. */
+export interface DeliveryOutcome {
+  readonly status: number;
+  /** The refusal that was answered, or sent as the final event of a stream. */
+  readonly refusal?: Refusal;
+  readonly attempts: readonly Attempt[];
+  readonly timeToFirstEventMs?: number;
+  readonly clientGone: boolean;
+}
+
+export interface Attempt {
+  readonly provider: string;
+  /** `ok` or why the attempt failed. */
+  readonly result: string;
+}

@@ -1,0 +1,35 @@
+/**
+ * A chat completion request after parsing and validation: the facts the rest of the gateway decides by. The client's own bytes stay
+ * untouched in `encodeFor`, which is the only way they leave the gateway.
+ */
+export interface ChatRequest {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The client asked for the usage chunk (`stream_options.include_usage`). */
+  readonly includeUsage: boolean;
+  readonly completions: number;
+  /** `max_tokens` or its alias; absent when the client gave none. */
+  readonly maxTokens?: number;
+  readonly jsonFormat: boolean;
+  readonly hasTools: boolean;
+  readonly hasImages: boolean;
+  readonly hasRemoteImages: boolean;
+  readonly reasoningEffort?: string;
+  readonly inputTokens: InputTokens;
+  /** All text of the prompt, for counting when the provider sends no usage. Called at most once, never logged. */
+  promptText(): string;
+  /** The body for a provider: the client's, with model, output limit and usage request set, nothing else touched. */
+  encodeFor(provider: ProviderFields): Buffer;
+}
+
+/** Two numbers (DESIGN 4): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */
+export interface InputTokens {
+  readonly estimate: number;
+  readonly ceiling: number;
+}
+
+export interface ProviderFields {
+  readonly model: string;
+  readonly outputLimitField: string;
+  readonly outputLimit: number;
+}

@@ -1,0 +1,27 @@
+/** Time is passed in, so that windows, leases and midnight can be tested. */
+export interface Clock {
+  /** Wall clock, Unix milliseconds. */
+  nowMs(): number;
+  /** Never goes back; for durations and deadlines only. */
+  monotonicMs(): number;
+}
+
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+};
+
+/** Whole days since 1970-01-01 UTC: what daily budgets and daily usage are kept by. */
+export type UtcDay = number;
+
+export const DAY_MS = 86_400_000;
+export const MINUTE_MS = 60_000;
+
+export function utcDay(nowMs: number): UtcDay {
+  return Math.floor(nowMs / DAY_MS);
+}
+
+/** `2026-11-21` */
+export function utcDayText(day: UtcDay): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+
+/**
+ * Identifiers: a prefix and 26 characters of Crockford base32 (48 bits of milliseconds, 80 random bits, as a ULID), so that they sort by
+ * time. The ledger's partitions are ranges of generation ids (DESIGN 3).
+ */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+export type IdPrefix = 'gen' | 'org' | 'key' | 'usr';
+
+export function newId(prefix: IdPrefix, nowMs: number): string {
+  return `${prefix}-${timePart(nowMs)}${randomPart()}`;
+}
+
+const GENERATION_ID = /^gen-[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
+
+export function isGenerationId(text: string): boolean {
+  return GENERATION_ID.test(text);
+}
+
+function timePart(nowMs: number): string {
+  let rest = nowMs;
+  let text = '';
+  for (let i = 0; i < 10; i++) {
+    text = ALPHABET.charAt(rest % 32) + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
+
+function randomPart(): string {
+  let text = '';
+  for (const byte of randomBytes(16)) text += ALPHABET.charAt(byte & 31);
+  return text;
+}

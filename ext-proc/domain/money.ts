@@ -1,0 +1,34 @@
+/**
+ * Money is an integer count of nano-dollars (1 USD = 1e9 nUSD) in a bigint, so that no sum ever rounds.
+ * JSON numbers and decimal text exist only at the edges; both conversions live here.
+ */
+export type NanoUsd = bigint;
+
+export const NANO_PER_USD = 1_000_000_000n;
+
+/** Largest amount accepted from outside (1 billion USD): keeps every sum inside PostgreSQL's bigint. */
+export const MAX_AMOUNT_NANO_USD = 1_000_000_000n * NANO_PER_USD;
+
+const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/;
+
+/** Reads decimal text such as `12.5` or `-0.000000001`. `undefined` when it is not an amount we accept. */
+export function parseUsd(text: string): NanoUsd | undefined {
+  const match = DECIMAL.exec(text);
+  if (!match) return undefined;
+  const [, sign, whole = '0', fraction = ''] = match;
+  const nano = BigInt(whole) * NANO_PER_USD + BigInt(fraction.padEnd(9, '0'));
+  if (nano > MAX_AMOUNT_NANO_USD) return undefined;
+  return sign === '-' ? -nano : nano;
+}
+
+/** Exact decimal text without trailing zeros: `0.00025`, `-3`, `12.5`. */
+export function formatUsd(nano: NanoUsd): string {
+  const magnitude = nano < 0n ? -nano : nano;
+  const fraction = (magnitude % NANO_PER_USD).toString().padStart(9, '0').replace(/0+$/, '');
+  return `${nano < 0n ? '-' : ''}${magnitude / NANO_PER_USD}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/** The JSON number for an amount: the double nearest to it, which prints the exact decimal up to 15 significant digits. */
+export function usdNumber(nano: NanoUsd): number {
+  return Number(formatUsd(nano));
+}

@@ -1,0 +1,66 @@
+import type { UtcDay } from './clock.ts';
+import type { NanoUsd } from './money.ts';
+
+export type Scope = 'chat' | 'usage:read';
+
+export const SCOPES: readonly Scope[] = ['chat', 'usage:read'];
+
+/** Who is calling, as PostgreSQL had it when the request arrived: everything that authentication, authorization and admission need. */
+export interface Principal {
+  readonly key: Key;
+  readonly organization: Organization;
+  readonly account: AccountSnapshot;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Absent: every model. */
+  readonly models?: ReadonlySet<string>;
+  /** Absent: every address. CIDR text, IPv4 or IPv6; a bare address is its own range. */
+  readonly ipRanges?: readonly string[];
+  readonly revokedAtMs?: number;
+  readonly expiresAtMs?: number;
+  readonly limits: RateLimits;
+}
+
+export interface Organization {
+  readonly id: string;
+  readonly suspended: boolean;
+  readonly allowMultipleCompletions: boolean;
+  /** Output cap per completion. Absent: only the model's own. */
+  readonly maxTokens?: number;
+  readonly concurrency: number;
+  readonly limits: RateLimits;
+}
+
+export interface RateLimits {
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly dailyBudgetNanoUsd?: NanoUsd;
+}
+
+/**
+ * Money as one committed state of the ledger. The limit store keeps the newest it has seen by (epoch, sequence), so that late,
+ * repeated or reordered snapshots do no harm (DESIGN 3). Sequences are assigned under the row lock of what they count.
+ */
+export interface AccountSnapshot {
+  /** Changes when the database may have gone back in time (restore, failover): what the store remembers is then worth nothing. */
+  readonly ledgerEpoch: string;
+  readonly organization: OrganizationAccount;
+  readonly key: KeyAccount;
+}
+
+export interface OrganizationAccount {
+  readonly sequence: number;
+  readonly balanceNanoUsd: NanoUsd;
+  /** The UTC day that `spentNanoUsd` belongs to. */
+  readonly day: UtcDay;
+  readonly spentNanoUsd: NanoUsd;
+}
+
+export interface KeyAccount {
+  readonly sequence: number;
+  readonly day: UtcDay;
+  readonly spentNanoUsd: NanoUsd;
+}

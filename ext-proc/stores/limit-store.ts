@@ -1,0 +1,87 @@
+import type { UtcDay } from '../domain/clock.ts';
+import type { NanoUsd } from '../domain/money.ts';
+import type { AccountSnapshot, RateLimits } from '../domain/principal.ts';
+
+/**
+ * Windows, concurrency slots and holds. One admission is one atomic call: all rules pass and everything is taken, or the first failing
+ * rule in the documented order is the answer and nothing is. Facts only, no HTTP. Methods reject with StoreUnavailable.
+ */
+export interface LimitStore {
+  admit(request: AdmissionRequest): Promise<AdmissionResult>;
+  /** Ends a hold: frees slot and hold, corrects the token window, learns the newer snapshot. Repeating it changes nothing. */
+  release(release: HoldRelease): Promise<void>;
+  /** Extends the leases of live holds. Returns the ids that have lapsed already. */
+  renew(holdIds: readonly string[], nowMs: number): Promise<readonly string[]>;
+  /** What is held against an organization's balance now. */
+  heldNanoUsd(organizationId: string): Promise<NanoUsd>;
+  /** `read_rpm`: one read by a key, counted in the UTC minute. */
+  takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult>;
+  close(): Promise<void>;
+}
+
+export interface AdmissionRequest {
+  /** The generation id. */
+  readonly holdId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly nowMs: number;
+  readonly concurrency: number;
+  readonly organizationLimits: RateLimits;
+  readonly keyLimits: RateLimits;
+  /** Estimated input plus completions x requested output. */
+  readonly tokens: number;
+  /** Worst case of the request (DESIGN invariant 1). */
+  readonly holdNanoUsd: NanoUsd;
+  readonly snapshot: AccountSnapshot;
+}
+
+export type AdmissionResult = Admitted | Refused | ReadAgain;
+
+export interface Admitted {
+  readonly kind: 'admitted';
+  /** Hold, ledger entry and usage all belong to this day. */
+  readonly day: UtcDay;
+  readonly windows: Windows;
+}
+
+export interface Refused {
+  readonly kind: 'refused';
+  /** In the documented order: concurrency, requests, tokens, daily budget, balance. */
+  readonly rule: 'concurrency' | 'requests' | 'tokens' | 'daily_budget' | 'balance';
+  /** When the failing window opens again, Unix milliseconds. */
+  readonly resetsAtMs: number;
+  /** Balance less holds, for `insufficient_credits`. */
+  readonly availableNanoUsd: NanoUsd;
+  readonly windows: Windows;
+}
+
+/** The snapshot is of another day than the store's, or cannot be trusted yet: read PostgreSQL for `day` and ask once more. */
+export interface ReadAgain {
+  readonly kind: 'read_again';
+  readonly day: UtcDay;
+}
+
+/** For the `x-ratelimit-*` headers: only limits that exist; of key and organization the one with less left. */
+export interface Windows {
+  readonly requests?: Window;
+  readonly tokens?: Window;
+}
+
+export interface Window {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetsAtMs: number;
+}
+
+export interface HoldRelease {
+  readonly holdId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly nowMs: number;
+  /** What was really used: the tpm windows of the admission minute are corrected to it. */
+  readonly tokensUsed: number;
+  /** The state after the charge committed. Absent: nothing was charged. */
+  readonly snapshot?: AccountSnapshot;
+}
+
+export type ReadResult = { readonly allowed: true } | { readonly allowed: false; readonly resetsAtMs: number };

@@ -1,0 +1,4 @@
+/** A store that cannot answer now: the gateway fails closed with `no_capacity` (DESIGN invariant 6). The cause is for the log only. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}

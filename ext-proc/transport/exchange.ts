@@ -1,0 +1,61 @@
+/**
+ * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy, ext_proc or gRPC: admission,
+ * delivery and endpoints can be run in a test with a plain object, and the transport can be replaced (DESIGN 9).
+ */
+export interface Exchange {
+  /** Envoy's x-request-id. */
+  readonly requestId: string;
+  readonly method: string;
+  /** Path and query exactly as sent. */
+  readonly path: string;
+  /** Address of the socket's peer without port; empty when there is none. */
+  readonly peerAddress: string;
+  /** Lower-case name; repeated headers joined with `, `. */
+  header(name: string): string | undefined;
+  /** Reads the request body once. Never rejects. */
+  readBody(bounds: BodyBounds): Promise<BodyResult>;
+  /** Answers the request whole. At most one of `respond` and `openStream` is called, once. Resolves when Envoy has it, or the client is gone. */
+  respond(answer: Answer): Promise<void>;
+  /** Begins an answer that is written piece by piece, with back-pressure. `undefined`: the client left first. */
+  openStream(head: ResponseHead): Promise<ResponseStream | undefined>;
+  /** Aborted when the client left before the answer was complete. */
+  readonly gone: AbortSignal;
+}
+
+export interface BodyBounds {
+  readonly limitBytes: number;
+  /** Longest silence between two pieces. */
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+export type BodyResult =
+  | { readonly kind: 'complete'; readonly bytes: Buffer }
+  /** Known as soon as content-length or the bytes so far exceed the limit. */
+  | { readonly kind: 'too_large' }
+  | { readonly kind: 'timeout' }
+  /** The process-wide budget for bodies in memory is spent. */
+  | { readonly kind: 'no_room' }
+  | { readonly kind: 'gone' };
+
+export interface ResponseHead {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Answer extends ResponseHead {
+  readonly body: Buffer;
+}
+
+export interface ResponseStream {
+  /** False: the buffer is full, wait for `drained` before writing more. Writing after the client left does nothing. */
+  write(bytes: Uint8Array): boolean;
+  /** Resolves when there is room again, or the client is gone. */
+  drained(): Promise<void>;
+  /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */
+  end(bytes?: Uint8Array): Promise<void>;
+}
+
+/** Called once per request as soon as its headers are here. It must answer; a rejection is a bug and becomes `internal_error`. */
+export type ExchangeHandler = (exchange: Exchange) => Promise<void>;

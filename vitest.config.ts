@@ -1,0 +1,31 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: [
+            'ext-proc/**/*.test.ts',
+            'operator/**/*.test.ts',
+            'supervisor/**/*.test.ts',
+            'demo/**/*.test.ts',
+            'test/*.test.ts',
+            'test/config/*.test.ts',
+          ],
+        },
+      },
+      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          hookTimeout: 90_000,
+        },
+      },
+    ],
+  },
+});
