@@ -13,6 +13,8 @@ export interface Ledger {
   /** `undefined`: not of this organization, or not settled yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;
+  /** Sums of daily usage, newest day first; groups that are not asked for are added up. */
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
 }
 
 /** A finished request, ready to be charged. */
@@ -50,4 +52,23 @@ export interface Credits {
   readonly totalCreditsNanoUsd: NanoUsd;
   /** Sum of all charges, as a positive amount. */
   readonly totalUsageNanoUsd: NanoUsd;
+}
+
+export type UsageGroup = 'day' | 'model' | 'key';
+
+export interface UsageQuery {
+  readonly organizationId: string;
+  /** Both inclusive. */
+  readonly firstDay: UtcDay;
+  readonly lastDay: UtcDay;
+  readonly groupBy: ReadonlySet<UsageGroup>;
+}
+
+export interface UsageRow {
+  readonly day?: UtcDay;
+  readonly model?: string;
+  readonly keyId?: string;
+  readonly requests: number;
+  readonly usage: TokenUsage;
+  readonly costNanoUsd: NanoUsd;
 }

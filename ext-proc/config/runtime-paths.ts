@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+/** Where the processes of one deployment find each other: files under the data folder, sockets in a folder with a short path. */
+export interface RuntimePaths {
+  readonly dataDir: string;
+  /** Generated bootstrap and xDS files; Envoy watches it. */
+  readonly envoyDir: string;
+  readonly postgresDir: string;
+  /** Mode 0700. Also the embedded PostgreSQL's socket folder. */
+  readonly socketDir: string;
+  /** Where gateway process `index` takes ext_proc streams, and where it serves what Envoy routes back to it. */
+  extProcSocket(index: number): string;
+  streamSocket(index: number): string;
+  /** Envoy's egress listener: provider calls go in here. */
+  readonly egressSocket: string;
+  readonly envoyAdminSocket: string;
+}
+
+/** sun_path holds 107 bytes; a clone in a deep folder must still work, so long paths move to the temporary folder under a hash. */
+const LONGEST_SOCKET_DIR = 80;
+
+export function runtimePaths(env: Readonly<Record<string, string | undefined>>): RuntimePaths {
+  const dataDir = resolve(env.GATEWAY_DATA ?? '.data');
+  const inside = join(dataDir, 'run');
+  const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const socketDir =
+    Buffer.byteLength(inside) <= LONGEST_SOCKET_DIR ? inside : join(tmpdir(), `inference-gateway-${hash}`);
+  return {
+    dataDir,
+    envoyDir: join(dataDir, 'envoy'),
+    postgresDir: join(dataDir, 'postgres'),
+    socketDir,
+    extProcSocket: (index) => join(socketDir, `ext-proc-${index}.sock`),
+    streamSocket: (index) => join(socketDir, `stream-${index}.sock`),
+    egressSocket: join(socketDir, 'egress.sock'),
+    envoyAdminSocket: join(socketDir, 'envoy-admin.sock'),
+  };
+}
