@@ -12,6 +12,8 @@ export interface Order {
   readonly chat: ChatRequest;
   /** The limit sent to the provider, per completion. */
   readonly outputLimit: number;
+  /** On every answer to this order, refusals too: `x-generation-id`, `x-ratelimit-*`. */
+  readonly responseHeaders: Readonly<Record<string, string>>;
   /** Unix seconds, for `created`. */
   readonly createdAtSeconds: number;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
