@@ -13,6 +13,7 @@ export default defineConfig({
             'demo/**/*.test.ts',
             'test/*.test.ts',
             'test/config/*.test.ts',
+            'test/provider/*.test.ts',
           ],
         },
       },
@@ -20,7 +21,7 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts'],
+          include: ['test/integration/**/*.test.ts', 'test/sdk/**/*.test.ts'],
           fileParallelism: false,
           testTimeout: 60_000,
           hookTimeout: 90_000,

@@ -1,0 +1,44 @@
+import type { Act } from './call.ts';
+
+/** Holds requests until the test opens it: "60 at once, held until all are decided". */
+export interface Gate {
+  /** How many requests stand before it, or went through. */
+  arrived(): number;
+  /** Resolves when `count` requests have arrived. Rejects after `timeoutMs`. */
+  waitFor(count: number, timeoutMs?: number): Promise<void>;
+  open(): void;
+  /** An act that waits for the gate, then goes on. */
+  before(then: Act): Act;
+}
+
+export function createGate(): Gate {
+  const opened = Promise.withResolvers<void>();
+  let arrivals = 0;
+  let waiters: Array<{ count: number; resolve: () => void }> = [];
+  return {
+    arrived: () => arrivals,
+    open: () => opened.resolve(),
+    waitFor: (count, timeoutMs = 15_000) =>
+      new Promise((resolve, reject) => {
+        if (arrivals >= count) return resolve();
+        const timer = setTimeout(
+          () => reject(new Error(`${arrivals} of ${count} requests arrived in ${timeoutMs} ms`)),
+          timeoutMs,
+        );
+        waiters.push({
+          count,
+          resolve: () => {
+            clearTimeout(timer);
+            resolve();
+          },
+        });
+      }),
+    before: (then) => async (call) => {
+      arrivals += 1;
+      for (const waiter of waiters.filter(({ count }) => count <= arrivals)) waiter.resolve();
+      waiters = waiters.filter(({ count }) => count > arrivals);
+      await opened.promise;
+      await then(call);
+    },
+  };
+}
