@@ -1,0 +1,33 @@
+/** A small local stand-in for a model provider, so that a fresh clone answers at once. `node demo/provider.ts --port 9390` */
+import { fstatSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { startDemoProvider } from './server.ts';
+
+const { values } = parseArgs({ options: { port: { type: 'string', default: '9390' } } });
+const port = Number(values.port);
+if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+  process.stderr.write(`demo provider: --port takes a number from 0 to 65535, not ${values.port}\n`);
+  process.exit(2);
+}
+
+// The demo must not outlive what started it, also when that was killed: its end shows as a closed IPC channel or standard input.
+const leave = (): never => process.exit(0);
+process.on('SIGTERM', leave);
+process.on('SIGINT', leave);
+if (process.connected) process.on('disconnect', leave);
+else if (standardInputIsPipe()) process.stdin.on('end', leave).on('error', leave).resume();
+
+try {
+  const server = await startDemoProvider({ port });
+  if (process.connected) process.send?.({ type: 'listening', port: server.port });
+  process.stdout.write(`listening on 127.0.0.1:${server.port}\n`);
+} catch (error) {
+  process.stderr.write(`demo provider: cannot listen on 127.0.0.1:${port}: ${(error as Error).message}\n`);
+  process.exit(1);
+}
+
+/** A terminal or /dev/null tells nothing about the parent. */
+function standardInputIsPipe(): boolean {
+  const kind = fstatSync(0);
+  return kind.isFIFO() || kind.isSocket();
+}
