@@ -55,6 +55,8 @@ export interface ResponseStream {
   drained(): Promise<void>;
   /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */
   end(bytes?: Uint8Array): Promise<void>;
+  /** Breaks the response off without an end, for a client that has not read it by the deadline. Repeating it, or after `end`, does no harm. */
+  abort(): void;
 }
 
 /** Called once per request as soon as its headers are here. It must answer; a rejection is a bug and becomes `internal_error`. */
