@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { accountCommand, handOver, type PostgresAccount } from './postgres-account.ts';
+import type { PostgresInstall } from './postgres-install.ts';
+
+export const POSTGRES_MAJOR = '18';
+
+const INIT_TIMEOUT_MS = 120_000;
+
+/**
+ * Makes the database folder beside its final place and renames it at the end, so that a crash in between leaves nothing that looks like
+ * a database. Trust authentication is safe because the server listens on a socket in a folder of mode 0700 only.
+ */
+export async function initialisePostgres(
+  postgresDir: string,
+  install: PostgresInstall,
+  account: PostgresAccount,
+): Promise<void> {
+  const parent = dirname(postgresDir);
+  const prefix = `${basename(postgresDir)}.new-`;
+  for (const name of readdirSync(parent)) {
+    if (name.startsWith(prefix)) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+  // An empty folder may be a mount point that was prepared for us: it cannot be renamed onto, and initdb takes it as it is.
+  const inPlace = existsSync(postgresDir);
+  const target = inPlace ? postgresDir : join(parent, `${prefix}${process.pid}`);
+  if (!inPlace) mkdirSync(target, { mode: 0o700 });
+  handOver(account, [target]);
+  try {
+    await run(account, install.initdb, initArguments(target));
+    await run(account, install.postgres, ['--single', '-D', target, 'template1'], 'CREATE DATABASE gateway\n');
+    if (!inPlace) renameSync(target, postgresDir);
+    syncFolder(parent);
+  } catch (error) {
+    if (!inPlace) rmSync(target, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** The builtin C.UTF-8 locale sorts by code point on every machine: an index never depends on the system's libraries. */
+function initArguments(target: string): string[] {
+  return [
+    `--pgdata=${target}`,
+    '--username=gateway',
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--no-instructions',
+  ];
+}
+
+function run(account: PostgresAccount, binary: string, args: readonly string[], input = ''): Promise<void> {
+  const command = accountCommand(account, binary, args);
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      command.file,
+      command.args,
+      { ...command.ids, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }, timeout: INIT_TIMEOUT_MS },
+      (error, stdout, stderr) => {
+        const output = `${stdout}${stderr}`;
+        // Single-user mode exits 0 even when its statement failed.
+        if (error === null && !/^(ERROR|FATAL|PANIC):/m.test(output)) resolve();
+        else
+          reject(
+            new Error(`The database could not be created: ${basename(binary)} failed.\n${lastLines(output)}`.trimEnd()),
+          );
+      },
+    );
+    child.stdin?.on('error', () => {
+      // It ended before it read the statement; its exit tells why.
+    });
+    child.stdin?.end(input);
+  });
+}
+
+function lastLines(text: string): string {
+  return text.trimEnd().split('\n').slice(-10).join('\n');
+}
+
+function syncFolder(folder: string): void {
+  const handle = openSync(folder, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

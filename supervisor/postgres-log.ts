@@ -1,0 +1,32 @@
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+const TAIL_LINES = 20;
+const WORTH_FORWARDING = /^(WARNING|ERROR|FATAL|PANIC|LOG):/;
+
+export interface ServerLog {
+  /** The last lines, for the message when the server does not start. */
+  tail(): string;
+  startForwarding(): void;
+  stopForwarding(): void;
+}
+
+/** Reads the server's log to its end; what it says while starting and stopping is only worth showing when that fails. */
+export function collectServerLog(stream: Readable, forward: (line: string) => void): ServerLog {
+  const last: string[] = [];
+  let forwarding = false;
+  createInterface({ input: stream }).on('line', (line) => {
+    last.push(line);
+    if (last.length > TAIL_LINES) last.shift();
+    if (forwarding && WORTH_FORWARDING.test(line)) forward(line);
+  });
+  return {
+    tail: () => last.join('\n'),
+    startForwarding: () => {
+      forwarding = true;
+    },
+    stopForwarding: () => {
+      forwarding = false;
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
+
+/** Given on the command line, so that a new release's settings reach an old database folder. Everything else is PostgreSQL's default. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: '',
+  port: '5432',
+  unix_socket_permissions: '0700',
+  max_connections: '60',
+  shared_buffers: '128MB',
+  effective_cache_size: '512MB',
+  max_wal_size: '1GB',
+  // A charge is durable when its commit returns (DESIGN invariant 4).
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  // Short statements on a small machine: compiling, parallel plans and I/O workers cost more than they bring.
+  jit: 'off',
+  max_parallel_workers_per_gather: '0',
+  io_method: 'sync',
+  max_logical_replication_workers: '0',
+  random_page_cost: '1.1',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  logging_collector: 'off',
+  log_line_prefix: '',
+  log_min_messages: 'warning',
+  // Statements and row values stay out of the log (DESIGN invariant 9).
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+export function serverArguments(
+  paths: Pick<RuntimePaths, 'postgresDir' | 'socketDir'>,
+  extra: Readonly<Record<string, string>> = {},
+): string[] {
+  const settings = { ...SETTINGS, unix_socket_directories: quoted(paths.socketDir), ...extra };
+  return ['-D', paths.postgresDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+}
+
+/** The setting is a list; quotes keep commas and spaces of a path inside one entry. */
+function quoted(folder: string): string {
+  return `"${folder.replaceAll('"', '""')}"`;
+}
