@@ -1,0 +1,64 @@
+/**
+ * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no parsing. In its own process for load
+ * and bench. Models: `json` (1 KB), `fast-stream` (200 events at once), `paced-stream` (10 events, 300 ms apart).
+ */
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { completionBody, DONE, streamEvents } from '../provider/chat-format.ts';
+
+const FAST_EVENTS = 200;
+const PACED_EVENTS = 10;
+const PACE_MS = 300;
+
+const usage = { prompt_tokens: 200, completion_tokens: 200, total_tokens: 400 };
+const json = Buffer.from(completionBody({ model: 'json', text: 'x'.repeat(700), usage }));
+const fast = eventsOf('fast-stream', FAST_EVENTS);
+const paced = eventsOf('paced-stream', PACED_EVENTS);
+
+function eventsOf(model: string, count: number): Buffer[] {
+  const pieces = Array.from({ length: count }, (_, index) => ` word${index}`);
+  return [...streamEvents({ model, pieces, usage }), DONE].map((text) => Buffer.from(text));
+}
+
+const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) => {
+  let model = '';
+  // Body order does not matter to the gateway, so the name may stand in any piece; it never straddles two in these tests.
+  request.on('data', (piece: Buffer) => {
+    model ||= /"model":\s*"([\w-]+)"/.exec(piece.toString('latin1'))?.[1] ?? '';
+  });
+  request.on('end', () => {
+    if (model === 'fast-stream') return playFast(response);
+    if (model === 'paced-stream') return playPaced(response);
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': json.length });
+    response.end(json);
+  });
+});
+
+/** One write per event, so that they travel as a provider's would: many small ones. */
+function playFast(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  let next = 0;
+  const step = (): void => {
+    for (let burst = 0; burst < 4 && next < fast.length; burst++) response.write(fast[next++]);
+    if (next < fast.length) setImmediate(step);
+    else response.end();
+  };
+  step();
+}
+
+function playPaced(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  let next = 0;
+  const timer = setInterval(() => {
+    response.write(paced[next++]);
+    if (next < paced.length) return;
+    clearInterval(timer);
+    response.end();
+  }, PACE_MS);
+  response.on('close', () => clearInterval(timer));
+}
+
+server.listen(0, '127.0.0.1', 8192, () => {
+  process.send?.({ type: 'listening', port: (server.address() as AddressInfo).port });
+});
+process.on('disconnect', () => process.exit(0));
