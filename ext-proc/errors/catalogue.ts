@@ -24,7 +24,7 @@ export type ErrorType =
   | 'timeout_error'
   | 'rate_limit_error'
   | 'api_error'
-  | 'service_unavailable';
+  | 'service_unavailable_error';
 
 export const CATALOGUE = {
   context_length_exceeded: {
@@ -251,7 +251,7 @@ export const CATALOGUE = {
   },
   no_capacity: {
     status: 503,
-    type: 'service_unavailable',
+    type: 'service_unavailable_error',
     message: 'No capacity at the moment.',
     retryAfter: 10,
     advice: 'Retry after the given seconds.',

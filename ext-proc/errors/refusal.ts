@@ -14,12 +14,24 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export function refuse(
-  code: ErrorCode,
-  values: Refusal['values'] = {},
-  extra: Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>> = {},
-): Refusal {
-  return { kind: 'refusal', code, values, ...extra };
+/** The `{name}` places in a message. */
+type Places<Message extends string> = Message extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Places<Rest>
+  : never;
+
+/** Every place of a code's message must be filled, and nothing else: a call that forgets one does not compile. */
+type ValuesOf<Code extends ErrorCode> = {
+  readonly [Name in Places<(typeof CATALOGUE)[Code]['message']>]: string | number;
+};
+
+type Extra = Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>>;
+
+type RefuseArguments<Code extends ErrorCode> = [Places<(typeof CATALOGUE)[Code]['message']>] extends [never]
+  ? [values?: Readonly<Record<string, never>>, extra?: Extra]
+  : [values: ValuesOf<Code>, extra?: Extra];
+
+export function refuse<Code extends ErrorCode>(code: Code, ...[values, extra]: RefuseArguments<Code>): Refusal {
+  return { kind: 'refusal', code, values: values ?? {}, ...extra };
 }
 
 export function isRefusal(value: unknown): value is Refusal {

@@ -1,0 +1,29 @@
+import { hash } from 'node:crypto';
+import type { UtcDay } from '../domain/clock.ts';
+import type { Principal } from '../domain/principal.ts';
+import { type Refusal, refuse } from '../errors/refusal.ts';
+import type { KeyStore } from '../stores/key-store.ts';
+
+/**
+ * INTERFACE 5: the scheme in any case, one or more spaces. The key is visible ASCII and at most 256 characters, checked before
+ * anything is hashed or asked, so that a header of 64 KiB costs no more than a wrong key.
+ */
+const AUTHORIZATION = /^bearer +(sk-gw-[\x21-\x7e]{1,250})$/i;
+const KEY_PREFIX = 'sk-gw-';
+
+/** Reads who is calling. Rejects with StoreUnavailable when the key store cannot answer. */
+export async function authenticate(
+  authorization: string | undefined,
+  keys: KeyStore,
+  nowMs: number,
+  day: UtcDay,
+): Promise<Principal | Refusal> {
+  const key = authorization === undefined ? undefined : AUTHORIZATION.exec(authorization)?.[1];
+  // The expression ignores case for the scheme's sake only: keys are compared exactly.
+  if (!key?.startsWith(KEY_PREFIX)) return refuse('invalid_api_key');
+  const principal = await keys.findByHash(hash('sha256', key, 'buffer'), day);
+  if (!principal) return refuse('invalid_api_key');
+  if (principal.key.revokedAtMs !== undefined) return refuse('key_revoked');
+  if (principal.key.expiresAtMs !== undefined && principal.key.expiresAtMs <= nowMs) return refuse('key_expired');
+  return principal;
+}
