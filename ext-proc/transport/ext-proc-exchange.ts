@@ -1,0 +1,224 @@
+import type { ProcessingRequest } from '../../proto/generated/ext_proc.ts';
+import type { BodyBudget } from './body-budget.ts';
+import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
+import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc-server.ts';
+import { ACCEPT_TRAILERS, inPlaceAnswer, NO_BODY, routeToStream } from './replies.ts';
+import { RequestBody } from './request-body.ts';
+import { type RequestHead, readHead } from './request-head.ts';
+import { HttpResponseStream } from './response-stream.ts';
+import type { StreamListener } from './stream-listener.ts';
+
+/** An answer on the ext_proc stream has no back-pressure: Envoy buffers what the client does not read (DESIGN 8). */
+export const IN_PLACE_LIMIT_BYTES = 256 * 1024;
+
+export interface ExchangeSurroundings {
+  readonly budget: BodyBudget;
+  readonly streams: StreamListener;
+  readonly streamClusterName: string;
+  /** The headers are here. */
+  onBegin(exchange: ExtProcExchange): void;
+  /** Handler, ext_proc stream and response are all over. */
+  onDone(exchange: ExtProcExchange): void;
+}
+
+/** `open`: not answered yet. `in_place`: answered on the ext_proc stream. `routed`: answered on the stream listener. */
+type State = 'open' | 'in_place' | 'routed' | 'gone';
+
+/** One request: Envoy's ext_proc stream on one side, the Exchange that the gateway sees on the other. */
+export class ExtProcExchange implements Exchange, ProcessingPeer {
+  readonly startedAtMs = performance.now();
+  readonly #stream: ProcessingStream;
+  readonly #around: ExchangeSurroundings;
+  #head: RequestHead | undefined;
+  #body: RequestBody | undefined;
+  #state: State = 'open';
+  /** The deadline passed: what the handler still does is ignored. */
+  #expired = false;
+  #bodyEnded = false;
+  #trailersWaiting = false;
+  #streamId: string | undefined;
+  #response: HttpResponseStream | undefined;
+  #controller: AbortController | undefined;
+  #onEnvoyDone: (() => void) | undefined;
+  #envoyDone = false;
+  /** Parts that are not over: the ext_proc stream; then the handler, and the routed response. */
+  #openParts = 1;
+
+  constructor(stream: ProcessingStream, around: ExchangeSurroundings) {
+    this.#stream = stream;
+    this.#around = around;
+  }
+
+  get requestId(): string {
+    return this.#head?.requestId ?? '';
+  }
+
+  get method(): string {
+    return this.#head?.method ?? '';
+  }
+
+  get path(): string {
+    return this.#head?.path ?? '';
+  }
+
+  get peerAddress(): string {
+    return this.#head?.peerAddress ?? '';
+  }
+
+  get gone(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#state === 'gone') this.#controller.abort();
+    return this.#controller.signal;
+  }
+
+  get answered(): boolean {
+    return this.#state !== 'open';
+  }
+
+  header(name: string): string | undefined {
+    return this.#head?.headers.get(name);
+  }
+
+  async readBody(bounds: BodyBounds): Promise<BodyResult> {
+    if (this.#body === undefined) return { kind: 'gone' };
+    const result = this.#body.read(bounds);
+    this.#stream.resume();
+    return result;
+  }
+
+  async respond(answer: Answer): Promise<void> {
+    if (!this.#mayAnswer()) return;
+    if (answer.body.length > IN_PLACE_LIMIT_BYTES) {
+      const headers = { ...answer.headers, 'content-length': String(answer.body.length) };
+      const stream = await this.openStream({ status: answer.status, headers });
+      await stream?.end(answer.body);
+      return;
+    }
+    this.#state = 'in_place';
+    this.#stream.write(inPlaceAnswer(answer, this.method));
+    // Nothing else is wanted of the request, but its end must be seen.
+    this.#stream.resume();
+    if (this.#envoyDone) return;
+    await new Promise<void>((resolve) => {
+      this.#onEnvoyDone = resolve;
+    });
+  }
+
+  openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
+    if (!this.#mayAnswer()) return Promise.resolve(undefined);
+    this.#state = 'routed';
+    this.#openParts++;
+    return new Promise((resolve) => {
+      const id = this.#around.streams.expect((response) => {
+        this.#streamId = undefined;
+        if (response === undefined) {
+          this.#leave();
+          this.#partOver();
+          resolve(undefined);
+          return;
+        }
+        this.#response = new HttpResponseStream(response, head, (complete) => {
+          if (!complete) this.#leave();
+          this.#partOver();
+        });
+        resolve(this.#response);
+      });
+      this.#streamId = id;
+      this.#stream.write(routeToStream(id, this.#around.streamClusterName));
+      if (this.#head?.bodiless !== true) this.#stream.write(NO_BODY);
+      if (this.#trailersWaiting) this.#stream.write(ACCEPT_TRAILERS);
+      this.#stream.resume();
+    });
+  }
+
+  receive(message: ProcessingRequest): void {
+    if (message.requestHeaders !== undefined) {
+      if (this.#head !== undefined) throw new Error('ext_proc: second request_headers on one stream');
+      this.#head = readHead(message, message.requestHeaders);
+      this.#body = new RequestBody(this.#around.budget, this.#head.declaredBytes);
+      if (this.#head.bodiless) this.#endBody();
+      else this.#stream.pause();
+      this.#openParts++;
+      this.#around.onBegin(this);
+      return;
+    }
+    if (this.#body === undefined) throw new Error('ext_proc: the first message is not request_headers');
+    if (message.requestBody !== undefined) {
+      this.#body.push(message.requestBody.body ?? EMPTY);
+      if (message.requestBody.endOfStream === true) this.#endBody();
+    } else if (message.requestTrailers !== undefined) {
+      this.#endBody();
+      if (this.#state === 'routed') this.#stream.write(ACCEPT_TRAILERS);
+      else this.#trailersWaiting = true;
+    }
+    if (!this.#bodyEnded && !this.#body.wantsMore && this.#state === 'open') this.#stream.pause();
+  }
+
+  ended(): boolean {
+    if (this.#state === 'open') this.#leave();
+    this.#finishInPlace();
+    return this.#state === 'in_place' || this.#state === 'routed';
+  }
+
+  closed(): void {
+    if (this.#state === 'open') this.#leave();
+    this.#finishInPlace();
+    this.#partOver();
+  }
+
+  /** The handler has settled: the body's bytes are free. */
+  handled(): void {
+    this.#body?.discard();
+    this.#partOver();
+  }
+
+  /** The exchange has lasted too long: whoever works on it is told to stop, and cannot answer any more. */
+  expire(): void {
+    this.#expired = true;
+    this.#controller?.abort();
+    this.#body?.abandon();
+    if (this.#state === 'routed') this.cut();
+    else if (this.#state === 'in_place') this.#stream.fail(STATUS_FAULT);
+  }
+
+  get expired(): boolean {
+    return this.#expired;
+  }
+
+  /** Ends a begun answer visibly incomplete; a request without one is refused by Envoy. */
+  cut(): void {
+    if (this.#streamId !== undefined) this.#around.streams.forget(this.#streamId);
+    this.#response?.abort();
+    if (this.#state === 'open') this.#stream.fail(STATUS_FAULT);
+  }
+
+  #mayAnswer(): boolean {
+    if (this.#state === 'gone' || this.#expired) return false;
+    if (this.#state !== 'open') throw new Error('exchange answered twice');
+    return true;
+  }
+
+  #endBody(): void {
+    this.#bodyEnded = true;
+    this.#body?.finish();
+  }
+
+  #finishInPlace(): void {
+    this.#envoyDone = true;
+    this.#onEnvoyDone?.();
+  }
+
+  #leave(): void {
+    if (this.#state === 'gone') return;
+    this.#state = 'gone';
+    this.#controller?.abort();
+    this.#body?.abandon();
+  }
+
+  #partOver(): void {
+    this.#openParts--;
+    if (this.#openParts === 0) this.#around.onDone(this);
+  }
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,129 @@
+import { refuse, renderRefusal } from '../errors/refusal.ts';
+import { BodyBudget } from './body-budget.ts';
+import type { ExchangeHandler } from './exchange.ts';
+import { ExtProcExchange } from './ext-proc-exchange.ts';
+import { startExtProcServer } from './ext-proc-server.ts';
+import { StreamListener } from './stream-listener.ts';
+import type { TcpAddress } from './unix-socket.ts';
+
+export interface TransportOptions {
+  /** Path of a Unix socket, or a TCP address where the configuration asks for one. */
+  readonly extProcSocket: string | TcpAddress;
+  readonly streamSocket: string;
+  /** Name of the Envoy cluster that leads to `streamSocket`. */
+  readonly streamClusterName: string;
+  readonly handler: ExchangeHandler;
+  /** For all request bodies in memory together. */
+  readonly bodyBudgetBytes: number;
+  /** An exchange may last this long; read when it is checked, so that a reload counts. Above every deadline of the handler. */
+  readonly exchangeDeadlineMs: () => number;
+  /** Further requests are answered `no_capacity` at once. */
+  readonly maxInFlight?: number;
+  readonly onFault: (fault: TransportFault) => void;
+}
+
+/** A bug, of ours or of the other side; the client got an error envelope or a visibly cut answer. For the log. */
+export interface TransportFault {
+  readonly kind: 'handler_threw' | 'handler_did_not_answer' | 'deadline' | 'protocol';
+  readonly requestId: string;
+  readonly error?: unknown;
+}
+
+export interface Transport {
+  inFlight(): number;
+  /** Takes no new requests and waits for those in flight; resolves with how many were left when the time was up. */
+  drain(timeoutMs: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_MAX_IN_FLIGHT = 20_000;
+const SWEEP_MS = 1_000;
+
+export async function startTransport(options: TransportOptions): Promise<Transport> {
+  const inFlight = new Set<ExtProcExchange>();
+  const budget = new BodyBudget(options.bodyBudgetBytes);
+  let onEmpty: (() => void) | undefined;
+  const onProtocolFault = (error: Error) => options.onFault({ kind: 'protocol', requestId: '', error });
+  const streams = await StreamListener.start(options.streamSocket, onProtocolFault);
+  const around = {
+    budget,
+    streams,
+    streamClusterName: options.streamClusterName,
+    onBegin(exchange: ExtProcExchange) {
+      const full = inFlight.size >= (options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
+      inFlight.add(exchange);
+      void run(exchange, full ? refuseForCapacity : options.handler, options.onFault);
+    },
+    onDone(exchange: ExtProcExchange) {
+      inFlight.delete(exchange);
+      if (inFlight.size === 0) onEmpty?.();
+    },
+  };
+  const server = await startExtProcServer(
+    options.extProcSocket,
+    (stream) => new ExtProcExchange(stream, around),
+    onProtocolFault,
+  );
+  const sweep = setInterval(() => expireOld(inFlight, options), SWEEP_MS);
+  sweep.unref();
+  return {
+    inFlight: () => inFlight.size,
+    async drain(timeoutMs) {
+      server.stopAccepting();
+      if (inFlight.size > 0) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, timeoutMs);
+          onEmpty = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      return inFlight.size;
+    },
+    async close() {
+      clearInterval(sweep);
+      server.close();
+      streams.close();
+    },
+  };
+}
+
+/** The one catch: whatever the handler does, the client gets an answer and the exchange ends. */
+async function run(
+  exchange: ExtProcExchange,
+  handler: ExchangeHandler,
+  onFault: TransportOptions['onFault'],
+): Promise<void> {
+  try {
+    await handler(exchange);
+    if (!exchange.answered && !exchange.expired) {
+      onFault({ kind: 'handler_did_not_answer', requestId: exchange.requestId });
+      await answerInternalError(exchange);
+    }
+  } catch (error) {
+    onFault({ kind: 'handler_threw', requestId: exchange.requestId, error });
+    if (exchange.answered) exchange.cut();
+    else await answerInternalError(exchange);
+  } finally {
+    exchange.handled();
+  }
+}
+
+function answerInternalError(exchange: ExtProcExchange): Promise<void> {
+  return exchange.respond(renderRefusal(refuse('internal_error')));
+}
+
+const refuseForCapacity: ExchangeHandler = (exchange) => exchange.respond(renderRefusal(refuse('no_capacity')));
+
+function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOptions): void {
+  const startedBeforeMs = performance.now() - options.exchangeDeadlineMs();
+  for (const exchange of inFlight) {
+    // In the order they began: the first young one ends the search.
+    if (exchange.startedAtMs > startedBeforeMs) return;
+    if (exchange.expired) continue;
+    options.onFault({ kind: 'deadline', requestId: exchange.requestId });
+    if (!exchange.answered) void answerInternalError(exchange);
+    exchange.expire();
+  }
+}

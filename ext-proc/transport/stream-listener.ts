@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { refuse, renderRefusal } from '../errors/refusal.ts';
+import { STREAM_HEADER } from './replies.ts';
+import { listenOn } from './unix-socket.ts';
+
+/** From our reply to Envoy's request here. Envoy retries a refused connection for less than that. */
+const CONNECT_MS = 10_000;
+/** Above what Envoy lets through, so that this listener never is the one that refuses. */
+const MAX_HEADER_BYTES = 256 * 1024;
+
+/**
+ * Where Envoy brings requests that are answered as a stream: plain HTTP over a Unix socket, with its flow control. A request names the
+ * exchange it belongs to by an id that cannot be guessed, works once, and is forgotten when nobody comes.
+ */
+export class StreamListener {
+  readonly #server: Server;
+  readonly #waiting = new Map<string, Waiting>();
+
+  static async start(socketPath: string, onFault: (error: Error) => void): Promise<StreamListener> {
+    const listener = new StreamListener();
+    await listenOn(listener.#server, socketPath);
+    listener.#server.on('error', onFault);
+    return listener;
+  }
+
+  private constructor() {
+    // No time-outs of its own: Envoy closes idle connections first, and one that we closed could meet a request on its way.
+    this.#server = createServer(
+      { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 },
+      (request, response) => this.#serve(request, response),
+    );
+  }
+
+  /** Bounded by the exchanges in flight: each has at most one. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  expect(onResponse: (response: ServerResponse | undefined) => void): string {
+    const id = randomBytes(16).toString('base64url');
+    const expiry = setTimeout(() => this.forget(id), CONNECT_MS);
+    this.#waiting.set(id, { onResponse, expiry });
+    return id;
+  }
+
+  /** Nobody will come, or nobody may any more. */
+  forget(id: string): void {
+    this.#take(id)?.onResponse(undefined);
+  }
+
+  close(): void {
+    for (const id of [...this.#waiting.keys()]) this.forget(id);
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  #take(id: string): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return undefined;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.expiry);
+    return waiting;
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse): void {
+    request.resume();
+    const id = request.headers[STREAM_HEADER];
+    const waiting = typeof id === 'string' ? this.#take(id) : undefined;
+    if (waiting === undefined) {
+      const { status, headers, body } = renderRefusal(refuse('internal_error'));
+      response.writeHead(status, headers).end(body);
+      return;
+    }
+    waiting.onResponse(response);
+  }
+}
+
+interface Waiting {
+  readonly onResponse: (response: ServerResponse | undefined) => void;
+  readonly expiry: NodeJS.Timeout;
+}
