@@ -1,0 +1,52 @@
+// Makes a fresh clone runnable: dependencies, Envoy, with --test what the tests need. Plain JavaScript without dependencies, because it
+// runs on Node 20 before anything is installed. Prints to standard error only: the output of the command after it stays clean.
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { dependenciesAreCurrent, installDependencies } from './setup/dependencies.mjs';
+import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
+import { findBroughtNodeProblem, findNodeProblem } from './setup/node-version.mjs';
+import { preparePython, pythonIsReady } from './setup/python-tests.mjs';
+import { withLock } from './setup/lock.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const quiet = process.argv.includes('--quiet');
+const forTests = process.argv.includes('--test');
+
+function say(text) {
+  if (!quiet) process.stderr.write(`${text}\n`);
+}
+
+function nothingToDo() {
+  return dependenciesAreCurrent(root) && envoyIsReady(root) && (!forTests || pythonIsReady(root));
+}
+
+async function setUp() {
+  if (!dependenciesAreCurrent(root)) {
+    const problem = installDependencies(root, say) ?? findBroughtNodeProblem(root);
+    if (problem !== undefined) return problem;
+  }
+  if (!envoyIsReady(root)) {
+    const problem = installEnvoy(root, say);
+    if (problem !== undefined) return problem;
+  }
+  if (forTests && !pythonIsReady(root)) {
+    // Not an error here: the tests that need it are skipped and say so, which fails a run with CI=true.
+    const problem = preparePython(root, say);
+    if (problem !== undefined) process.stderr.write(`${problem}\n`);
+  }
+  return undefined;
+}
+
+async function main() {
+  if (nothingToDo()) return findNodeProblem(root);
+  const cache = join(root, '.cache');
+  if (!existsSync(cache)) mkdirSync(cache, { recursive: true });
+  return withLock(join(cache, 'setup.lock'), say, setUp);
+}
+
+const problem = await main();
+if (problem !== undefined) {
+  process.stderr.write(`\n${problem}\n\n`);
+  process.exitCode = 1;
+}
