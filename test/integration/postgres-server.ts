@@ -1,0 +1,45 @@
+/** One real PostgreSQL for a whole test run; every stack makes a database of its own on it. Named as vitest's globalSetup wants it. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+
+export interface TestPostgres {
+  readonly socketDir: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export async function startTestPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-'));
+  const paths = runtimePaths({ GATEWAY_DATA: dataDir });
+  const server = await startEmbeddedPostgres(paths, { settings });
+  return {
+    socketDir: paths.socketDir,
+    pid: server.pid,
+    stop: async () => {
+      await server.stop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+let running: TestPostgres | undefined;
+
+export async function setup(project: TestProject): Promise<void> {
+  // Durability has its own tests; here only speed would suffer.
+  running = await startTestPostgres({ fsync: 'off' });
+  project.provide('postgresSocketDir', running.socketDir);
+}
+
+export async function teardown(): Promise<void> {
+  await running?.stop();
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresSocketDir: string;
+  }
+}

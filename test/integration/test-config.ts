@@ -1,0 +1,82 @@
+/** The configuration file of a test stack: JSON, which is YAML too. Only what a test cares about is said there. */
+export interface TestConfig {
+  /** Name to base URL; the first one serves the models that name no targets. */
+  readonly providers: Readonly<Record<string, TestProvider>>;
+  /** A model's targets default to the first provider's model of the same name. */
+  readonly models: Readonly<Record<string, TestModel>>;
+  readonly limits?: Readonly<Record<string, string | number>>;
+  readonly timeouts?: Readonly<Record<string, string>>;
+  readonly retries?: { readonly per_target: number };
+  readonly top_up_url?: string;
+  readonly trusted_proxies?: readonly string[];
+  readonly tls?: { readonly certificate: string; readonly private_key: string };
+}
+
+export interface TestProvider {
+  readonly base_url: string;
+  readonly api_key?: string;
+  readonly output_limit_field?: string;
+  readonly on_disconnect?: 'abort' | 'drain';
+}
+
+export interface TestModel {
+  readonly capabilities?: readonly string[];
+  readonly reasoning_efforts?: readonly string[];
+  readonly context_window?: number;
+  readonly max_output_tokens?: number;
+  readonly default_output_tokens?: number;
+  readonly usd_per_million_tokens?: { readonly input: number; readonly cached_input?: number; readonly output: number };
+  readonly targets?: ReadonlyArray<{ readonly provider: string; readonly model: string }>;
+  readonly disabled?: boolean;
+}
+
+export interface Ports {
+  readonly api: number;
+  readonly metrics: number;
+  readonly dashboard: number;
+}
+
+/** Never a provider's real secret, and easy to search for in logs and files. */
+export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
+
+/** 1 USD per million tokens both ways: a token costs a thousand nano-dollars, which makes sums easy to read. */
+export const PLAIN_PRICES = { input: 1, output: 1 };
+
+export function renderTestConfig(config: TestConfig, ports: Ports): string {
+  const firstProvider = Object.keys(config.providers)[0] ?? '';
+  const models = Object.entries(config.models).map(([id, model]) => [
+    id,
+    {
+      context_window: 100_000,
+      max_output_tokens: 10_000,
+      usd_per_million_tokens: PLAIN_PRICES,
+      targets: [{ provider: firstProvider, model: id }],
+      ...model,
+    },
+  ]);
+  const providers = Object.entries(config.providers).map(([name, provider]) => [
+    name,
+    { api_key: PROVIDER_SECRET, ...provider },
+  ]);
+  const { top_up_url, trusted_proxies, tls } = config;
+  const file = {
+    listen: {
+      api: `127.0.0.1:${ports.api}`,
+      dashboard: `127.0.0.1:${ports.dashboard}`,
+      metrics: `127.0.0.1:${ports.metrics}`,
+      ...(tls ? { tls } : {}),
+    },
+    ...(trusted_proxies ? { trusted_proxies } : {}),
+    stores: { postgres: 'embedded', redis: 'memory' },
+    workers: 1,
+    limits: { request_body: '20MiB', response_body: '64MiB', read_rpm: 6000, ...config.limits },
+    timeouts: { first_byte: '2s', stream_idle: '1s', total: '10s', ...config.timeouts },
+    retries: config.retries ?? { per_target: 1 },
+    idempotency: { retention: '24h' },
+    ...(top_up_url ? { top_up_url } : {}),
+    demo: false,
+    providers: Object.fromEntries(providers),
+    models: Object.fromEntries(models),
+  };
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
