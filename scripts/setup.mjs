@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { dependenciesAreCurrent, installDependencies } from './setup/dependencies.mjs';
 import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
+import { withLock } from './setup/lock.mjs';
 import { findBroughtNodeProblem, findNodeProblem } from './setup/node-version.mjs';
 import { preparePython, pythonIsReady } from './setup/python-tests.mjs';
-import { withLock } from './setup/lock.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const quiet = process.argv.includes('--quiet');

@@ -67,7 +67,8 @@ function npmCommand() {
 function npmEnvironment() {
   const env = { ...process.env };
   for (const name of Object.keys(env)) {
-    if (/^npm_config_(omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json)$/i.test(name)) delete env[name];
+    if (/^npm_config_(omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json)$/i.test(name))
+      delete env[name];
   }
   delete env.NODE_ENV;
   return env;

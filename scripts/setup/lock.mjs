@@ -21,7 +21,8 @@ export async function withLock(path, say, work) {
         discard(path, draft, owner);
         continue;
       }
-      if (Date.now() > deadline) return `Another set-up (process ${owner}) does not end; remove ${path} if it is not running.`;
+      if (Date.now() > deadline)
+        return `Another set-up (process ${owner}) does not end; remove ${path} if it is not running.`;
       if (!said) say('Another set-up is running, waiting for it …');
       said = true;
       await sleep(POLL_MS);
