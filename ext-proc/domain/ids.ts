@@ -12,6 +12,11 @@ export function newId(prefix: IdPrefix, nowMs: number): string {
   return `${prefix}-${timePart(nowMs)}${randomPart()}`;
 }
 
+/** Sorts before every id of that moment and after every earlier one. */
+export function idFloor(prefix: IdPrefix, nowMs: number): string {
+  return `${prefix}-${timePart(nowMs)}`;
+}
+
 const GENERATION_ID = /^gen-[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 export function isGenerationId(text: string): boolean {

@@ -1,0 +1,38 @@
+import type { Route } from '../admission/route.ts';
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { NanoUsd } from '../domain/money.ts';
+import type { TokenUsage } from '../domain/pricing.ts';
+import type { Principal } from '../domain/principal.ts';
+import type { Refusal } from '../errors/refusal.ts';
+import type { Exchange } from '../transport/exchange.ts';
+
+/** One authorized request on its way to an endpoint: the caller may use this route, on the configuration the request began with. */
+export interface Call {
+  readonly exchange: Exchange;
+  readonly route: Route;
+  readonly principal: Principal;
+  readonly config: GatewayConfig;
+  readonly arrivedAtMs: number;
+  /** Counts one read against `read_rpm`; asked once the query is known to be well formed, so that broken requests count nothing. */
+  takeRead(): Promise<Refusal | undefined>;
+  /** Filled as things become known, for the request's one log line. */
+  readonly notes: CallNotes;
+}
+
+export interface CallNotes {
+  model?: string;
+  streamed?: boolean;
+  generationId?: string;
+  usage?: TokenUsage;
+  costNanoUsd?: NanoUsd;
+  attempts?: readonly string[];
+  timeToFirstEventMs?: number;
+  clientGone?: boolean;
+}
+
+export type EndpointResult =
+  | Refusal
+  /** A 200 with a JSON body. */
+  | { readonly kind: 'json'; readonly body: unknown }
+  /** The endpoint answered the exchange itself, or there is nobody left to answer. */
+  | { readonly kind: 'answered'; readonly status: number; readonly refusal?: Refusal };

@@ -1,0 +1,32 @@
+import { usdNumber } from '../domain/money.ts';
+import { isRefusal } from '../errors/refusal.ts';
+import type { Ledger } from '../stores/ledger.ts';
+import type { LimitStore } from '../stores/limit-store.ts';
+import type { Call, EndpointResult } from './call.ts';
+import { readQuery } from './query.ts';
+
+/** `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new ones. */
+export async function showCredits(call: Call, ledger: Ledger, limits: LimitStore): Promise<EndpointResult> {
+  const query = readQuery(call.route.query, []);
+  if (isRefusal(query)) return query;
+  const limited = await call.takeRead();
+  if (limited) return limited;
+  const organizationId = call.principal.organization.id;
+  const [credits, heldNanoUsd] = await Promise.all([
+    ledger.credits(organizationId),
+    limits.heldNanoUsd(organizationId),
+  ]);
+  return {
+    kind: 'json',
+    body: {
+      data: {
+        balance: usdNumber(credits.balanceNanoUsd),
+        held: usdNumber(heldNanoUsd),
+        available: usdNumber(credits.balanceNanoUsd - heldNanoUsd),
+        total_credits: usdNumber(credits.totalCreditsNanoUsd),
+        total_usage: usdNumber(credits.totalUsageNanoUsd),
+        currency: 'USD',
+      },
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { isGenerationId } from '../domain/ids.ts';
+import { usdNumber } from '../domain/money.ts';
+import { isRefusal, refuse } from '../errors/refusal.ts';
+import type { Generation, Ledger } from '../stores/ledger.ts';
+import type { Call, EndpointResult } from './call.ts';
+import { readQuery } from './query.ts';
+
+/** `GET /v1/generation?id=`: one settled request of the caller's organization. */
+export async function showGeneration(call: Call, ledger: Ledger): Promise<EndpointResult> {
+  const query = readQuery(call.route.query, ['id']);
+  if (isRefusal(query)) return query;
+  const { id } = query.values;
+  if (id === undefined || id === '') return refuse('invalid_request', { problem: 'id is required.' }, { param: 'id' });
+  if (!isGenerationId(id)) return refuse('generation_not_found');
+  const limited = await call.takeRead();
+  if (limited) return limited;
+  const generation = await ledger.findGeneration(call.principal.organization.id, id);
+  if (generation === undefined) return refuse('generation_not_found');
+  return { kind: 'json', body: { data: generationRecord(generation) } };
+}
+
+function generationRecord(generation: Generation) {
+  return {
+    id: generation.generationId,
+    model: generation.model,
+    provider_name: generation.provider,
+    created_at: new Date(generation.createdAtMs).toISOString(),
+    streamed: generation.streamed,
+    cancelled: generation.cancelled,
+    finish_reason: generation.finishReason ?? null,
+    tokens_prompt: generation.usage.promptTokens,
+    tokens_completion: generation.usage.completionTokens,
+    tokens_cached: generation.usage.cachedTokens,
+    tokens_reasoning: generation.usage.reasoningTokens,
+    total_cost: usdNumber(generation.costNanoUsd),
+    latency: generation.latencyMs,
+    generation_time: generation.generationTimeMs,
+    api_key_id: generation.keyId,
+    upstream_id: generation.upstreamId ?? null,
+  };
+}

@@ -1,0 +1,44 @@
+import type { Model } from '../config/gateway-config.ts';
+import { isRefusal } from '../errors/refusal.ts';
+import type { Call, EndpointResult } from './call.ts';
+import { readQuery } from './query.ts';
+
+/** `GET /v1/models`: the enabled models that the key may use, in the order of the configuration. */
+export async function listModels(call: Call): Promise<EndpointResult> {
+  const query = readQuery(call.route.query, []);
+  if (isRefusal(query)) return query;
+  const limited = await call.takeRead();
+  if (limited) return limited;
+  const { config, principal } = call;
+  const allowed = principal.key.models;
+  const data = [...config.models.values()]
+    .filter((model) => !model.disabled && (allowed === undefined || allowed.has(model.id)))
+    .map(modelRecord);
+  return { kind: 'json', body: { object: 'list', data } };
+}
+
+/** The service does not know when a model was made; OpenAI's shape wants a number, and a constant keeps the answer stable. */
+const CREATED_SECONDS = 1_735_689_600;
+
+function modelRecord(model: Model) {
+  return {
+    id: model.id,
+    object: 'model',
+    created: CREATED_SECONDS,
+    owned_by: 'inference-gateway',
+    capabilities: [...model.capabilities],
+    context_window: model.contextWindow,
+    max_output_tokens: model.maxOutputTokens,
+    reasoning_efforts: model.reasoningEfforts,
+    pricing: {
+      input: usdPerMillionTokens(model.prices.inputPicoUsd),
+      cached_input: usdPerMillionTokens(model.prices.cachedInputPicoUsd),
+      output: usdPerMillionTokens(model.prices.outputPicoUsd),
+    },
+  };
+}
+
+/** One pico-dollar per token is a millionth of a dollar per million tokens. */
+function usdPerMillionTokens(picoUsd: bigint): number {
+  return Number(picoUsd) / 1e6;
+}

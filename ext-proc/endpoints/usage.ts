@@ -1,0 +1,94 @@
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../domain/clock.ts';
+import { usdNumber } from '../domain/money.ts';
+import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
+import type { Ledger, UsageGroup, UsageQuery, UsageRow } from '../stores/ledger.ts';
+import type { Call, EndpointResult } from './call.ts';
+import { readQuery } from './query.ts';
+
+const DEFAULT_DAYS = 30;
+/** One answer never sums more than this; the table has a row per day, key and model. */
+const MOST_DAYS = 366;
+const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
+
+/** `GET /v1/usage`: what was used and charged, by UTC day, model and key. */
+export async function showUsage(call: Call, ledger: Ledger): Promise<EndpointResult> {
+  const query = usageQuery(call.route.query, call.principal.organization.id, utcDay(call.arrivedAtMs));
+  if (isRefusal(query)) return query;
+  const limited = await call.takeRead();
+  if (limited) return limited;
+  const rows = await ledger.usage(query);
+  return { kind: 'json', body: { data: rows.map(usageRecord), total: totalOf(rows) } };
+}
+
+function usageQuery(text: string, organizationId: string, today: UtcDay): UsageQuery | Refusal {
+  const query = readQuery(text, ['start_date', 'end_date', 'group_by']);
+  if (isRefusal(query)) return query;
+  const { start_date, end_date, group_by } = query.values;
+  const lastDay = end_date === undefined ? today : dayOf(end_date);
+  if (lastDay === undefined) return malformed('end_date', 'a date such as 2026-11-21');
+  const firstDay = start_date === undefined ? lastDay - DEFAULT_DAYS + 1 : dayOf(start_date);
+  if (firstDay === undefined) return malformed('start_date', 'a date such as 2026-11-21');
+  if (firstDay > lastDay) return malformed('start_date', 'not after end_date');
+  if (lastDay - firstDay >= MOST_DAYS) return malformed('start_date', `at most ${MOST_DAYS} days before end_date`);
+  const groupBy = group_by === undefined ? new Set<UsageGroup>(['day']) : groupsOf(group_by);
+  if (groupBy === undefined) return malformed('group_by', `a list of: ${GROUPS.join(', ')}`);
+  return { organizationId, firstDay, lastDay, groupBy };
+}
+
+function malformed(param: string, accepted: string): Refusal {
+  return refuse('invalid_request', { problem: `${param} must be ${accepted}.` }, { param });
+}
+
+function dayOf(text: string): UtcDay | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const day = Date.parse(`${text}T00:00:00Z`) / DAY_MS;
+  // Date.parse takes the 30th of February for the 2nd of March.
+  return Number.isInteger(day) && utcDayText(day) === text ? day : undefined;
+}
+
+function groupsOf(text: string): Set<UsageGroup> | undefined {
+  const groups = new Set<UsageGroup>();
+  for (const name of text.split(',')) {
+    const group = GROUPS.find((candidate) => candidate === name);
+    if (group === undefined) return undefined;
+    groups.add(group);
+  }
+  return groups;
+}
+
+function usageRecord(row: UsageRow) {
+  return {
+    ...(row.day === undefined ? {} : { date: utcDayText(row.day) }),
+    ...(row.model === undefined ? {} : { model: row.model }),
+    ...(row.keyId === undefined ? {} : { api_key_id: row.keyId }),
+    ...figures(row),
+  };
+}
+
+function figures({ requests, usage, costNanoUsd }: Pick<UsageRow, 'requests' | 'usage' | 'costNanoUsd'>) {
+  return {
+    requests,
+    tokens_prompt: usage.promptTokens,
+    tokens_completion: usage.completionTokens,
+    tokens_cached: usage.cachedTokens,
+    tokens_reasoning: usage.reasoningTokens,
+    cost: usdNumber(costNanoUsd),
+  };
+}
+
+function totalOf(rows: readonly UsageRow[]) {
+  const total = {
+    requests: 0,
+    usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 },
+    costNanoUsd: 0n,
+  };
+  for (const { requests, usage, costNanoUsd } of rows) {
+    total.requests += requests;
+    total.usage.promptTokens += usage.promptTokens;
+    total.usage.completionTokens += usage.completionTokens;
+    total.usage.cachedTokens += usage.cachedTokens;
+    total.usage.reasoningTokens += usage.reasoningTokens;
+    total.costNanoUsd += costNanoUsd;
+  }
+  return figures(total);
+}

@@ -1,0 +1,160 @@
+import { authenticate } from './admission/authenticate.ts';
+import { authorizeCaller } from './admission/authorize.ts';
+import { clientAddress } from './admission/client-address.ts';
+import { findRoute, type Route } from './admission/route.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
+import { utcDay } from './domain/clock.ts';
+import { formatUsd } from './domain/money.ts';
+import type { Principal } from './domain/principal.ts';
+import type { Call, CallNotes, EndpointResult } from './endpoints/call.ts';
+import { type ChatDeps, completeChat } from './endpoints/chat.ts';
+import { showCredits } from './endpoints/credits.ts';
+import { showGeneration } from './endpoints/generation.ts';
+import { listModels } from './endpoints/models.ts';
+import { showUsage } from './endpoints/usage.ts';
+import { isRefusal, type Refusal, refuse, renderRefusal } from './errors/refusal.ts';
+import type { Ledger } from './stores/ledger.ts';
+import { StoreUnavailable } from './stores/store-unavailable.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
+
+/** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one log line. */
+export interface GatewayDeps extends ChatDeps {
+  readonly ledger: Ledger;
+  readonly log: Log;
+  /** The configuration in force now; a request keeps the one it began with. */
+  readonly config: () => GatewayConfig;
+  /** Requests that are not worth a line in the log: the process's own readiness probe. */
+  readonly isProbe: (authorization: string | undefined) => boolean;
+}
+
+/** What the request's log line and metrics are made of. */
+interface RequestRecord {
+  readonly startedMs: number;
+  readonly notes: CallNotes;
+  route?: Route;
+  principal?: Principal;
+  address?: string;
+  status: number;
+  code?: string;
+}
+
+export function createGateway(deps: GatewayDeps): ExchangeHandler {
+  return async (exchange) => {
+    const record: RequestRecord = { startedMs: deps.clock.monotonicMs(), notes: {}, status: 500 };
+    deps.metrics.requestStarted();
+    try {
+      await answer(exchange, await decide(deps, exchange, record), record);
+    } catch (error) {
+      // Exceptions are bugs. The transport answers what is left to answer; here they are recorded.
+      record.status = 500;
+      record.code = 'internal_error';
+      deps.log.error({ err: error, request_id: exchange.requestId }, 'a request failed on our side');
+      throw error;
+    } finally {
+      finish(deps, exchange, record);
+    }
+  };
+}
+
+async function decide(deps: GatewayDeps, exchange: Exchange, record: RequestRecord): Promise<EndpointResult> {
+  try {
+    const call = await authorize(deps, exchange, record);
+    return isRefusal(call) ? call : await serve(deps, call);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    deps.log.warn({ err: error, request_id: exchange.requestId }, 'a store is unavailable');
+    return refuse('no_capacity');
+  }
+}
+
+/** Everything that the headers alone decide: a caller without rights is refused before its body is read. */
+async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestRecord): Promise<Call | Refusal> {
+  const config = deps.config();
+  const arrivedAtMs = deps.clock.nowMs();
+  const route = findRoute(exchange.method, exchange.path);
+  if (isRefusal(route)) return route;
+  record.route = route;
+  const address = clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies);
+  record.address = address;
+  const principal = await authenticate(exchange.header('authorization'), deps.keys, arrivedAtMs, utcDay(arrivedAtMs));
+  if (isRefusal(principal)) return principal;
+  record.principal = principal;
+  const denied = authorizeCaller(principal, address, route);
+  const takeOneRead = () => takeRead(deps, principal, config);
+  return denied ?? { exchange, route, principal, config, arrivedAtMs, notes: record.notes, takeRead: takeOneRead };
+}
+
+async function serve(deps: GatewayDeps, call: Call): Promise<EndpointResult> {
+  if (call.route.name === 'chat') return completeChat(deps, call);
+  switch (call.route.name) {
+    case 'models':
+      return listModels(call);
+    case 'credits':
+      return showCredits(call, deps.ledger, deps.limits);
+    case 'generation':
+      return showGeneration(call, deps.ledger);
+    case 'usage':
+      return showUsage(call, deps.ledger);
+  }
+}
+
+/** `read_rpm`: the GET endpoints cost no money, but each is a query (INTERFACE 5). */
+async function takeRead({ limits, clock }: GatewayDeps, principal: Principal, config: GatewayConfig) {
+  const nowMs = clock.nowMs();
+  const read = await limits.takeRead(principal.key.id, config.limits.readRequestsPerMinute, nowMs);
+  if (read.allowed) return undefined;
+  const retryAfterSeconds = Math.max(1, Math.ceil((read.resetsAtMs - nowMs) / 1000));
+  return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
+}
+
+async function answer(exchange: Exchange, result: EndpointResult, record: RequestRecord): Promise<void> {
+  switch (result.kind) {
+    case 'refusal': {
+      const rendered = renderRefusal(result);
+      record.status = rendered.status;
+      record.code = result.code;
+      return exchange.respond(rendered);
+    }
+    case 'json':
+      record.status = 200;
+      return exchange.respond({
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: Buffer.from(JSON.stringify(result.body)),
+      });
+    case 'answered':
+      record.status = result.status;
+      if (result.refusal) record.code = result.refusal.code;
+  }
+}
+
+function finish({ metrics, log, clock, isProbe }: GatewayDeps, exchange: Exchange, record: RequestRecord): void {
+  const { route, principal, notes, status, code } = record;
+  const durationMs = clock.monotonicMs() - record.startedMs;
+  metrics.requestEnded({ route: route?.name ?? 'none', status, code: code ?? '', durationMs });
+  if (isProbe(exchange.header('authorization'))) return;
+  log.info(
+    {
+      request_id: exchange.requestId,
+      route: route?.name,
+      method: exchange.method,
+      status,
+      code,
+      address: record.address,
+      organization: principal?.organization.id,
+      key: principal?.key.id,
+      model: notes.model,
+      stream: notes.streamed,
+      generation_id: notes.generationId,
+      attempts: notes.attempts,
+      tokens_prompt: notes.usage?.promptTokens,
+      tokens_completion: notes.usage?.completionTokens,
+      cost_usd: notes.costNanoUsd === undefined ? undefined : formatUsd(notes.costNanoUsd),
+      first_event_ms: notes.timeToFirstEventMs === undefined ? undefined : Math.round(notes.timeToFirstEventMs),
+      duration_ms: Math.round(durationMs * 10) / 10,
+      client_gone: notes.clientGone === true ? true : undefined,
+    },
+    'request',
+  );
+}

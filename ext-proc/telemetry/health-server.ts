@@ -1,0 +1,62 @@
+import { createServer, type Server } from 'node:http';
+import type { Address } from '../config/gateway-config.ts';
+import type { Metrics } from './metrics.ts';
+
+/** `/live`, `/ready` and `/metrics`, on an address of their own that Envoy does not publish. */
+export interface HealthServer {
+  close(): Promise<void>;
+}
+
+export interface HealthChecks {
+  /** Resolves to why a request through Envoy would not be served now; `undefined` when it would. */
+  notReady(): Promise<string | undefined>;
+}
+
+export async function startHealthServer(
+  address: Address,
+  checks: HealthChecks,
+  metrics: Metrics,
+): Promise<HealthServer> {
+  const server = createServer(async (request, response) => {
+    const answer = await answerTo(request.method, request.url, checks, metrics).catch((error: unknown) => ({
+      status: 500,
+      type: 'text/plain',
+      body: `${error instanceof Error ? error.message : 'failed'}\n`,
+    }));
+    response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body);
+  });
+  server.headersTimeout = 5000;
+  server.requestTimeout = 5000;
+  await listen(server, address);
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function answerTo(method: string | undefined, url: string | undefined, checks: HealthChecks, metrics: Metrics) {
+  const text = (status: number, body: string) => ({ status, type: 'text/plain; charset=utf-8', body: `${body}\n` });
+  if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET');
+  switch (url?.split('?', 1)[0]) {
+    case '/live':
+      return text(200, 'live');
+    case '/ready': {
+      const reason = await checks.notReady();
+      return reason === undefined ? text(200, 'ready') : text(503, reason);
+    }
+    case '/metrics':
+      return { status: 200, type: metrics.registry.contentType, body: await metrics.registry.metrics() };
+    default:
+      return text(404, 'there are /live, /ready and /metrics');
+  }
+}
+
+function listen(server: Server, { host, port }: Address): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => resolve());
+  });
+}

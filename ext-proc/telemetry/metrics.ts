@@ -1,0 +1,111 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { RouteName } from '../admission/route.ts';
+import type { Attempt } from '../delivery/delivery.ts';
+
+/** Prometheus metrics. Labels are bounded sets: routes, catalogue codes, configured providers; never a key, organization or address. */
+export interface Metrics {
+  readonly registry: Registry;
+  requestStarted(): void;
+  requestEnded(request: EndedRequest): void;
+  attempts(attempts: readonly Attempt[]): void;
+  /** Time from the request's arrival to the first event or byte of its answer. */
+  firstEvent(milliseconds: number): void;
+  charged(charge: {
+    model: string;
+    costUsd: number;
+    promptTokens: number;
+    completionTokens: number;
+    counted: boolean;
+  }): void;
+  holdLapsed(): void;
+  settlementFailed(): void;
+}
+
+export interface EndedRequest {
+  readonly route: RouteName | 'none';
+  readonly status: number;
+  readonly code: string;
+  readonly durationMs: number;
+}
+
+const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'gateway_requests_total',
+    help: 'Requests answered, by route, HTTP status and error code (empty: none).',
+    labelNames: ['route', 'status', 'code'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'From the request headers to the end of the answer.',
+    labelNames: ['route'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const firstEvent = new Histogram({
+    name: 'gateway_time_to_first_event_seconds',
+    help: 'From the request headers to the first event of a streamed answer.',
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const attempts = new Counter({
+    name: 'gateway_upstream_attempts_total',
+    help: 'Provider calls, by provider and result.',
+    labelNames: ['provider', 'result'],
+    registers,
+  });
+  const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
+  const cost = new Counter({
+    name: 'gateway_charged_usd_total',
+    help: 'Charged to organizations, by model.',
+    labelNames: ['model'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'gateway_tokens_total',
+    help: 'Tokens charged, by model and type.',
+    labelNames: ['model', 'type'],
+    registers,
+  });
+  const counted = new Counter({
+    name: 'gateway_usage_counted_total',
+    help: 'Answers whose usage the provider did not send, or sent absurd, and which were counted instead.',
+    registers,
+  });
+  const lapsed = new Counter({
+    name: 'gateway_holds_lapsed_total',
+    help: 'Holds whose lease ran out while their request was alive.',
+    registers,
+  });
+  const unsettled = new Counter({
+    name: 'gateway_settlements_failed_total',
+    help: 'Attempts to commit a charge that failed.',
+    registers,
+  });
+  return {
+    registry,
+    requestStarted: () => inFlight.inc(),
+    requestEnded({ route, status, code, durationMs }) {
+      inFlight.dec();
+      requests.inc({ route, status: String(status), code });
+      duration.observe({ route }, durationMs / 1000);
+    },
+    attempts(list) {
+      for (const { provider, result } of list) attempts.inc({ provider, result });
+    },
+    firstEvent: (milliseconds) => firstEvent.observe(milliseconds / 1000),
+    charged(charge) {
+      cost.inc({ model: charge.model }, charge.costUsd);
+      tokens.inc({ model: charge.model, type: 'prompt' }, charge.promptTokens);
+      tokens.inc({ model: charge.model, type: 'completion' }, charge.completionTokens);
+      if (charge.counted) counted.inc();
+    },
+    holdLapsed: () => lapsed.inc(),
+    settlementFailed: () => unsettled.inc(),
+  };
+}

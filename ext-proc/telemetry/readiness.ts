@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { ListenConfig } from '../config/gateway-config.ts';
+
+/**
+ * Ready means that a request through Envoy would be served, so readiness sends one: with a key that does not exist, which takes the whole
+ * way (Envoy, ext_proc, the key lookup in PostgreSQL) and must come back as our own 401.
+ */
+export interface Readiness {
+  notReady(): Promise<string | undefined>;
+  /** The request is this process's own probe: not a line in the log. */
+  isProbe(authorization: string | undefined): boolean;
+  /** From now on never ready again: the process is draining. */
+  drain(): void;
+}
+
+const PROBE_TIMEOUT_MS = 2000;
+/** A load balancer that asks often must not become load. */
+const REMEMBER_MS = 500;
+
+export function createReadiness(listen: ListenConfig): Readiness {
+  const authorization = `Bearer sk-gw-${randomBytes(24).toString('base64url')}`;
+  let draining = false;
+  let last: { atMs: number; result: Promise<string | undefined> } | undefined;
+  return {
+    notReady() {
+      if (draining) return Promise.resolve('draining');
+      if (last === undefined || performance.now() - last.atMs > REMEMBER_MS) {
+        last = { atMs: performance.now(), result: probe(listen, authorization) };
+      }
+      return last.result;
+    },
+    isProbe: (value) => value === authorization,
+    drain() {
+      draining = true;
+    },
+  };
+}
+
+function probe(listen: ListenConfig, authorization: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const send = listen.tls ? httpsRequest : httpRequest;
+    const outgoing = send(
+      {
+        host: loopbackFor(listen.api.host),
+        port: listen.api.port,
+        path: '/v1/models',
+        headers: { authorization, connection: 'close' },
+        agent: false,
+        // Our own listener on this machine, asked whether it serves; its certificate names the public host.
+        rejectUnauthorized: false,
+      },
+      (response) => {
+        response.resume();
+        resolve(
+          response.statusCode === 401 ? undefined : `a request through Envoy was answered ${response.statusCode}`,
+        );
+      },
+    );
+    outgoing.setTimeout(PROBE_TIMEOUT_MS, () => outgoing.destroy(new Error('no answer in time')));
+    outgoing.on('error', (error) => resolve(`a request through Envoy failed: ${error.message}`));
+    outgoing.end();
+  });
+}
+
+function loopbackFor(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}
