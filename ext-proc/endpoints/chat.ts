@@ -8,7 +8,7 @@ import type { DeliveryOutcome, Order } from '../delivery/delivery.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import type { Clock } from '../domain/clock.ts';
 import { newId } from '../domain/ids.ts';
-import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
+import { isRefusal, refuse } from '../errors/refusal.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
