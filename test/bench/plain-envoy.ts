@@ -23,7 +23,8 @@ export async function startPlainEnvoy(providerPort: number): Promise<PlainEnvoy>
   const origin = `http://127.0.0.1:${port}`;
   const deadline = performance.now() + 10_000;
   while (!(await answers(origin))) {
-    if (envoy.hasEnded() || performance.now() > deadline) throw new Error(`plain Envoy did not start:\n${envoy.output()}`);
+    if (envoy.hasEnded() || performance.now() > deadline)
+      throw new Error(`plain Envoy did not start:\n${envoy.output()}`);
     await sleep(20);
   }
   return {
@@ -44,12 +45,15 @@ async function answers(origin: string): Promise<boolean> {
 
 function bootstrap(port: number, providerPort: number): object {
   const manager = {
-    '@type':
-      'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+    '@type': 'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
     stat_prefix: 'plain',
     route_config: {
       virtual_hosts: [
-        { name: 'all', domains: ['*'], routes: [{ match: { prefix: '/' }, route: { cluster: 'provider', timeout: '0s' } }] },
+        {
+          name: 'all',
+          domains: ['*'],
+          routes: [{ match: { prefix: '/' }, route: { cluster: 'provider', timeout: '0s' } }],
+        },
       ],
     },
     http_filters: [

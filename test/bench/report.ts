@@ -11,7 +11,9 @@ export function printTable(rounds: readonly Round[]): void {
       const cpu = (process: string): number => median(own.map((round) => round.cpuMicros[process] ?? 0));
       const total = median(own.map((round) => Object.values(round.cpuMicros).reduce((sum, part) => sum + part, 0)));
       const digits = events === undefined ? 0 : 1;
-      const parts = ['envoy', 'gateway', 'postgres'].map((process) => (cpu(process) ? cpu(process).toFixed(digits) : '-'));
+      const parts = ['envoy', 'gateway', 'postgres'].map((process) =>
+        cpu(process) ? cpu(process).toFixed(digits) : '-',
+      );
       rows.push([
         side === 'plain Envoy' ? `${name}${events === undefined ? '' : ' (CPU per event)'}` : '',
         side,
@@ -29,7 +31,11 @@ export function printTable(rounds: readonly Round[]): void {
 function align(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   return rows
-    .map((row) => row.map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join('  '))
+    .map((row) =>
+      row
+        .map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join('  '),
+    )
     .join('\n');
 }
 

@@ -14,7 +14,15 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: '1 KB, c=1', model: 'json', stream: false, bodyBytes: 1024, concurrency: 1, requests: 600 },
   { name: '1 KB, c=32', model: 'json', stream: false, bodyBytes: 1024, concurrency: 32, requests: 3000 },
   { name: '100 KB, c=32', model: 'json', stream: false, bodyBytes: 102_400, concurrency: 32, requests: 1000 },
-  { name: '200 events, c=16', model: 'fast-stream', stream: true, bodyBytes: 1024, concurrency: 16, requests: 200, events: 200 },
+  {
+    name: '200 events, c=16',
+    model: 'fast-stream',
+    stream: true,
+    bodyBytes: 1024,
+    concurrency: 16,
+    requests: 200,
+    events: 200,
+  },
 ];
 
 export function bodyOf({ model, stream, bodyBytes }: Scenario): string {
