@@ -23,6 +23,7 @@ export default defineConfig({
           name: 'integration',
           include: ['test/integration/**/*.test.ts', 'test/sdk/**/*.test.ts'],
           fileParallelism: false,
+          globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,
           hookTimeout: 90_000,
         },

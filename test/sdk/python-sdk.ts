@@ -1,0 +1,42 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import type { SdkCall, SdkClient, SdkResult } from './sdk-client.ts';
+
+export const PYTHON = resolve(import.meta.dirname, '../../.cache/python/bin/python');
+
+/** Why the Python SDK cannot be tested on this machine; `undefined` when it can. */
+export function pythonMissing(): string | undefined {
+  return existsSync(PYTHON)
+    ? undefined
+    : 'no Python environment in .cache/python: node scripts/setup.mjs --test makes it';
+}
+
+/** One Python process with the openai package, asked over its standard input. */
+export function pythonClient(baseUrl: string, apiKey: string): SdkClient {
+  const child: ChildProcess = spawn(PYTHON, [resolve(import.meta.dirname, 'openai_client.py')], {
+    env: { ...process.env, BASE_URL: baseUrl, API_KEY: apiKey, NO_PROXY: '*' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  if (!child.stdout || !child.stdin) throw new Error('the Python process has no pipes');
+  const { stdin } = child;
+  const lines: Interface = createInterface({ input: child.stdout });
+  return {
+    call: async (call: SdkCall) => {
+      stdin.write(`${JSON.stringify(call)}\n`);
+      const [line] = (await Promise.race([
+        once(lines, 'line'),
+        once(child, 'exit').then(() => {
+          throw new Error('the Python process ended');
+        }),
+      ])) as [string];
+      return JSON.parse(line) as SdkResult;
+    },
+    close: async () => {
+      stdin.end();
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    },
+  };
+}

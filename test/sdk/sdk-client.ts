@@ -1,0 +1,39 @@
+import type OpenAI from 'openai';
+
+/** One call through an SDK, and what its caller gets to see: the same for every SDK, so that one set of tests runs over all. */
+export interface SdkCall {
+  readonly model?: string;
+  readonly messages?: OpenAI.ChatCompletionMessageParam[];
+  readonly stream?: boolean;
+  readonly stream_options?: { readonly include_usage: boolean };
+  readonly tools?: OpenAI.ChatCompletionTool[];
+  readonly max_tokens?: number;
+  /** Instead of a completion. */
+  readonly list_models?: boolean;
+  readonly api_key?: string;
+  /** Default 0. */
+  readonly max_retries?: number;
+}
+
+export interface SdkResult {
+  readonly id?: string;
+  readonly model?: string;
+  readonly models?: readonly string[];
+  readonly text?: string | null;
+  readonly tool_calls?: ReadonlyArray<readonly [string, string]>;
+  readonly tool_arguments?: string;
+  readonly finish_reason?: string | null;
+  readonly usage?: Readonly<Record<string, unknown>> | null;
+  /** Name of the exception's class. */
+  readonly error?: string;
+  readonly status?: number | null;
+  readonly code?: string | null;
+  readonly type?: string | null;
+  readonly param?: string | null;
+  readonly message?: string;
+}
+
+export interface SdkClient {
+  call(call: SdkCall): Promise<SdkResult>;
+  close(): Promise<void>;
+}
