@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { identityOf } from './process-identity.ts';
 import { exitOf, within } from './running.ts';
@@ -18,10 +19,15 @@ const SCRIPT = fileURLToPath(new URL('guard.sh', import.meta.url));
 const RESPAWN_DELAY_MS = 50;
 const CLOSE_WAIT_MS = 2_000;
 
-export function startGuard(): Guard {
+/** `recordPath`: also write down what is watched, for a later start after this process and the guard were both killed. */
+export function startGuard(recordPath?: string): Guard {
   const watched = new Map<number, string>();
   let closed = false;
   let shell = begin();
+
+  function record(): void {
+    if (recordPath !== undefined) writeFileSync(recordPath, [...watched.values()].join(''), { mode: 0o600 });
+  }
 
   function begin(): ChildProcess {
     // A session of its own: Ctrl-C in the terminal must not reach it.
@@ -46,10 +52,13 @@ export function startGuard(): Guard {
     watch(pid, signal, graceSeconds) {
       const line = `watch ${pid} ${identityOf(pid).started} ${signal} ${graceSeconds}\n`;
       watched.set(pid, line);
+      record();
       shell.stdin?.write(line);
     },
     forget(pid) {
-      if (watched.delete(pid)) shell.stdin?.write(`forget ${pid}\n`);
+      if (!watched.delete(pid)) return;
+      record();
+      shell.stdin?.write(`forget ${pid}\n`);
     },
     async close() {
       closed = true;

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { askEnvoyAdmin } from './envoy-admin.ts';
+import type { Guard } from './guard.ts';
+import { type StartFailure, startFailure } from './kept-process.ts';
+import { type Exit, endProcess, exitOf, exitText, type Running } from './running.ts';
+
+const START_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 5_000;
+const POLL_MS = 20;
+
+/** The release that scripts/setup/envoy.mjs fetches. */
+const VERSION = '1.39.3';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `undefined`: there is none that can be run. */
+export function findEnvoy(env: Environment): string | undefined {
+  const fetched = fileURLToPath(new URL(`../.cache/envoy/${VERSION}/envoy`, import.meta.url));
+  const path = env.ENVOY_BIN ? resolve(env.ENVOY_BIN) : fetched;
+  try {
+    accessSync(path, constants.X_OK);
+    return path;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface EnvoyOptions {
+  readonly binary: string;
+  readonly paths: Pick<RuntimePaths, 'envoyDir' | 'envoyAdminSocket'>;
+  readonly env: Environment;
+  readonly guard: Guard;
+  readonly drainTimeoutMs: number;
+}
+
+/** The gateway process has written envoy.yaml before it says that it listens. Resolves when Envoy's listeners are open. */
+export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Promise<Running | StartFailure> {
+  if (signal.aborted) return startFailure('Envoy was not started');
+  const child = spawn(options.binary, envoyArguments(options), {
+    detached: true,
+    env: envoyEnvironment(options.env),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const exited = exitOf(child);
+  const pid = child.pid;
+  if (pid === undefined) return startFailure(`Envoy could not be started from ${options.binary}`);
+  options.guard.watch(pid, 'TERM', STOP_TIMEOUT_MS / 1000);
+  void exited.then(() => options.guard.forget(pid));
+  const stop = (): Promise<void> => endProcess(child, exited, [{ signal: 'SIGTERM', waitMs: STOP_TIMEOUT_MS }]);
+
+  const problem = await waitUntilLive(options.paths.envoyAdminSocket, exited, signal);
+  if (problem === undefined) return { pid, exited, stop };
+  await stop();
+  return startFailure(`Envoy did not start: ${problem}`);
+}
+
+function envoyArguments({ paths, env, drainTimeoutMs }: EnvoyOptions): string[] {
+  return [
+    ...['-c', join(paths.envoyDir, 'envoy.yaml')],
+    // Nobody restarts it in place, and shared memory would be left behind by every kill -9.
+    '--disable-hot-restart',
+    ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(Math.min(2, availableParallelism()))],
+    ...['--log-level', 'warn'],
+    ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
+  ];
+}
+
+/** Provider keys live in the gateway process alone (DESIGN invariant 9). */
+function envoyEnvironment(env: Environment): NodeJS.ProcessEnv {
+  const passed: NodeJS.ProcessEnv = {};
+  for (const name of ['PATH', 'HOME', 'TMPDIR', 'SSL_CERT_FILE', 'SSL_CERT_DIR']) passed[name] = env[name];
+  return passed;
+}
+
+async function waitUntilLive(
+  adminSocket: string,
+  exited: Promise<Exit>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const deadline = performance.now() + START_TIMEOUT_MS;
+  let exit: Exit | undefined;
+  void exited.then((value) => {
+    exit = value;
+  });
+  while (exit === undefined) {
+    if (signal.aborted) return 'it was stopped';
+    if (performance.now() > deadline) return `it was not live after ${START_TIMEOUT_MS} ms`;
+    if ((await askEnvoyAdmin(adminSocket, 'GET', '/ready')) === 200) return undefined;
+    await sleep(POLL_MS);
+  }
+  return `it ended with ${exitText(exit)}`;
+}

@@ -1,0 +1,28 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { endAll, type ProcessIdentity } from './process-identity.ts';
+
+/**
+ * Ends what a former supervisor left running when it and its guard were both killed. The guard keeps the record; the caller holds the
+ * data folder's lock, so nobody else's children are in it.
+ */
+export async function endFormerChildren(recordPath: string): Promise<void> {
+  const children = readRecord(recordPath).reverse();
+  // One after the other and the youngest first, as in an orderly end.
+  for (const { child, signal } of children) {
+    if (!(await endAll([child], signal, 5_000))) await endAll([child], 'SIGKILL', 2_000);
+  }
+  rmSync(recordPath, { force: true });
+}
+
+function readRecord(path: string): { child: ProcessIdentity; signal: 'SIGTERM' | 'SIGINT' }[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch {
+    return [];
+  }
+  return [...text.matchAll(/^watch (\d+) (\S+) (TERM|INT) /gm)].map(([, pid, started = '', signal]) => ({
+    child: { pid: Number(pid), started },
+    signal: signal === 'INT' ? 'SIGINT' : 'SIGTERM',
+  }));
+}

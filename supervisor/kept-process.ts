@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createBackOff } from './back-off.ts';
+import { type Exit, exitText, type Running } from './running.ts';
+
+/** Why a process did not come up. */
+export interface StartFailure {
+  readonly kind: 'start_failure';
+  readonly message: string;
+  /** It refused its configuration and has said why: another attempt would fail the same way. */
+  readonly final: boolean;
+}
+
+export interface KeptProcessOptions {
+  /** As the operator calls it: `Envoy`. */
+  readonly name: string;
+  /** Resolves when the process serves. Gives up when the signal aborts. */
+  start(signal: AbortSignal): Promise<Running | StartFailure>;
+  /** An exit after which a restart is pointless. */
+  isFinal?(exit: Exit): boolean;
+  report(line: string): void;
+  /** It is down for good, and with it the service. */
+  gaveUp(message: string): void;
+}
+
+export interface KeptProcess {
+  /** The process that is up now. */
+  current(): Running | undefined;
+  /** Ends it and does not start it again. */
+  stop(): Promise<void>;
+}
+
+export function startFailure(message: string, final = false): StartFailure {
+  return { kind: 'start_failure', message, final };
+}
+
+export function isStartFailure(value: object): value is StartFailure {
+  return 'kind' in value && value.kind === 'start_failure';
+}
+
+/** Starts a process and starts it again, with back-off, whenever it dies. The first start has to succeed. */
+export async function keepRunning(
+  options: KeptProcessOptions,
+  signal: AbortSignal,
+): Promise<KeptProcess | StartFailure> {
+  const first = await options.start(signal);
+  if (isStartFailure(first)) return first;
+  const stopping = new AbortController();
+  let current: Running | undefined = first;
+
+  async function watch(): Promise<void> {
+    const backOff = createBackOff();
+    while (current !== undefined) {
+      const startedMs = performance.now();
+      const exit = await current.exited;
+      current = undefined;
+      if (stopping.signal.aborted) return;
+      if (options.isFinal?.(exit)) return options.gaveUp(`${options.name} ended with ${exitText(exit)}`);
+      options.report(`${options.name} ended with ${exitText(exit)}; starting it again`);
+      const again = await startAgain(options, stopping.signal, backOff.nextDelayMs, performance.now() - startedMs);
+      if (again === undefined) return;
+      // Asked to stop while it came up: `stop` waits for this.
+      if (stopping.signal.aborted) return again.stop();
+      current = again;
+    }
+  }
+
+  const watching = watch();
+  return {
+    current: () => current,
+    stop: async () => {
+      stopping.abort();
+      await current?.stop();
+      await watching;
+    },
+  };
+}
+
+async function startAgain(
+  options: KeptProcessOptions,
+  signal: AbortSignal,
+  nextDelayMs: (upMs: number) => number,
+  upMs: number,
+): Promise<Running | undefined> {
+  let delayMs = nextDelayMs(upMs);
+  while (await pause(delayMs, signal)) {
+    const result = await options.start(signal);
+    if (!isStartFailure(result)) return result;
+    if (signal.aborted) return undefined;
+    if (result.final) {
+      options.gaveUp(result.message);
+      return undefined;
+    }
+    delayMs = nextDelayMs(0);
+    options.report(`${result.message}; next attempt in ${delayMs} ms`);
+  }
+  return undefined;
+}
+
+/** False when the signal came first. */
+async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return false;
+  if (ms === 0) return true;
+  try {
+    await sleep(ms, undefined, { signal });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,36 @@
+import { createServer } from 'node:net';
+import type { Address } from '../ext-proc/config/gateway-config.ts';
+
+export interface Listener {
+  /** Where the operator changes it: `listen.api`. */
+  readonly setting: string;
+  readonly address: Address;
+}
+
+/** The first address that cannot be listened on, as a message for the operator. Envoy itself would only log a bind error. */
+export async function findListenProblem(
+  listeners: readonly Listener[],
+  configPath: string,
+): Promise<string | undefined> {
+  for (const { setting, address } of listeners) {
+    const code = await tryToListen(address);
+    if (code === undefined) continue;
+    const shown = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
+    if (code === 'EADDRINUSE') {
+      return `Port ${address.port} is already in use (${setting}: ${shown} in ${configPath}). Stop what uses it, or set another port there.`;
+    }
+    if (code === 'EACCES') {
+      return `Port ${address.port} needs rights that this user does not have (${setting}: ${shown} in ${configPath}). Set a port from 1024 on.`;
+    }
+    return `${shown} cannot be listened on: ${code} (${setting} in ${configPath}).`;
+  }
+  return undefined;
+}
+
+function tryToListen({ host, port }: Address): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
