@@ -41,11 +41,14 @@ export interface StoresConfig {
 
 export interface Provider {
   readonly name: string;
+  /** http or https; its pathname has no slash at the end, except where it is only `/`. */
   readonly baseUrl: URL;
-  /** Absent: the secret is missing, and this provider's models answer `upstream_config_error`. */
+  /** Absent: no Authorization header is sent (local models). A secret that is missing is told by the `problem` of the models. */
   readonly apiKey?: string;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
+  /** PEM bundle for https, shared by all providers. */
+  readonly trustedCaPath?: string;
   /** Name of the Envoy cluster: carries a hash of its content, so that a change never touches streams in flight. */
   readonly cluster: string;
 }
@@ -58,7 +61,7 @@ export interface Model {
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   readonly prices: Prices;
-  /** Tried in order. Empty when `problem` is set. */
+  /** Those that can work, tried in order. Empty exactly when `problem` is set. */
   readonly targets: readonly Target[];
   readonly disabled: boolean;
   /** Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log, not for clients. */

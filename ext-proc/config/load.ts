@@ -1,0 +1,148 @@
+import { dirname } from 'node:path';
+import type { z } from 'zod';
+import type { GatewayConfig } from './gateway-config.ts';
+import { inFileOrder, type Problem } from './problem.ts';
+import { readTextFile } from './read-text-file.ts';
+import { readYaml } from './read-yaml.ts';
+import { FileReferences, type References, references } from './references.ts';
+import { checkRules, type RuleProblem } from './rules.ts';
+import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
+import { checkServerCertificate } from './server-certificate.ts';
+import { takeSnapshot } from './snapshot.ts';
+import { findTrustedCa } from './trusted-ca.ts';
+import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type LoadResult = LoadedConfig | RefusedConfig;
+
+export interface LoadedConfig {
+  readonly ok: true;
+  readonly config: GatewayConfig;
+  /** Well formed, but it cannot work: the models concerned answer `upstream_config_error`. */
+  readonly warnings: readonly Problem[];
+  /** Files that the configuration refers to with `${file:…}`, absolute. */
+  readonly files: readonly string[];
+}
+
+export interface RefusedConfig {
+  readonly ok: false;
+  readonly problems: readonly Problem[];
+  readonly files: readonly string[];
+}
+
+const MAX_FILE_BYTES = 1024 * 1024;
+const MAX_PROBLEMS = 100;
+
+/** Reads and validates the configuration file whole: either all of it is usable, or every problem is told. */
+export async function loadConfig(path: string, env: Environment): Promise<LoadResult> {
+  const folder = dirname(path);
+  const files = new FileReferences(folder);
+  const refused = (problems: readonly SourceProblem[]): RefusedConfig => ({
+    ok: false,
+    problems: inFileOrder(problems.map((problem) => ({ file: path, ...problem }))).slice(0, MAX_PROBLEMS),
+    files: [...files.paths],
+  });
+
+  const text = await readTextFile(path, MAX_FILE_BYTES);
+  if (!text.ok) return refused([{ line: 1, column: 1, message: `the file cannot be read: ${text.reason}` }]);
+  // The first reading only finds the files that are referred to; what it says about the syntax, the second says too.
+  readYaml(text.text, files.collect);
+  const refs = references(env, files, await files.read());
+  const yaml = readYaml(text.text, refs.resolve);
+  if (!yaml.ok) return refused(yaml.problems);
+
+  const { tree } = yaml;
+  const parsed = CONFIG_FILE.safeParse(tree.value);
+  const problems = [...referenceProblems(refs), ...(parsed.success ? [] : schemaProblems(parsed.error, tree, refs))];
+  if (!parsed.success || problems.length > 0) return refused(problems);
+
+  const overridden = overrideStores(parsed.data, env);
+  const ruleProblems = [...overridden.problems, ...checkRules(overridden.file)];
+  if (ruleProblems.length > 0) return refused(ruleProblems.map(({ path, message }) => placed(tree, path, message)));
+
+  const { config, warnings } = takeSnapshot({
+    file: overridden.file,
+    folder,
+    trustedCa: await findTrustedCa(env),
+    missingSecret: (name) => refs.missingAt(['providers', name, 'api_key'])?.reason,
+  });
+  const tlsProblems = await checkTls(config);
+  if (tlsProblems.length > 0) return refused(tlsProblems.map(({ path, message }) => placed(tree, path, message)));
+  return {
+    ok: true,
+    config,
+    warnings: inFileOrder(warnings.map(({ path: at, message }) => ({ file: path, ...placed(tree, at, message) }))),
+    files: [...files.paths],
+  };
+}
+
+/** A missing secret of a provider only takes its models out (INTERFACE 2); anywhere else a missing value is a problem. */
+function referenceProblems(refs: References): SourceProblem[] {
+  return [
+    ...refs.problems,
+    ...refs
+      .allMissing()
+      .filter(({ path }) => !isApiKey(path))
+      .map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` })),
+  ];
+}
+
+function isApiKey(path: Path): boolean {
+  return path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
+}
+
+function schemaProblems(error: z.ZodError, tree: YamlTree, refs: References): SourceProblem[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.filter((part) => typeof part !== 'symbol');
+    if (refs.missingAt(path) !== undefined) return [];
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => placedName(tree, [...path, key], issue.message));
+    }
+    return issue.code === 'invalid_key' ? [placedName(tree, path, issue.message)] : [placed(tree, path, issue.message)];
+  });
+}
+
+function placed(tree: YamlTree, path: Path, message: string): SourceProblem {
+  return at(tree.positionOf(path), path, message);
+}
+
+function placedName(tree: YamlTree, path: Path, message: string): SourceProblem {
+  return at(tree.positionOfName(path), path, message);
+}
+
+function at(position: Position, path: Path, message: string): SourceProblem {
+  return { line: position.line, column: position.column, message: `${nameOf(path)}: ${message}` };
+}
+
+/** `models.gpt-5-mini.targets[0]` */
+function nameOf(path: Path): string {
+  if (path.length === 0) return 'the file';
+  return path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+/** DATABASE_URL and REDIS_URL stand above the file (INTERFACE 1). */
+function overrideStores(file: ConfigFile, env: Environment): { file: ConfigFile; problems: RuleProblem[] } {
+  const postgres = env.DATABASE_URL || file.stores.postgres;
+  const redis = env.REDIS_URL || file.stores.redis;
+  const problems: RuleProblem[] = [];
+  if (env.DATABASE_URL && !POSTGRES_URL.test(postgres)) {
+    problems.push({
+      path: ['stores', 'postgres'],
+      message: `is overridden by DATABASE_URL, which must be a postgres:// URL`,
+    });
+  }
+  if (env.REDIS_URL && !REDIS_URL.test(redis)) {
+    problems.push({ path: ['stores', 'redis'], message: `is overridden by REDIS_URL, which must be a redis:// URL` });
+  }
+  return { file: { ...file, stores: { postgres, redis } }, problems };
+}
+
+async function checkTls({ listen: { tls } }: GatewayConfig): Promise<RuleProblem[]> {
+  if (tls === undefined) return [];
+  const problems = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
+  return problems.map(({ field, message }) => ({ path: ['listen', 'tls', field], message }));
+}

@@ -1,0 +1,62 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import type { Address } from './gateway-config.ts';
+
+/** Addresses, address ranges and base URLs as an operator writes them. Each reader gives `undefined` for anything else. */
+
+const ADDRESS = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9.]{7,15})):(\d{1,5})$/;
+
+/** `0.0.0.0:8080` or `[::]:8080`. Envoy binds to addresses, not to names. */
+export function parseAddress(value: string): Address | undefined {
+  const match = ADDRESS.exec(value);
+  if (!match) return undefined;
+  const [, v6, v4, digits] = match;
+  const port = Number(digits);
+  if (port < 1 || port > 65_535) return undefined;
+  if (v6 !== undefined) return isIPv6(v6) ? { host: v6, port } : undefined;
+  return v4 !== undefined && isIPv4(v4) ? { host: v4, port } : undefined;
+}
+
+export function formatAddress(address: Address): string {
+  return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
+}
+
+/** Both would be bound to the same socket. */
+export function overlap(a: Address, b: Address): boolean {
+  return a.port === b.port && (a.host === b.host || isWildcard(a.host) || isWildcard(b.host));
+}
+
+function isWildcard(host: string): boolean {
+  return /^[0.:]+$/.test(host);
+}
+
+const CIDR = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/;
+
+/** A range such as `10.0.0.0/8` or `fd00::/8`; a bare address is its own range. The text is kept as written. */
+export function parseCidr(value: string): string | undefined {
+  const match = CIDR.exec(value);
+  if (!match) return undefined;
+  const [, address = '', bits] = match;
+  const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
+  return Number(bits ?? 0) <= longest ? value : undefined;
+}
+
+const HTTP_URL = /^https?:\/\/[^\s@?#\\]{1,2000}$/i;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
+
+/** http or https, without credentials, query and fragment. A path prefix is kept, without the slash at its end. */
+export function parseBaseUrl(value: string): URL | undefined {
+  if (!HTTP_URL.test(value)) return undefined;
+  const url = URL.parse(value);
+  if (url === null || url.port === '0') return undefined;
+  if (!url.hostname.startsWith('[') && !HOST_NAME.test(url.hostname)) return undefined;
+  url.pathname = url.pathname.replace(/\/+$/, '');
+  return url;
+}
+
+const PUBLIC_URL = /^https?:\/\/\S{1,2000}$/i;
+
+/** A page for people: any http or https URL without credentials. */
+export function parsePublicUrl(value: string): string | undefined {
+  const url = PUBLIC_URL.test(value) ? URL.parse(value) : null;
+  return url === null || url.username !== '' || url.password !== '' ? undefined : url.href;
+}

@@ -1,0 +1,17 @@
+/** Something wrong in a configuration file, where it stands, with what would be accepted. Never carries a value that may be secret. */
+export interface Problem {
+  readonly file: string;
+  /** Both count from 1. */
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** `file:line:column: message`, the form that editors and terminals make clickable. */
+export function formatProblem(problem: Problem): string {
+  return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
+}
+
+export function inFileOrder(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1));
+}

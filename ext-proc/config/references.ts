@@ -1,0 +1,106 @@
+import { resolve as resolvePath } from 'node:path';
+import { readTextFile } from './read-text-file.ts';
+import type { Path, Position, SourceProblem, TextResolver } from './yaml-tree.ts';
+
+/**
+ * References inside text values: `${NAME}` is an environment variable, `${file:PATH}` the content of a file relative to the
+ * configuration's folder, `$${` a literal `${`. What they give is treated as secret: it never reaches a message.
+ */
+const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const FILE_PREFIX = 'file:';
+const MAX_SECRET_BYTES = 65_536;
+const MAX_FILES = 1000;
+
+export interface References {
+  readonly resolve: TextResolver;
+  readonly problems: readonly SourceProblem[];
+  /** By path: a reference there gave nothing, so the value was left out. */
+  missingAt(path: Path): Missing | undefined;
+  allMissing(): readonly (Missing & { readonly path: Path })[];
+}
+
+export interface Missing extends Position {
+  /** Such as `the environment variable OPENAI_API_KEY is not set`. */
+  readonly reason: string;
+}
+
+/** Collects the files that texts refer to. The paths are absolute. */
+export class FileReferences {
+  readonly paths = new Set<string>();
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  readonly collect: TextResolver = (text) => {
+    for (const [, inner] of text.matchAll(REFERENCE)) {
+      if (inner?.startsWith(FILE_PREFIX) && this.paths.size < MAX_FILES) this.paths.add(this.absolute(inner));
+    }
+    return text;
+  };
+
+  absolute(inner: string): string {
+    return resolvePath(this.#folder, inner.slice(FILE_PREFIX.length));
+  }
+
+  /** The content of each file, or why there is none. */
+  async read(): Promise<ReadonlyMap<string, Lookup>> {
+    const contents = new Map<string, Lookup>();
+    for (const path of this.paths) {
+      const file = await readTextFile(path, MAX_SECRET_BYTES);
+      contents.set(path, file.ok ? { text: file.text.replace(/[\r\n]+$/, '') } : { reason: file.reason });
+    }
+    return contents;
+  }
+}
+
+type Lookup = { readonly text: string } | { readonly reason: string };
+
+export function references(
+  env: Readonly<Record<string, string | undefined>>,
+  files: FileReferences,
+  contents: ReadonlyMap<string, Lookup>,
+): References {
+  const problems: SourceProblem[] = [];
+  const missing = new Map<string, Missing & { readonly path: Path }>();
+
+  function lookUp(inner: string): Lookup {
+    if (inner.startsWith(FILE_PREFIX)) {
+      const found = contents.get(files.absolute(inner)) ?? { reason: 'there are too many files' };
+      if ('reason' in found)
+        return { reason: `the file ${inner.slice(FILE_PREFIX.length)} cannot be read: ${found.reason}` };
+      return found.text === '' ? { reason: `the file ${inner.slice(FILE_PREFIX.length)} is empty` } : found;
+    }
+    const value = env[inner];
+    return value === undefined || value === ''
+      ? { reason: `the environment variable ${inner} is not set` }
+      : { text: value };
+  }
+
+  function resolve(text: string, path: Path, position: Position): string | undefined {
+    if (!text.includes('${')) return text;
+    const key = JSON.stringify(path);
+    const result = text.replace(REFERENCE, (whole, inner: string | undefined) => {
+      if (whole === '$${') return '${';
+      if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || ENV_NAME.test(inner))) {
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
+        problems.push({ ...position, message: 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${' });
+        return '';
+      }
+      const found = lookUp(inner);
+      if ('text' in found) return found.text;
+      missing.set(key, { path, ...position, reason: found.reason });
+      return '';
+    });
+    return missing.has(key) ? undefined : result;
+  }
+
+  return {
+    resolve,
+    problems,
+    missingAt: (path) => missing.get(JSON.stringify(path)),
+    allMissing: () => [...missing.values()],
+  };
+}

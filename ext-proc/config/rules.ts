@@ -1,0 +1,77 @@
+import { formatAddress, overlap } from './network-names.ts';
+import { formatDuration } from './quantities.ts';
+import type { ConfigFile, ModelEntry } from './schema.ts';
+import type { Path } from './yaml-tree.ts';
+
+export interface RuleProblem {
+  readonly path: Path;
+  readonly message: string;
+}
+
+/** What must hold between fields that are each fine by themselves. */
+export function checkRules(file: ConfigFile): RuleProblem[] {
+  return [
+    ...checkPorts(file),
+    ...checkTimeouts(file),
+    ...checkWorkers(file),
+    ...Object.entries(file.models).flatMap(([id, model]) => checkModel(['models', id], model)),
+  ];
+}
+
+function checkPorts({ listen }: ConfigFile): RuleProblem[] {
+  const addresses = [
+    ['api', listen.api],
+    ['dashboard', listen.dashboard],
+    ['metrics', listen.metrics],
+  ] as const;
+  return addresses.flatMap(([name, address], index) =>
+    addresses
+      .slice(0, index)
+      .filter(([, other]) => overlap(address, other))
+      .map(([otherName, other]) => ({
+        path: ['listen', name],
+        message: `is taken by listen.${otherName} (${formatAddress(other)}); give each its own port`,
+      })),
+  );
+}
+
+function checkTimeouts({ timeouts }: ConfigFile): RuleProblem[] {
+  return (['first_byte', 'stream_idle'] as const)
+    .filter((name) => (timeouts[name] ?? 0) > timeouts.total)
+    .map((name) => ({
+      path: ['timeouts', name],
+      message: `must not be longer than timeouts.total (${formatDuration(timeouts.total)})`,
+    }));
+}
+
+/** Processes that share no limit store would each grant the whole limit. */
+function checkWorkers({ workers, stores }: ConfigFile): RuleProblem[] {
+  if (workers === 1 || stores.redis !== 'memory') return [];
+  return [
+    { path: ['workers'], message: 'must be 1 while stores.redis is memory; more need a redis:// or rediss:// URL' },
+  ];
+}
+
+function checkModel(path: Path, model: ModelEntry): RuleProblem[] {
+  const problems: RuleProblem[] = [];
+  if (model.max_output_tokens > model.context_window) {
+    problems.push({
+      path: [...path, 'max_output_tokens'],
+      message: `must be at most context_window (${model.context_window})`,
+    });
+  }
+  if ((model.default_output_tokens ?? 0) > model.max_output_tokens) {
+    problems.push({
+      path: [...path, 'default_output_tokens'],
+      message: `must be at most max_output_tokens (${model.max_output_tokens})`,
+    });
+  }
+  for (const field of ['capabilities', 'reasoning_efforts'] as const) {
+    const values: readonly string[] = model[field];
+    values.forEach((value, index) => {
+      if (values.indexOf(value) < index)
+        problems.push({ path: [...path, field, index], message: 'is listed twice; keep one' });
+    });
+  }
+  return problems;
+}

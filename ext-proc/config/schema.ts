@@ -1,0 +1,125 @@
+import type { z } from 'zod';
+import { parseAddress, parseBaseUrl, parseCidr, parsePublicUrl } from './network-names.ts';
+import { parsePrice } from './quantities.ts';
+import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
+
+/**
+ * The configuration file, field by field (INTERFACE 2), with its defaults and bounds. Strict: an unknown field is a problem that lists the
+ * accepted ones. Rules between fields stand in rules.ts.
+ */
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const KIB = 1024;
+/** A body is parsed in memory as one string, whose length V8 limits to about 512 MiB. */
+const MAX_BODY_BYTES = 256 * KIB * KIB;
+const MAX_TOKENS = 100_000_000;
+
+const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
+const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.1', parseCidr);
+const price = read('USD per million tokens from 0 to 1000000 with at most 6 decimals, such as 0.25', parsePrice);
+const filePath = matching(/^[^\0]{1,4096}$/, 'the path of a file, relative to the folder of the configuration');
+
+const PROVIDER_NAME = 'the name of a provider: 1 to 63 letters, digits, "_" and "-", beginning with a letter or digit';
+const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME);
+
+const MODEL_ID = 'a model id: 1 to 128 letters, digits and . _ : / @ + -, beginning with a letter or digit';
+const modelId = matching(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, MODEL_ID);
+
+export const POSTGRES_URL = /^postgres(?:ql)?:\/\/\S{1,2000}$/;
+export const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql://';
+export const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
+export const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
+
+const listen = section({
+  api: address.prefault('0.0.0.0:8080'),
+  dashboard: address.prefault('127.0.0.1:8081'),
+  metrics: address.prefault('127.0.0.1:9464'),
+  tls: section({ certificate: filePath, private_key: filePath }).optional(),
+});
+
+const stores = section({
+  postgres: readText(POSTGRES_ACCEPTED, (text) =>
+    text === 'embedded' || POSTGRES_URL.test(text) ? text : undefined,
+  ).prefault('embedded'),
+  redis: readText(REDIS_ACCEPTED, (text) => (text === 'memory' || REDIS_URL.test(text) ? text : undefined)).prefault(
+    'memory',
+  ),
+});
+
+const limits = section({
+  request_body: size(KIB, MAX_BODY_BYTES).prefault('20MiB'),
+  response_body: size(KIB, MAX_BODY_BYTES).prefault('64MiB'),
+  read_rpm: whole(1, 1_000_000).prefault(600),
+});
+
+/** `first_byte` and `stream_idle` have no default here: it is 120 s, or `total` where that is less. */
+const timeouts = section({
+  first_byte: duration(100, HOUR_MS).optional(),
+  stream_idle: duration(100, HOUR_MS).optional(),
+  total: duration(100, HOUR_MS).prefault('15m'),
+});
+
+/** Fields of the request that mean something else; a limit written into them would break the request or go unnoticed. */
+const OTHER_REQUEST_FIELDS = new Set(
+  `model messages n stream stream_options response_format reasoning_effort tools tool_choice parallel_tool_calls temperature top_p stop
+  seed presence_penalty frequency_penalty logit_bias logprobs top_logprobs user safety_identifier prompt_cache_key verbosity`.split(
+    /\s+/,
+  ),
+);
+
+const outputLimitField = readText(
+  'the name of a request field such as max_tokens or max_completion_tokens, and none that means something else',
+  (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !OTHER_REQUEST_FIELDS.has(text) ? text : undefined),
+);
+
+const provider = section({
+  base_url: readText(
+    'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
+    parseBaseUrl,
+  ),
+  api_key: matching(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 visible ASCII characters').optional(),
+  output_limit_field: outputLimitField.prefault('max_tokens'),
+  on_disconnect: oneOf(['abort', 'drain']).optional(),
+});
+
+const target = section({
+  provider: providerName,
+  model: matching(/^[\x21-\x7e]{1,256}$/, "the provider's name for the model: 1 to 256 visible ASCII characters"),
+});
+
+const model = section({
+  capabilities: list(oneOf(['tools', 'vision', 'json_mode']), 0, 3, 'of tools, vision, json_mode').prefault([]),
+  reasoning_efforts: list(
+    matching(/^[a-z0-9_-]{1,32}$/, 'a level such as low, medium or high: 1 to 32 of a-z, 0-9, "_" and "-"'),
+    0,
+    16,
+    'levels such as low, medium, high',
+  ).prefault([]),
+  context_window: whole(1, MAX_TOKENS),
+  max_output_tokens: whole(1, MAX_TOKENS),
+  default_output_tokens: whole(1, MAX_TOKENS).optional(),
+  usd_per_million_tokens: section({ input: price, cached_input: price.optional(), output: price }),
+  targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-5-mini}'),
+  disabled: flag.prefault(false),
+});
+
+export const CONFIG_FILE = section({
+  listen: listen.prefault({}),
+  trusted_proxies: list(cidr, 0, 1000, 'address ranges').prefault([]),
+  stores: stores.prefault({}),
+  workers: whole(1, 64).prefault(1),
+  limits: limits.prefault({}),
+  timeouts: timeouts.prefault({}),
+  retries: section({ per_target: whole(0, 10).prefault(1) }).prefault({}),
+  idempotency: section({ retention: duration(SECOND_MS, 30 * DAY_MS).prefault('24h') }).prefault({}),
+  top_up_url: readText('an http or https URL without credentials', parsePublicUrl).optional(),
+  demo: flag.prefault(false),
+  providers: named(providerName, provider, PROVIDER_NAME).prefault({}),
+  models: named(modelId, model, MODEL_ID).prefault({}),
+});
+
+export type ConfigFile = z.output<typeof CONFIG_FILE>;
+export type ModelEntry = z.output<typeof model>;
+export type ProviderEntry = z.output<typeof provider>;

@@ -1,0 +1,157 @@
+import { resolve } from 'node:path';
+import type { GatewayConfig, ListenConfig, Model, Provider, StoresConfig, Target } from './gateway-config.ts';
+import { clusterName } from './provider-cluster.ts';
+import type { ConfigFile, ModelEntry, ProviderEntry } from './schema.ts';
+import type { TrustedCa } from './trusted-ca.ts';
+import type { Path } from './yaml-tree.ts';
+
+/** Turns the validated file into the snapshot that the process works with. */
+
+export interface SnapshotInput {
+  readonly file: ConfigFile;
+  /** Relative paths in the file count from here. */
+  readonly folder: string;
+  readonly trustedCa: TrustedCa;
+  /** Why the secret of a provider is missing. */
+  missingSecret(providerName: string): string | undefined;
+}
+
+export interface Snapshot {
+  readonly config: GatewayConfig;
+  /** What cannot work although it is well formed. */
+  readonly warnings: readonly { readonly path: Path; readonly message: string }[];
+}
+
+const DEFAULT_WAIT_MS = 120_000;
+const DEFAULT_OUTPUT_TOKENS = 16_384;
+
+export function takeSnapshot(input: SnapshotInput): Snapshot {
+  const { file } = input;
+  const warnings: { path: Path; message: string }[] = [];
+  const providers = new Map<string, Provider>();
+  const unusable = new Map<string, string>();
+  for (const [name, entry] of Object.entries(file.providers)) {
+    providers.set(name, provider(name, entry, input.trustedCa));
+    const missing = input.missingSecret(name);
+    const untrusted = entry.base_url.protocol === 'https:' && !input.trustedCa.ok ? input.trustedCa.reason : undefined;
+    const reason = missing ?? untrusted;
+    if (reason === undefined) continue;
+    unusable.set(name, reason);
+    const path = ['providers', name, missing === undefined ? 'base_url' : 'api_key'];
+    warnings.push({ path, message: `${reason}; models that have no other target answer upstream_config_error` });
+  }
+  const models = new Map<string, Model>();
+  for (const [id, entry] of Object.entries(file.models)) {
+    const { targets, problems } = targetsOf(entry, providers, unusable);
+    for (const { index, message, unknown } of problems) {
+      if (unknown) warnings.push({ path: ['models', id, 'targets', index, 'provider'], message });
+    }
+    const problem = targets.length > 0 ? undefined : problems.map(({ message }) => message).join('; ');
+    models.set(id, model(id, entry, targets, problem));
+  }
+  if (models.size === 0)
+    warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
+  return { config: { ...settings(input), providers, models }, warnings };
+}
+
+function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'providers' | 'models'> {
+  const { timeouts } = file;
+  return {
+    listen: listen(file, folder),
+    trustedProxies: file.trusted_proxies,
+    stores: stores(file),
+    workers: file.workers,
+    limits: {
+      requestBodyBytes: file.limits.request_body,
+      responseBodyBytes: file.limits.response_body,
+      readRequestsPerMinute: file.limits.read_rpm,
+    },
+    timeouts: {
+      firstByteMs: timeouts.first_byte ?? Math.min(DEFAULT_WAIT_MS, timeouts.total),
+      streamIdleMs: timeouts.stream_idle ?? Math.min(DEFAULT_WAIT_MS, timeouts.total),
+      totalMs: timeouts.total,
+    },
+    retriesPerTarget: file.retries.per_target,
+    idempotencyRetentionMs: file.idempotency.retention,
+    ...(file.top_up_url === undefined ? {} : { topUpUrl: file.top_up_url }),
+    demo: file.demo,
+  };
+}
+
+function listen({ listen: { api, dashboard, metrics, tls } }: ConfigFile, folder: string): ListenConfig {
+  if (tls === undefined) return { api, dashboard, metrics };
+  const certificatePath = resolve(folder, tls.certificate);
+  return { api, dashboard, metrics, tls: { certificatePath, privateKeyPath: resolve(folder, tls.private_key) } };
+}
+
+function stores({ stores: { postgres, redis } }: ConfigFile): StoresConfig {
+  return {
+    postgres: postgres === 'embedded' ? { kind: 'embedded' } : { kind: 'url', url: postgres },
+    redis: redis === 'memory' ? { kind: 'memory' } : { kind: 'url', url: redis },
+  };
+}
+
+function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Provider {
+  const trustedCaPath = entry.base_url.protocol === 'https:' && trustedCa.ok ? trustedCa.path : undefined;
+  return {
+    name,
+    baseUrl: entry.base_url,
+    ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
+    outputLimitField: entry.output_limit_field,
+    ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
+    ...(trustedCaPath === undefined ? {} : { trustedCaPath }),
+    cluster: clusterName(name, { baseUrl: entry.base_url, trustedCaPath }),
+  };
+}
+
+interface TargetProblem {
+  readonly index: number;
+  readonly message: string;
+  /** The provider is not declared, as opposed to declared and unusable, which is told once at the provider. */
+  readonly unknown: boolean;
+}
+
+/** Targets that can work, in their order. A model is only broken when none is left. */
+function targetsOf(
+  entry: ModelEntry,
+  providers: ReadonlyMap<string, Provider>,
+  unusable: ReadonlyMap<string, string>,
+): { targets: Target[]; problems: TargetProblem[] } {
+  const targets: Target[] = [];
+  const problems: TargetProblem[] = [];
+  for (const [index, target] of entry.targets.entries()) {
+    const found = providers.get(target.provider);
+    const reason = unusable.get(target.provider);
+    if (found && reason === undefined) targets.push({ provider: found, model: target.model });
+    else if (found) problems.push({ index, unknown: false, message: `provider ${found.name}: ${reason}` });
+    else {
+      const declared = [...providers.keys()].join(', ') || 'none';
+      problems.push({
+        index,
+        unknown: true,
+        message: `names a provider that is not declared; declared are: ${declared}`,
+      });
+    }
+  }
+  return { targets, problems };
+}
+
+function model(id: string, entry: ModelEntry, targets: readonly Target[], problem: string | undefined): Model {
+  const prices = entry.usd_per_million_tokens;
+  return {
+    id,
+    capabilities: new Set(entry.capabilities),
+    reasoningEfforts: entry.reasoning_efforts,
+    contextWindow: entry.context_window,
+    maxOutputTokens: entry.max_output_tokens,
+    defaultOutputTokens: entry.default_output_tokens ?? Math.min(DEFAULT_OUTPUT_TOKENS, entry.max_output_tokens),
+    prices: {
+      inputPicoUsd: prices.input,
+      cachedInputPicoUsd: prices.cached_input ?? prices.input,
+      outputPicoUsd: prices.output,
+    },
+    targets,
+    disabled: entry.disabled,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}

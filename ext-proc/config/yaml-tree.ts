@@ -1,0 +1,137 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type LineCounter,
+  type Pair,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+
+/** Turns a parsed YAML document into plain data that knows where each of its values stands. */
+
+/** Both count from 1. */
+export interface Position {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface SourceProblem extends Position {
+  readonly message: string;
+}
+
+export type Path = readonly (string | number)[];
+
+/** Replaces what a text refers to (`${NAME}`); `undefined` leaves the value out. */
+export type TextResolver = (text: string, path: Path, position: Position) => string | undefined;
+
+const MAX_DEPTH = 12;
+/** Bound what aliases can multiply; the largest sane file stays far below. */
+const MAX_NODES = 50_000;
+const MAX_ALIASES = 1000;
+
+type Data = string | number | boolean | null | Data[] | { [name: string]: Data };
+
+export class YamlTree {
+  readonly problems: SourceProblem[] = [];
+  readonly value: Data | undefined;
+  readonly #values = new Map<string, Position>();
+  readonly #names = new Map<string, Position>();
+  readonly #document: Document;
+  readonly #lines: LineCounter;
+  readonly #resolve: TextResolver;
+  #nodes = 0;
+  #aliases = 0;
+
+  constructor(document: Document, lines: LineCounter, resolve: TextResolver) {
+    this.#document = document;
+    this.#lines = lines;
+    this.#resolve = resolve;
+    this.value = this.#read(document.contents, []);
+  }
+
+  /** Of the value at the path; where there is none, of the name of the nearest thing around it. */
+  positionOf(path: Path): Position {
+    return this.#values.get(JSON.stringify(path)) ?? this.#around(path);
+  }
+
+  /** Of the name itself. */
+  positionOfName(path: Path): Position {
+    return this.#names.get(JSON.stringify(path)) ?? this.positionOf(path);
+  }
+
+  #around(path: Path): Position {
+    for (let length = path.length - 1; length > 0; length--) {
+      const key = JSON.stringify(path.slice(0, length));
+      const position = this.#names.get(key) ?? this.#values.get(key);
+      if (position) return position;
+    }
+    return this.#values.get('[]') ?? { line: 1, column: 1 };
+  }
+
+  #read(node: unknown, path: Path): Data | undefined {
+    const position = this.#position(node);
+    if (position) this.#values.set(JSON.stringify(path), position);
+    if (++this.#nodes > MAX_NODES) return this.#refuse(position, `more than ${MAX_NODES} entries, aliases expanded`);
+    if (path.length > MAX_DEPTH) return this.#refuse(position, `nested more than ${MAX_DEPTH} levels deep`);
+    if (isAlias(node)) {
+      if (++this.#aliases > MAX_ALIASES) return this.#refuse(position, `more than ${MAX_ALIASES} aliases`);
+      const target = node.resolve(this.#document);
+      return target
+        ? this.#read(target, path)
+        : this.#refuse(position, 'this alias names no anchor that stands before it');
+    }
+    if (isMap(node)) return this.#readMap(node, path);
+    if (isSeq(node)) return this.#readList(node, path);
+    if (!isScalar(node)) return node === null ? null : undefined;
+    if (typeof node.value === 'string') return this.#resolve(node.value, path, position ?? this.positionOf(path));
+    return typeof node.value === 'number' || typeof node.value === 'boolean' ? node.value : null;
+  }
+
+  #readMap(map: YAMLMap, path: Path): Data {
+    const entries = new Map<string, Data>();
+    for (const pair of map.items) {
+      const name = this.#readName(pair);
+      if (name === undefined) continue;
+      const child = [...path, name];
+      if (entries.has(name))
+        this.#refuse(this.#position(pair.key), 'this name is given twice in the same mapping; keep one');
+      const position = this.#position(pair.key);
+      if (position) this.#names.set(JSON.stringify(child), position);
+      const value = this.#read(pair.value, child);
+      if (value !== undefined) entries.set(name, value);
+      if (this.#nodes > MAX_NODES) break;
+    }
+    return Object.fromEntries(entries);
+  }
+
+  /** Names are text. `4.1:` would be a number in YAML, so the source decides; a mapping as a name, or `__proto__`, is nobody's intention. */
+  #readName(pair: Pair): string | undefined {
+    const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
+    const name = isScalar(key) ? (typeof key.value === 'string' ? key.value : key.source) : undefined;
+    if (name !== undefined && name !== '' && name !== '__proto__') return name;
+    return this.#refuse(this.#position(pair.key) ?? this.#position(pair.value), 'a name must be text; quote it');
+  }
+
+  #readList(list: YAMLSeq, path: Path): Data {
+    const values: Data[] = [];
+    for (const [index, item] of list.items.entries()) {
+      values.push(this.#read(item, [...path, index]) ?? null);
+      if (this.#nodes > MAX_NODES) break;
+    }
+    return values;
+  }
+
+  #position(node: unknown): Position | undefined {
+    const range = isAlias(node) || isMap(node) || isSeq(node) || isScalar(node) ? node.range : undefined;
+    if (!range) return undefined;
+    const { line, col } = this.#lines.linePos(range[0]);
+    return { line, column: col };
+  }
+
+  #refuse(position: Position | undefined, message: string): undefined {
+    this.problems.push({ line: position?.line ?? 1, column: position?.column ?? 1, message });
+  }
+}

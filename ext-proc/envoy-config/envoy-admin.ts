@@ -1,0 +1,57 @@
+import { request } from 'node:http';
+
+/** What Envoy's admin says about the cluster file. */
+export interface ClusterState {
+  /** Of the file that was last accepted whole. */
+  readonly version: string;
+  /** Files refused so far: not valid, or not readable as a DiscoveryResponse. */
+  readonly refusals: number;
+  /** Clusters that take requests; one that still warms is not among them. */
+  readonly active: ReadonlySet<string>;
+}
+
+const TIMEOUT_MS = 2000;
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** `undefined`: Envoy does not answer. */
+export async function readClusterState(socketPath: string): Promise<ClusterState | undefined> {
+  const stats = await adminGet(socketPath, '/stats?filter=cluster_manager.cds');
+  const dump = await adminGet(socketPath, '/config_dump?resource=dynamic_active_clusters&mask=cluster.name');
+  if (stats === undefined || dump === undefined) return undefined;
+  const stat = (name: string): string =>
+    new RegExp(`^cluster_manager\\.cds\\.${name}: "?([^"\\n]*)"?$`, 'm').exec(stats)?.[1] ?? '';
+  return {
+    version: stat('version_text'),
+    refusals: Number(stat('update_rejected')) + Number(stat('update_failure')),
+    active: clusterNames(JSON.parse(dump)),
+  };
+}
+
+function clusterNames(dump: {
+  readonly configs?: readonly { readonly cluster?: { readonly name?: string } }[];
+}): Set<string> {
+  const names = new Set<string>();
+  for (const { cluster } of dump.configs ?? []) {
+    if (cluster?.name !== undefined) names.add(cluster.name);
+  }
+  return names;
+}
+
+function adminGet(socketPath: string, path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const call = request({ socketPath, path, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false }, (answer) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      answer.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > MAX_ANSWER_BYTES) call.destroy(new Error('the answer is too long'));
+        else chunks.push(chunk);
+      });
+      answer.on('end', () => resolve(answer.statusCode === 200 ? Buffer.concat(chunks).toString() : undefined));
+      answer.on('error', () => resolve(undefined));
+    });
+    // No socket, nobody behind it, or too slow: all of it means that Envoy does not answer, and the caller decides what follows.
+    call.on('error', () => resolve(undefined));
+    call.end();
+  });
+}

@@ -1,0 +1,128 @@
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { RuntimePaths } from '../config/runtime-paths.ts';
+import { type ClusterFile, type Clusters, clusterFile, clustersOf } from './clusters.ts';
+import { type ClusterState, readClusterState } from './envoy-admin.ts';
+import { replaceFile } from './replace-file.ts';
+
+export type PublishResult =
+  /** `confirmed: false`: Envoy does not run, and reads the file when it starts. */
+  { readonly ok: true; readonly confirmed: boolean } | { readonly ok: false; readonly reason: string };
+
+export interface PublisherOptions {
+  readonly paths: Pick<RuntimePaths, 'envoyDir' | 'envoyAdminSocket'>;
+  /** What went wrong when nobody was waiting: clusters that could not be taken out. */
+  readonly onFault: (message: string) => void;
+  /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 4 s of it. */
+  readonly confirmWithinMs?: number;
+  /** Beyond `timeouts.total`, until a cluster that is no longer used is taken out. */
+  readonly drainMarginMs?: number;
+}
+
+export function clustersPath(envoyDir: string): string {
+  return join(envoyDir, 'clusters.json');
+}
+
+const POLL_MS = 25;
+
+/**
+ * Keeps Envoy's cluster file in step with the configuration. Clusters are never changed, only added and, when no request can be on
+ * them any more, taken out.
+ */
+export class ClusterPublisher {
+  readonly #options: PublisherOptions;
+  readonly #path: string;
+  #current: Clusters = new Map();
+  #totalMs = 0;
+  /** Clusters of former configurations that requests may still run on. */
+  readonly #leaving = new Map<
+    string,
+    { cluster: Clusters extends ReadonlyMap<string, infer C> ? C : never; timer: NodeJS.Timeout }
+  >();
+  #queue: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+    this.#path = clustersPath(options.paths.envoyDir);
+  }
+
+  /** Resolves when Envoy serves all clusters of the configuration; when it does not, the file is as it was before. */
+  publish(next: GatewayConfig): Promise<PublishResult> {
+    return this.#inTurn(() => this.#publish(next));
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { timer } of this.#leaving.values()) clearTimeout(timer);
+    this.#leaving.clear();
+  }
+
+  async #publish(next: GatewayConfig): Promise<PublishResult> {
+    const { envoyAdminSocket } = this.#options.paths;
+    const wanted = clustersOf(next);
+    const before = await readClusterState(envoyAdminSocket);
+    const file = clusterFile(new Map([...this.#everything(), ...wanted]));
+    await replaceFile(this.#path, file.text);
+    const reason = before === undefined ? undefined : await this.#whyNotLoaded(file, wanted, before);
+    if (reason !== undefined) {
+      await replaceFile(this.#path, clusterFile(this.#everything()).text);
+      return { ok: false, reason };
+    }
+    this.#switchTo(wanted, next.timeouts.totalMs);
+    return { ok: true, confirmed: before !== undefined };
+  }
+
+  async #whyNotLoaded(file: ClusterFile, wanted: Clusters, before: ClusterState): Promise<string | undefined> {
+    const withinMs = this.#options.confirmWithinMs ?? 15_000;
+    const deadlineMs = performance.now() + withinMs;
+    for (;;) {
+      const state = await readClusterState(this.#options.paths.envoyAdminSocket);
+      const absent = [...wanted.keys()].filter((name) => !state?.active.has(name));
+      if (state?.version === file.version && absent.length === 0) return undefined;
+      if (state !== undefined && state.refusals > before.refusals) {
+        return `Envoy refused the clusters (not loaded: ${absent.join(', ') || 'none'}); its log has the reason`;
+      }
+      if (performance.now() > deadlineMs) {
+        return `Envoy did not load the clusters within ${withinMs} ms (not loaded: ${absent.join(', ') || 'none'})`;
+      }
+      await wait(POLL_MS);
+    }
+  }
+
+  #everything(): Clusters {
+    return new Map([...[...this.#leaving].map(([name, { cluster }]) => [name, cluster] as const), ...this.#current]);
+  }
+
+  #switchTo(wanted: Clusters, totalMs: number): void {
+    const drainMs = this.#totalMs + (this.#options.drainMarginMs ?? 60_000);
+    const gone = [...this.#current].filter(([name]) => !wanted.has(name));
+    for (const name of wanted.keys()) {
+      clearTimeout(this.#leaving.get(name)?.timer);
+      this.#leaving.delete(name);
+    }
+    for (const [name, cluster] of gone) {
+      const timer = setTimeout(() => this.#takeOut(name), drainMs);
+      timer.unref();
+      this.#leaving.set(name, { cluster, timer });
+    }
+    this.#current = wanted;
+    this.#totalMs = totalMs;
+  }
+
+  #takeOut(name: string): void {
+    const done = this.#inTurn(async () => {
+      if (!this.#leaving.delete(name) || this.#closed) return;
+      await replaceFile(this.#path, clusterFile(this.#everything()).text);
+    });
+    done.catch((error: unknown) => this.#options.onFault(`cluster ${name} cannot be taken out: ${String(error)}`));
+  }
+
+  /** One change of the file at a time. */
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => undefined);
+    return result;
+  }
+}
