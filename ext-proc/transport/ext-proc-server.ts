@@ -4,8 +4,8 @@ import { type FrameProblem, FrameReader } from './grpc-frame.ts';
 import { listenOn, type TcpAddress } from './unix-socket.ts';
 
 /**
- * The gRPC side, spoken straight over HTTP/2: one method, one bidirectional stream per request. grpc-js was measured against it and left
- * out: it reads up to 16 messages ahead of a paused consumer (4 MB per upload that nobody wants), and has no options for reset limits.
+ * The gRPC side, spoken straight over HTTP/2: one method, one bidirectional stream per request. grpc-js would decode up to 16 messages
+ * ahead of a paused consumer (megabytes per upload that nobody wants), and has no options for Node's limits on resets.
  */
 const METHOD = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 

@@ -24,6 +24,9 @@ export function readHead(message: ProcessingRequest, head: HttpHeaders): Request
     const earlier = headers.get(key);
     headers.set(key, earlier === undefined ? value : `${earlier}, ${value}`);
   }
+  // HTTP/2 has no host header, and Envoy names both alike.
+  const authority = headers.get(':authority');
+  if (authority !== undefined) headers.set('host', authority);
   const declared = Number(headers.get('content-length') ?? 0);
   return {
     requestId: headers.get('x-request-id') ?? '',

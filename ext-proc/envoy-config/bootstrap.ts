@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Document, parseDocument } from 'yaml';
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { RuntimePaths } from '../config/runtime-paths.ts';
+import { localReplyMappers } from './local-replies.ts';
+
+/** The cluster that leads back to gateway process `index`: its `streamClusterName`. */
+export function streamClusterName(index: number): string {
+  return `gateway-stream-${index}`;
+}
+
+/** Where the bootstrap, the provider clusters and the TLS secret are written. */
+export function bootstrapPath(paths: RuntimePaths): string {
+  return join(paths.envoyDir, 'envoy.yaml');
+}
+
+export function clustersPath(paths: RuntimePaths): string {
+  return join(paths.envoyDir, 'clusters.json');
+}
+
+function tlsSecretPath(paths: RuntimePaths): string {
+  return join(paths.envoyDir, 'tls.json');
+}
+
+const TEMPLATE = new URL('../../envoy/envoy.yaml', import.meta.url);
+const TLS_SECRET = 'ingress';
+
+/** `envoy/envoy.yaml` with what this deployment decides. */
+export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): string {
+  const document = parseDocument(readFileSync(TEMPLATE, 'utf8'));
+  const set = (path: Path, value: unknown) => setExisting(document, path, value);
+  set(['admin', 'address', 'pipe', 'path'], paths.envoyAdminSocket);
+  set([...CDS, 'path'], clustersPath(paths));
+  set([...CDS, 'watched_directory', 'path'], paths.envoyDir);
+  set([...INGRESS, 'address', 'socket_address', 'address'], config.listen.api.host);
+  set([...INGRESS, 'address', 'socket_address', 'port_value'], config.listen.api.port);
+  set([...INGRESS_HTTP, 'local_reply_config', 'mappers'], document.createNode(localReplyMappers()));
+  set([...EGRESS, 'address', 'pipe', 'path'], paths.egressSocket);
+  if (config.listen.tls !== undefined) {
+    document.setIn([...INGRESS, 'filter_chains', 0, 'transport_socket'], document.createNode(transportSocket(paths)));
+  }
+  const workers = Array.from({ length: config.workers }, (_, index) => index);
+  set(
+    [...GATEWAY_CLUSTER, ...ENDPOINTS],
+    document.createNode(workers.map((index) => pipeEndpoint(paths.extProcSocket(index)))),
+  );
+  addStreamClusters(document, workers, paths);
+  return document.toString({ lineWidth: 0 });
+}
+
+/** Writes everything Envoy needs to start, each file by rename, so that a running Envoy never reads half of one. Returns the bootstrap's path. */
+export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths): Promise<string> {
+  await mkdir(paths.envoyDir, { recursive: true });
+  await mkdir(paths.socketDir, { recursive: true, mode: 0o700 });
+  if (!(await exists(clustersPath(paths)))) {
+    await replaceFile(clustersPath(paths), JSON.stringify({ version_info: 'empty', resources: [] }));
+  }
+  if (config.listen.tls !== undefined) await replaceFile(tlsSecretPath(paths), renderTlsSecret(config.listen.tls));
+  await replaceFile(bootstrapPath(paths), renderBootstrap(config, paths));
+  return bootstrapPath(paths);
+}
+
+type Path = readonly (string | number)[];
+
+const CDS: Path = ['dynamic_resources', 'cds_config', 'path_config_source'];
+const INGRESS: Path = ['static_resources', 'listeners', 0];
+const INGRESS_HTTP: Path = [...INGRESS, 'filter_chains', 0, 'filters', 0, 'typed_config'];
+const EGRESS: Path = ['static_resources', 'listeners', 1];
+const CLUSTERS: Path = ['static_resources', 'clusters'];
+const GATEWAY_CLUSTER: Path = [...CLUSTERS, 0];
+const STREAM_CLUSTER: Path = [...CLUSTERS, 1];
+const ENDPOINTS: Path = ['load_assignment', 'endpoints', 0, 'lb_endpoints'];
+
+/** A place that the template no longer has is a bug, not something to add. */
+function setExisting(document: Document, path: Path, value: unknown): void {
+  if (!document.hasIn(path)) throw new Error(`envoy.yaml has no ${path.join('.')}`);
+  document.setIn(path, value);
+}
+
+/** The template's one stream cluster, once per gateway process. */
+function addStreamClusters(document: Document, workers: readonly number[], paths: RuntimePaths): void {
+  const template: unknown = document.toJS().static_resources.clusters[1];
+  document.deleteIn(STREAM_CLUSTER);
+  for (const index of workers) {
+    const here: Path = [...CLUSTERS, index + 1];
+    document.addIn(CLUSTERS, document.createNode(template));
+    setExisting(document, [...here, 'name'], streamClusterName(index));
+    setExisting(document, [...here, 'load_assignment', 'cluster_name'], streamClusterName(index));
+    setExisting(document, [...here, ...ENDPOINTS], document.createNode([pipeEndpoint(paths.streamSocket(index))]));
+  }
+}
+
+function pipeEndpoint(path: string): object {
+  return { endpoint: { address: { pipe: { path } } } };
+}
+
+/** The certificate comes through SDS, so that replacing the files (by rename) rotates it without a restart. */
+function transportSocket(paths: RuntimePaths): object {
+  return {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext',
+      common_tls_context: {
+        alpn_protocols: ['h2', 'http/1.1'],
+        tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+        tls_certificate_sds_secret_configs: [
+          {
+            name: TLS_SECRET,
+            sds_config: { resource_api_version: 'V3', path_config_source: { path: tlsSecretPath(paths) } },
+          },
+        ],
+      },
+    },
+  };
+}
+
+function renderTlsSecret(tls: { readonly certificatePath: string; readonly privateKeyPath: string }): string {
+  return JSON.stringify({
+    resources: [
+      {
+        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret',
+        name: TLS_SECRET,
+        tls_certificate: {
+          certificate_chain: { filename: tls.certificatePath },
+          private_key: { filename: tls.privateKeyPath },
+        },
+      },
+    ],
+  });
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function replaceFile(path: string, content: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, content, { mode: 0o600 });
+  await rename(temporary, path);
+}

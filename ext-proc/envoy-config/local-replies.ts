@@ -1,0 +1,84 @@
+import { envelopeOf, type Refusal, refuse, renderRefusal } from '../errors/refusal.ts';
+import { STATUS_FAULT } from '../transport/ext-proc-server.ts';
+
+/**
+ * What clients get where Envoy answers by itself (INTERFACE 4): the envelope with the catalogue's texts, so that they cannot drift. The
+ * first mapper that fits decides. Answers of the process do not pass through here: StreamedImmediateResponse is no local reply.
+ */
+export interface LocalReplyMapper {
+  readonly filter: object;
+  readonly status_code: number;
+  readonly headers_to_add: readonly object[];
+  readonly body_format_override: object;
+}
+
+/** In `envoy.yaml`: max_request_headers_kb. */
+const MAX_HEADER_BYTES = 64 * 1024;
+
+export function localReplyMappers(): readonly LocalReplyMapper[] {
+  const noCapacity = refuse('no_capacity');
+  return [
+    // Headers came too slowly, or nothing happened for longer than any time-out of ours.
+    mapper(anyOf(status('EQ', 408), status('EQ', 504)), refuse('request_timeout')),
+    mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })),
+    // Every other 4xx that Envoy knows (400, 426 for HTTP/1.0, refused upgrades) is a request that HTTP does not allow.
+    mapper(
+      allOf(status('GE', 400), status('LE', 499)),
+      refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),
+    ),
+    // The process failed the stream on purpose: a bug of ours.
+    mapper(detailsContain(`gRPC_error_${STATUS_FAULT}{`), refuse('internal_error')),
+    // The process is away, overloaded, or its connection broke.
+    mapper(anyOf(status('EQ', 502), status('EQ', 503)), noCapacity),
+    mapper(status('GE', 100), refuse('internal_error')),
+  ];
+}
+
+function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
+  const { status: statusCode, headers } = renderRefusal(refusal);
+  const { 'content-type': contentType, ...others } = headers;
+  return {
+    filter,
+    status_code: statusCode,
+    headers_to_add: [
+      ...Object.entries(others).map(([key, value]) => header(key, value, 'OVERWRITE_IF_EXISTS_OR_ADD')),
+      // A request that broke before its headers were read has no id yet; all others have theirs set later.
+      header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT'),
+    ],
+    body_format_override: {
+      content_type: contentType,
+      // Envoy reads %…% as its own operators.
+      text_format_source: { inline_string: JSON.stringify(envelopeOf(refusal)).replaceAll('%', '%%') },
+    },
+  };
+}
+
+function header(key: string, value: string, action: string): object {
+  return { header: { key, value }, append_action: action };
+}
+
+function status(op: 'EQ' | 'GE' | 'LE', code: number): object {
+  // Envoy insists on a runtime key; nothing sets it.
+  const value = { default_value: code, runtime_key: `gateway.local_reply.${op.toLowerCase()}_${code}` };
+  return { status_code_filter: { comparison: { op, value } } };
+}
+
+function anyOf(...filters: readonly object[]): object {
+  return { or_filter: { filters } };
+}
+
+function allOf(...filters: readonly object[]): object {
+  return { and_filter: { filters } };
+}
+
+function detailsContain(text: string): object {
+  return {
+    extension_filter: {
+      name: 'cel',
+      typed_config: {
+        '@type': 'type.googleapis.com/envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter',
+        expression: `response.code_details.contains('${text}')`,
+      },
+    },
+  };
+}

@@ -1,0 +1,151 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
+import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { clustersPath, writeBootstrap } from '../../ext-proc/envoy-config/bootstrap.ts';
+
+/** A real Envoy from the rendered bootstrap, on a port of its own choice, in a folder of its own. */
+export interface EnvoyProcess {
+  readonly port: number;
+  readonly pid: number;
+  readonly paths: RuntimePaths;
+  /** Body of a GET on the admin socket. */
+  admin(path: string): Promise<string>;
+  /** What Envoy wrote; show it when a test fails. */
+  log(): string;
+  stop(): Promise<void>;
+}
+
+export interface EnvoyOptions {
+  readonly config?: Partial<GatewayConfig>;
+  /** Provider clusters, as they stand in clusters.json. */
+  readonly clusters?: readonly object[];
+  readonly threads?: number;
+  /** Use these instead of a new folder; it is then not removed. */
+  readonly paths?: RuntimePaths;
+}
+
+export const ENVOY_BINARY =
+  process.env['ENVOY_BIN'] ?? new URL('../../.cache/envoy/1.39.3/envoy', import.meta.url).pathname;
+
+const START_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 5_000;
+
+/** A folder under os.tmpdir(), short enough for socket paths. */
+export async function temporaryPaths(): Promise<RuntimePaths> {
+  return runtimePaths({ GATEWAY_DATA: await mkdtemp(join(tmpdir(), 'gw-test-')) });
+}
+
+export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProcess> {
+  const paths = options.paths ?? (await temporaryPaths());
+  const bootstrap = await writeBootstrap({ ...TEST_CONFIG, ...options.config }, paths);
+  if (options.clusters !== undefined) {
+    await writeFile(clustersPath(paths), JSON.stringify({ version_info: 'test', resources: options.clusters }));
+  }
+  const child = spawn(
+    ENVOY_BINARY,
+    ['-c', bootstrap, '--disable-hot-restart', '--log-level', 'warn', '--concurrency', String(options.threads ?? 1)],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const log = collectLog(child);
+  try {
+    const port = await ingressPort(child, paths);
+    return {
+      port,
+      pid: child.pid ?? 0,
+      paths,
+      admin: (path) => adminGet(paths.envoyAdminSocket, path),
+      log,
+      async stop() {
+        await stopChild(child);
+        if (options.paths === undefined) await rm(paths.dataDir, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await stopChild(child);
+    throw new Error(`Envoy did not start:\n${log()}`, { cause: error });
+  }
+}
+
+/** Ends a child process of ours: SIGTERM, then SIGKILL. */
+export async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+function collectLog(child: ChildProcess): () => string {
+  const lines: string[] = [];
+  for (const pipe of [child.stdout, child.stderr]) {
+    pipe?.setEncoding('utf8').on('data', (text: string) => {
+      lines.push(text);
+      if (lines.length > 1000) lines.shift();
+    });
+  }
+  return () => lines.join('');
+}
+
+async function ingressPort(child: ChildProcess, paths: RuntimePaths): Promise<number> {
+  const deadlineMs = Date.now() + START_TIMEOUT_MS;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`exit code ${child.exitCode}`);
+    const port = await readPort(paths).catch(() => undefined);
+    if (port !== undefined) return port;
+    if (Date.now() > deadlineMs) throw new Error('not ready in time');
+    await sleep(20);
+  }
+}
+
+interface Listeners {
+  readonly listener_statuses: readonly { name: string; local_address: { socket_address?: { port_value: number } } }[];
+}
+
+async function readPort(paths: RuntimePaths): Promise<number | undefined> {
+  if ((await adminGet(paths.envoyAdminSocket, '/ready')).trim() !== 'LIVE') return undefined;
+  const listeners: Listeners = JSON.parse(await adminGet(paths.envoyAdminSocket, '/listeners?format=json'));
+  const ingress = listeners.listener_statuses.find(({ name }) => name === 'ingress');
+  return ingress?.local_address.socket_address?.port_value;
+}
+
+function adminGet(socketPath: string, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, path, timeout: 5_000 }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      response.on('end', () => resolve(text));
+      response.on('error', reject);
+    });
+    call.on('timeout', () => call.destroy(new Error('admin timed out')));
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+/** A configuration without models; port 0 lets Envoy choose. */
+export const TEST_CONFIG: GatewayConfig = {
+  listen: {
+    api: { host: '127.0.0.1', port: 0 },
+    dashboard: { host: '127.0.0.1', port: 0 },
+    metrics: { host: '127.0.0.1', port: 0 },
+  },
+  trustedProxies: [],
+  stores: { postgres: { kind: 'embedded' }, redis: { kind: 'memory' } },
+  workers: 1,
+  limits: { requestBodyBytes: 20 * 1024 * 1024, responseBodyBytes: 64 * 1024 * 1024, readRequestsPerMinute: 600 },
+  timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 },
+  retriesPerTarget: 1,
+  idempotencyRetentionMs: 86_400_000,
+  demo: false,
+  providers: new Map(),
+  models: new Map(),
+};
