@@ -1,0 +1,3 @@
+/** PostgreSQL's advisory locks are numbers, one space for each database: all of ours stand here. */
+export const MIGRATION_LOCK = 7_164_001;
+export const MEMORY_MODE_LOCK = 7_164_002;

@@ -1,0 +1,97 @@
+import { StoreUnavailable } from '../store-unavailable.ts';
+
+export interface BatchBounds {
+  readonly maxBatch: number;
+  readonly maxInFlight: number;
+  /** More waiting items than this are refused at once. */
+  readonly maxWaiting: number;
+  /** An item that is not under way by then is refused. */
+  readonly waitMs: number;
+}
+
+export type Outcome<R> = { readonly ok: true; readonly value: R } | { readonly ok: false; readonly error: unknown };
+
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly sinceMs: number;
+  readonly resolve: (value: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Lets calls share one round trip: items of the same event-loop turn go together, and what arrives while `maxInFlight` batches are under
+ * way goes with the next. An item only ever joins a batch that has not been sent, so its answer is never older than its call.
+ */
+export function createBatching<T, R>(
+  bounds: BatchBounds,
+  runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>,
+): (item: T) => Promise<R> {
+  let waiting: Waiting<T, R>[] = [];
+  let inFlight = 0;
+  let scheduled = false;
+  let expiring = false;
+
+  function add(item: T): Promise<R> {
+    if (waiting.length >= bounds.maxWaiting) return Promise.reject(new StoreUnavailable('too many calls are waiting'));
+    return new Promise((resolve, reject) => {
+      waiting.push({ item, sinceMs: performance.now(), resolve, reject });
+      schedule();
+    });
+  }
+
+  function schedule(): void {
+    if (waiting.length === 0) return;
+    if (inFlight >= bounds.maxInFlight) {
+      // One timer for the oldest: the waiting room is first in, first out, and everybody's patience is the same.
+      if (!expiring) expireIn(bounds.waitMs);
+    } else if (!scheduled) {
+      scheduled = true;
+      // After the poll phase: all requests whose bytes arrived in this turn have asked by then.
+      setImmediate(send);
+    }
+  }
+
+  function send(): void {
+    scheduled = false;
+    while (inFlight < bounds.maxInFlight && waiting.length > 0) {
+      const batch = waiting.slice(0, bounds.maxBatch);
+      waiting = waiting.slice(bounds.maxBatch);
+      inFlight++;
+      void deliver(batch);
+    }
+    schedule();
+  }
+
+  async function deliver(batch: readonly Waiting<T, R>[]): Promise<void> {
+    try {
+      const outcomes = await runBatch(batch.map((entry) => entry.item));
+      batch.forEach((entry, index) => {
+        const outcome = outcomes[index] ?? { ok: false, error: new Error('a batch answered fewer items than it has') };
+        if (outcome.ok) entry.resolve(outcome.value);
+        else entry.reject(outcome.error);
+      });
+    } catch (error) {
+      for (const entry of batch) entry.reject(error);
+    } finally {
+      inFlight--;
+      schedule();
+    }
+  }
+
+  function expireIn(ms: number): void {
+    expiring = true;
+    setTimeout(refuseExpired, Math.max(1, ms)).unref();
+  }
+
+  function refuseExpired(): void {
+    expiring = false;
+    const nowMs = performance.now();
+    const firstFresh = waiting.findIndex((entry) => nowMs - entry.sinceMs < bounds.waitMs);
+    const expired = waiting.splice(0, firstFresh === -1 ? waiting.length : firstFresh);
+    for (const entry of expired) entry.reject(new StoreUnavailable('PostgreSQL did not take the call in time'));
+    const [oldest] = waiting;
+    if (oldest && inFlight >= bounds.maxInFlight) expireIn(bounds.waitMs - (nowMs - oldest.sinceMs));
+  }
+
+  return add;
+}

@@ -1,0 +1,86 @@
+import pg from 'pg';
+import { asStoreError } from './unavailable.ts';
+
+/** The part of the process's logger that stores need; pino fits. */
+export interface StoreLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface Timeouts {
+  readonly connectMs: number;
+  /** PostgreSQL gives up a statement after it. */
+  readonly statementMs: number;
+}
+
+/** We give up a little after PostgreSQL should have: it answers with its own error unless it, or the way to it, is frozen. */
+const ANSWER_MARGIN_MS = 500;
+
+/**
+ * Every statement here is an index lookup by design. The planner sees the tables for the first time while they are empty, and a plan it then
+ * makes for a prepared statement would scan them; generic plans spare a planning of about a millisecond for each execution.
+ */
+const SESSION = `set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off; set synchronous_commit = on;
+  set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
+
+export function createPool(url: string, connections: number, timeouts: Timeouts, log: StoreLog): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'inference-gateway',
+    max: connections,
+    connectionTimeoutMillis: timeouts.connectMs,
+    query_timeout: timeouts.statementMs + ANSWER_MARGIN_MS,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+    onConnect: async (client) => {
+      await client.query(`${SESSION}; set statement_timeout = ${timeouts.statementMs}`);
+    },
+  });
+  // An idle connection that breaks is removed by the pool; the next statement connects anew.
+  pool.on('error', (error) => log.warn({ error: error.message }, 'a connection to PostgreSQL was lost'));
+  return pool;
+}
+
+export interface Statement {
+  /** Prepared under this name once per connection. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Runs one prepared statement. Rejects with StoreUnavailable when PostgreSQL is away. */
+export async function run<R extends object = Row>(
+  on: pg.Pool | pg.PoolClient | pg.Client,
+  statement: Statement,
+  values: unknown[],
+): Promise<R[]> {
+  try {
+    const result = await on.query<R>({ name: statement.name, text: statement.text, values });
+    return result.rows;
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
+/** Runs `work` in one transaction; anything thrown rolls back. A connection whose state is unknown is closed, not reused. */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  begin: string,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw asStoreError(error);
+  });
+  try {
+    await client.query(begin);
+    const result = await work(client);
+    await client.query('commit');
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw asStoreError(error);
+  }
+}

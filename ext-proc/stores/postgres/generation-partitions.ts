@@ -1,0 +1,68 @@
+import pg from 'pg';
+import { idFloor } from '../../domain/ids.ts';
+import type { StoreLog } from './connection-pool.ts';
+import { asStoreError } from './unavailable.ts';
+
+/** This month and the three after it, so that a database nobody opens for a quarter still has its partitions. */
+const MONTHS_AHEAD = 3;
+/** Making a partition locks the parent for a moment; requests must not queue behind it while it waits for a long reader. */
+const LOCK_TIMEOUT_MS = 1_000;
+const CHECK_EVERY_MS = 6 * 3_600_000;
+
+/** Makes the months' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
+export async function makePartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
+  const { rows } = await pool
+    .query<{ name: string }>(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'generations'::regclass",
+    )
+    .catch((error: unknown) => {
+      throw asStoreError(error);
+    });
+  const present = new Set(rows.map((row) => row.name));
+  for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
+    const month = monthOf(nowMs, ahead);
+    if (!present.has(month.name)) await makePartition(pool, month, log);
+  }
+}
+
+/** Repeats the check while the process lives. Returns how to stop. */
+export function keepMakingPartitions(pool: pg.Pool, log: StoreLog): () => void {
+  const timer = setInterval(() => {
+    makePartitions(pool, Date.now(), log).catch((error: unknown) =>
+      log.warn({ error: String(error) }, 'partitions of generations could not be checked; the next check is in hours'),
+    );
+  }, CHECK_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+interface Month {
+  readonly name: string;
+  readonly firstId: string;
+  readonly endId: string;
+}
+
+/** Built from numbers and the id alphabet only, which is what makes it safe to write into the statement. */
+function monthOf(nowMs: number, ahead: number): Month {
+  const now = new Date(nowMs);
+  const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
+  const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1);
+  return {
+    name: `generations_${start.toISOString().slice(0, 7).replace('-', '_')}`,
+    firstId: idFloor('gen', start.getTime()),
+    endId: idFloor('gen', end),
+  };
+}
+
+async function makePartition(pool: pg.Pool, month: Month, log: StoreLog): Promise<void> {
+  try {
+    await pool.query(
+      `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS};
+       create table if not exists ${month.name} partition of generations for values from ('${month.firstId}') to ('${month.endId}');
+       commit`,
+    );
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
+    log.warn({ partition: month.name, code: error.code }, 'a partition of generations could not be made now');
+  }
+}

@@ -1,0 +1,126 @@
+import type pg from 'pg';
+import { utcDayText } from '../../domain/clock.ts';
+import type { Credits, Generation, UsageQuery, UsageRow } from '../ledger.ts';
+import { run, type Statement } from './connection-pool.ts';
+
+const FIND_GENERATION: Statement = {
+  name: 'find_generation',
+  text: `
+    select id, key_id, model, provider, upstream_id, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
+      finish_reason, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, cost_nano_usd, latency_ms,
+      generation_time_ms
+    from generations where id = $1 and organization_id = $2`,
+};
+
+const CREDITS: Statement = {
+  name: 'credits',
+  text: 'select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1',
+};
+
+const USAGE: Statement = {
+  name: 'usage',
+  text: `
+    select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
+      sum(requests) as requests, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
+      sum(cached_tokens) as cached_tokens, sum(reasoning_tokens) as reasoning_tokens, sum(cost_nano_usd) as cost_nano_usd
+    from daily_usage where organization_id = $1 and day between $2 and $3
+    group by 1, 2, 3 order by 1 desc, 2, 3`,
+};
+
+interface TokenColumns {
+  readonly prompt_tokens: string;
+  readonly completion_tokens: string;
+  readonly cached_tokens: string;
+  readonly reasoning_tokens: string;
+}
+
+interface GenerationRow extends TokenColumns {
+  readonly id: string;
+  readonly key_id: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly upstream_id: string | null;
+  readonly created_ms: string;
+  readonly streamed: boolean;
+  readonly cancelled: boolean;
+  readonly finish_reason: string | null;
+  readonly usage_counted: boolean;
+  readonly cost_nano_usd: string;
+  readonly latency_ms: string;
+  readonly generation_time_ms: string;
+}
+
+interface UsageSums extends TokenColumns {
+  readonly day: number | null;
+  readonly model: string | null;
+  readonly key_id: string | null;
+  readonly requests: string;
+  readonly cost_nano_usd: string;
+}
+
+export async function findGeneration(
+  pool: pg.Pool,
+  organizationId: string,
+  generationId: string,
+): Promise<Generation | undefined> {
+  const [row] = await run<GenerationRow>(pool, FIND_GENERATION, [generationId, organizationId]);
+  if (!row) return undefined;
+  return {
+    generationId: row.id,
+    keyId: row.key_id,
+    model: row.model,
+    provider: row.provider,
+    ...(row.upstream_id === null ? {} : { upstreamId: row.upstream_id }),
+    createdAtMs: Number(row.created_ms),
+    streamed: row.streamed,
+    cancelled: row.cancelled,
+    ...(row.finish_reason === null ? {} : { finishReason: row.finish_reason }),
+    usage: tokensOf(row),
+    usageCounted: row.usage_counted,
+    costNanoUsd: BigInt(row.cost_nano_usd),
+    latencyMs: Number(row.latency_ms),
+    generationTimeMs: Number(row.generation_time_ms),
+  };
+}
+
+export async function credits(pool: pg.Pool, organizationId: string): Promise<Credits> {
+  const [row] = await run<Record<'balance_nano_usd' | 'total_credits_nano_usd' | 'total_usage_nano_usd', string>>(
+    pool,
+    CREDITS,
+    [organizationId],
+  );
+  if (!row) throw new Error(`there is no organization ${organizationId}`);
+  return {
+    balanceNanoUsd: BigInt(row.balance_nano_usd),
+    totalCreditsNanoUsd: BigInt(row.total_credits_nano_usd),
+    totalUsageNanoUsd: BigInt(row.total_usage_nano_usd),
+  };
+}
+
+export async function usage(pool: pg.Pool, query: UsageQuery): Promise<readonly UsageRow[]> {
+  const rows = await run<UsageSums>(pool, USAGE, [
+    query.organizationId,
+    utcDayText(query.firstDay),
+    utcDayText(query.lastDay),
+    query.groupBy.has('day'),
+    query.groupBy.has('model'),
+    query.groupBy.has('key'),
+  ]);
+  return rows.map((row) => ({
+    ...(row.day === null ? {} : { day: row.day }),
+    ...(row.model === null ? {} : { model: row.model }),
+    ...(row.key_id === null ? {} : { keyId: row.key_id }),
+    requests: Number(row.requests),
+    usage: tokensOf(row),
+    costNanoUsd: BigInt(row.cost_nano_usd),
+  }));
+}
+
+function tokensOf(row: TokenColumns) {
+  return {
+    promptTokens: Number(row.prompt_tokens),
+    completionTokens: Number(row.completion_tokens),
+    cachedTokens: Number(row.cached_tokens),
+    reasoningTokens: Number(row.reasoning_tokens),
+  };
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
+import type { StoreLog } from './connection-pool.ts';
+import { asStoreError } from './unavailable.ts';
+
+export type MemoryModeLock =
+  | { readonly kind: 'held'; release(): Promise<void> }
+  | { readonly kind: 'refused'; readonly message: string };
+
+const ANSWER_MS = 2_000;
+/** A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that long before it gives up. */
+const TAKE_TRIES = 15;
+const RETRY_MS = 100;
+/** Finds connections that died without a word. */
+const HEARTBEAT_MS = 5_000;
+
+const REFUSED =
+  'Another gateway process already keeps the limits of this database in its memory. Stop it, or give all of them one redis:// store.';
+
+/**
+ * Two memories on one database would both admit against the same balance. An advisory lock on its own connection lets only one process in.
+ * The lock can be lost without a crash (PostgreSQL restarts), so whoever takes it also writes its mark into the database, and authentication
+ * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing, whatever it knows.
+ * Losing the connection alone is therefore harmless, and the lock is taken again in the background.
+ */
+export function createMemoryModeLock(url: string, log: StoreLog) {
+  let owner: string | undefined;
+  let client: pg.Client | undefined;
+  let released = false;
+  let heartbeat: NodeJS.Timeout | undefined;
+
+  async function take(onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
+    const mark = randomUUID();
+    const connection = await connect(url);
+    try {
+      if (!(await tryLock(connection, TAKE_TRIES))) {
+        abandon(connection);
+        return { kind: 'refused', message: REFUSED };
+      }
+      await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
+    } catch (error) {
+      abandon(connection);
+      throw error;
+    }
+    owner = mark;
+    keep(connection, mark, onTakenOver);
+    return { kind: 'held', release };
+  }
+
+  function keep(connection: pg.Client, mark: string, onTakenOver: (reason: string) => void): void {
+    client = connection;
+    const lost = () => {
+      if (client !== connection || released) return;
+      client = undefined;
+      clearInterval(heartbeat);
+      log.warn({}, 'the connection that holds the memory-mode lock was lost');
+      void regain(mark, onTakenOver);
+    };
+    connection.on('error', lost);
+    connection.on('end', lost);
+    heartbeat = setInterval(() => {
+      connection.query('select 1').catch(() => {
+        lost();
+        abandon(connection);
+      });
+    }, HEARTBEAT_MS);
+    heartbeat.unref();
+  }
+
+  async function regain(mark: string, onTakenOver: (reason: string) => void): Promise<void> {
+    while (!released) {
+      let connection: pg.Client | undefined;
+      try {
+        connection = await connect(url);
+        const locked = await tryLock(connection, 1);
+        const [row] = await query<{ memory_owner: string | null }>(
+          connection,
+          'select memory_owner from ledger_state',
+          [],
+        );
+        if (row?.memory_owner !== mark) {
+          abandon(connection);
+          if (!released) onTakenOver(REFUSED);
+          return;
+        }
+        if (locked && !released) {
+          log.info({}, 'the memory-mode lock is held again');
+          keep(connection, mark, onTakenOver);
+          return;
+        }
+      } catch (error) {
+        log.warn({ error: String(error) }, 'the memory-mode lock could not be taken again yet');
+      }
+      if (connection) abandon(connection);
+      await sleep(RETRY_MS * 5, undefined, { ref: false });
+    }
+  }
+
+  async function release(): Promise<void> {
+    released = true;
+    clearInterval(heartbeat);
+    const connection = client;
+    client = undefined;
+    if (!connection) return;
+    try {
+      await query(connection, 'select pg_advisory_unlock($1)', [MEMORY_MODE_LOCK]);
+    } catch (error) {
+      log.warn({ error: String(error) }, 'the memory-mode lock goes with its connection');
+    }
+    abandon(connection);
+  }
+
+  return { take, release, owner: () => owner };
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'inference-gateway memory-mode lock',
+    connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+    keepAlive: true,
+  });
+  // Without a listener an error on an idle connection would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    throw asStoreError(error);
+  }
+  return client;
+}
+
+async function tryLock(client: pg.Client, tries: number): Promise<boolean> {
+  for (let left = tries; left > 0; left--) {
+    const [row] = await query<{ locked: boolean }>(client, 'select pg_try_advisory_lock($1) as locked', [
+      MEMORY_MODE_LOCK,
+    ]);
+    if (row?.locked === true) return true;
+    if (left > 1) await sleep(RETRY_MS);
+  }
+  return false;
+}
+
+async function query<R extends object>(client: pg.Client, text: string, values: unknown[]): Promise<R[]> {
+  try {
+    return (await client.query<R>(text, values)).rows;
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
+/** Closes without waiting for an answer that may never come. */
+function abandon(client: pg.Client): void {
+  client.end().catch(() => undefined);
+}

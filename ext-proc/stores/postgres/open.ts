@@ -1,0 +1,103 @@
+import type { Administration } from '../administration.ts';
+import type { KeyStore } from '../key-store.ts';
+import type { Ledger } from '../ledger.ts';
+import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
+import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
+import { createKeyLookup } from './key-lookup.ts';
+import { createKey, listKeys, revokeKey } from './key-rows.ts';
+import { credits, findGeneration, usage } from './ledger-reads.ts';
+import { verifyLedger } from './ledger-verification.ts';
+import { createMemoryModeLock, type MemoryModeLock } from './memory-mode-lock.ts';
+import { migrate } from './migrate.ts';
+import {
+  addCredit,
+  createOrganization,
+  findOrganization,
+  listOrganizations,
+  setSuspended,
+  updateOrganization,
+} from './organization-rows.ts';
+import { createSettlementWriter } from './settlement-writer.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly log: StoreLog;
+  /** For requests; migrations and verification have their own. */
+  readonly timeouts?: Timeouts;
+}
+
+export interface Postgres {
+  readonly keys: KeyStore;
+  readonly ledger: Ledger;
+  readonly administration: Administration;
+  /**
+   * To be held by the process that keeps limits in memory. `onTakenOver`: another process has the lock now, nothing is admitted here any
+   * more and this process should end.
+   */
+  memoryModeLock(onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
+  /** Rejects with StoreUnavailable when PostgreSQL is away. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
+/** Two batches of lookups, one commit, and one spare for ping. */
+const REQUEST_CONNECTIONS = 4;
+/** Usage, generation and credits reads, and administration: they must not keep requests waiting. */
+const OTHER_CONNECTIONS = 4;
+
+/** Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable, or says why the schema is not for us. */
+export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
+  const { url, log, timeouts = TIMEOUTS } = options;
+  const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
+  const others = createPool(url, OTHER_CONNECTIONS, timeouts, log);
+  const lock = createMemoryModeLock(url, log);
+  try {
+    for (const name of await migrate(others)) log.info({ migration: name }, 'the database schema was brought forward');
+    await makePartitions(others, Date.now(), log);
+  } catch (error) {
+    await Promise.all([requests.end(), others.end()]);
+    throw error;
+  }
+  const stopMakingPartitions = keepMakingPartitions(others, log);
+  return {
+    keys: createKeyLookup(requests, lock.owner),
+    ledger: {
+      settle: createSettlementWriter(requests, log),
+      findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
+      credits: (organizationId) => credits(others, organizationId),
+      usage: (query) => usage(others, query),
+    },
+    administration: {
+      createOrganization: (organization, credit) => createOrganization(others, organization, credit),
+      organizations: () => listOrganizations(others),
+      organization: (id) => findOrganization(others, id),
+      updateOrganization: (id, change) => updateOrganization(others, id, change),
+      setSuspended: (id, suspended) => setSuspended(others, id, suspended),
+      credit: (organizationId, entry) => addCredit(others, organizationId, entry),
+      createKey: (key) => createKey(others, key),
+      keys: (organizationId) => listKeys(others, organizationId),
+      revokeKey: (id) => revokeKey(others, id),
+      verifyLedger: () => verifyLedger(others),
+      renewLedgerEpoch: async () => {
+        const rows = await run<{ epoch: string }>(others, RENEW_EPOCH, []);
+        return String(rows[0]?.epoch);
+      },
+    },
+    memoryModeLock: lock.take,
+    ping: async () => {
+      await run(requests, PING, []);
+    },
+    close: async () => {
+      stopMakingPartitions();
+      await lock.release();
+      await Promise.all([requests.end(), others.end()]);
+    },
+  };
+}
+
+const PING = { name: 'ping', text: 'select 1' };
+const RENEW_EPOCH = {
+  name: 'renew_epoch',
+  text: 'update ledger_state set epoch = gen_random_uuid() returning epoch',
+};
