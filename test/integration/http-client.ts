@@ -19,6 +19,7 @@ export interface Send {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
+  readonly onHead?: (status: number, headers: IncomingHttpHeaders) => void;
   /** Called with every piece as it comes; aborting in it is how a client leaves midway. */
   readonly onPiece?: (text: string) => void;
   readonly signal?: AbortSignal;
@@ -50,6 +51,7 @@ function http1Client(origin: string, ca: string | undefined): HttpClient {
         };
         const outgoing = (secure ? httpsRequest : httpRequest)(`${origin}${request.path}`, options, (response) => {
           const pieces = collector(request);
+          request.onHead?.(response.statusCode ?? 0, response.headers);
           response.on('data', pieces.add);
           response.on('error', reject);
           response.on('end', () => {
@@ -92,6 +94,7 @@ function http2Client(origin: string, ca: string | undefined): HttpClient {
         stream.on('response', (all) => {
           status = Number(all[':status']);
           headers = all as IncomingHttpHeaders;
+          request.onHead?.(status, headers);
         });
         stream.on('data', pieces.add);
         stream.on('error', reject);

@@ -1,0 +1,99 @@
+import { type HttpClient, httpClient, type Protocol, type Received, type Send } from './http-client.ts';
+
+/** A customer's client: speaks to one origin with one key. */
+export interface GatewayClient {
+  /** `POST /v1/chat/completions`; messages default to one short one. */
+  chat(body: Readonly<Record<string, unknown>>, more?: Partial<Send>): Promise<Received>;
+  get(path: string): Promise<Received>;
+  send(request: Send): Promise<Received>;
+  close(): void;
+}
+
+export interface GatewayClientOptions {
+  readonly protocol?: Protocol;
+  readonly ca?: string;
+}
+
+export const MESSAGES = [{ role: 'user', content: 'Hello' }];
+
+export function gatewayClient(origin: string, key: string, options: GatewayClientOptions = {}): GatewayClient {
+  const http: HttpClient = httpClient(origin, options.protocol, options.ca);
+  const send = (request: Send): Promise<Received> =>
+    http.send({ ...request, headers: { authorization: `Bearer ${key}`, ...request.headers } });
+  return {
+    send,
+    get: (path) => send({ path }),
+    chat: (body, more = {}) =>
+      send({
+        path: '/v1/chat/completions',
+        body: JSON.stringify({ messages: MESSAGES, ...body }),
+        ...more,
+        headers: { 'content-type': 'application/json', ...more.headers },
+      }),
+    close: http.close,
+  };
+}
+
+export interface ErrorBody {
+  readonly message: string;
+  readonly type: string;
+  readonly code: string;
+  readonly param?: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** The envelope of an error response. Throws when it is anything else. */
+export function errorOf(received: Received): ErrorBody {
+  const body = JSON.parse(received.text) as { error?: ErrorBody };
+  if (Object.keys(body).join() !== 'error' || body.error === undefined) {
+    throw new Error(`not an error envelope: ${received.status} ${received.text.slice(0, 300)}`);
+  }
+  return body.error;
+}
+
+/** `401 invalid_api_key`: what most tests compare. */
+export function outcome(received: Received): string {
+  return received.status === 200 ? '200' : `${received.status} ${errorOf(received).code}`;
+}
+
+export function jsonOf<T = Record<string, unknown>>(received: Received): T {
+  return JSON.parse(received.text) as T;
+}
+
+/** The data of every event of a stream. */
+export function eventsOf(received: Received): string[] {
+  return received.text
+    .split('\n\n')
+    .filter((event) => event !== '')
+    .map((event) => event.replace(/^data: /, ''));
+}
+
+/** Asks until the answer is 200: a generation can be looked up only after it has settled. */
+export async function settledGeneration(
+  client: GatewayClient,
+  id: string,
+  timeoutMs = 5000,
+): Promise<Readonly<Record<string, unknown>>> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const received = await client.get(`/v1/generation?id=${id}`);
+    if (received.status === 200) return jsonOf<{ data: Record<string, unknown> }>(received).data;
+    if (performance.now() > deadline) throw new Error(`generation ${id}: ${received.status} ${received.text}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+export async function balanceOf(client: GatewayClient): Promise<number> {
+  return jsonOf<{ data: { balance: number } }>(await client.get('/v1/credits')).data.balance;
+}
+
+/** Nothing is held any more: what was in flight has been settled or released. */
+export async function untilNothingHeld(client: GatewayClient, timeoutMs = 5000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const { held } = jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data;
+    if (held === 0) return;
+    if (performance.now() > deadline) throw new Error(`${held} USD still held after ${timeoutMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import {
+  endWithoutDone,
+  errorAnswer,
+  errorEvent,
+  htmlBadGateway,
+  jsonAnswer,
+  plainAnswer,
+  raw,
+  rawAnswer,
+  reset,
+  resetAfterBytes,
+  slowly,
+  stall,
+  streamThen,
+} from '../provider/acts.ts';
+import type { Act } from '../provider/call.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { showLogsOnFailure } from './failure-logs.ts';
+import { freePorts } from './free-ports.ts';
+import { balanceOf, errorOf, type GatewayClient, gatewayClient, outcome, untilNothingHeld } from './gateway-client.ts';
+import type { Protocol, Received } from './http-client.ts';
+import { type Stack, startStack } from './stack.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+
+const FIRST_BYTE_MS = 600;
+const MODELS = ['a', 'two-targets', 'refused'] as const;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  const [closedPort = 0] = await freePorts(1);
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: `http://127.0.0.1:${closedPort}/v1` } },
+      models: {
+        a: {},
+        'two-targets': {
+          targets: [
+            { provider: 'fake', model: 'first' },
+            { provider: 'fake', model: 'second' },
+          ],
+        },
+        refused: { targets: [{ provider: 'closed', model: 'x' }] },
+      } satisfies Record<(typeof MODELS)[number], object>,
+      timeouts: { first_byte: `${FIRST_BYTE_MS}ms`, stream_idle: '500ms', total: '5s' },
+      limits: { response_body: '1MiB' },
+    },
+  });
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+async function newClient(protocol: Protocol): Promise<GatewayClient> {
+  const { key } = await stack.operator.customer();
+  return gatewayClient(stack.origin, key, { protocol });
+}
+
+/** Runs `model` once against the acts: what came, how often the provider was asked, and whether anything was charged. */
+async function once(client: GatewayClient, stream: boolean, acts: readonly [Act, ...Act[]]): Promise<Once> {
+  const before = await balanceOf(client);
+  const asked = provider.requests('a').length;
+  provider.script('a', ...acts);
+  const received = await client.chat({ model: 'a', stream });
+  await untilNothingHeld(client);
+  return {
+    received,
+    attempts: provider.requests('a').length - asked,
+    charged: before - (await balanceOf(client)),
+  };
+}
+
+interface Once {
+  readonly received: Received;
+  readonly attempts: number;
+  readonly charged: number;
+}
+
+const BEFORE_ANY_EVENT: ReadonlyArray<{ name: string; acts: [Act, ...Act[]]; expected: string; attempts: number }> = [
+  { name: 'reset before any answer', acts: [reset], expected: '503 upstream_error', attempts: 1 },
+  { name: 'HTML 502', acts: [htmlBadGateway], expected: '503 upstream_error', attempts: 2 },
+  { name: '401', acts: [errorAnswer(401, 'bad key')], expected: '500 upstream_config_error', attempts: 1 },
+  { name: '403', acts: [errorAnswer(403, 'no')], expected: '500 upstream_config_error', attempts: 1 },
+  { name: '404', acts: [errorAnswer(404, 'no such model')], expected: '500 upstream_config_error', attempts: 1 },
+  { name: '400', acts: [errorAnswer(400, 'top_p is odd')], expected: '400 invalid_request', attempts: 1 },
+  { name: '422', acts: [errorAnswer(422, 'top_p is odd')], expected: '400 invalid_request', attempts: 1 },
+  { name: '429 for good', acts: [errorAnswer(429, 'slow')], expected: '503 no_capacity', attempts: 2 },
+  { name: '529', acts: [errorAnswer(529, 'overloaded')], expected: '503 no_capacity', attempts: 2 },
+  { name: '429 then 200', acts: [errorAnswer(429, 'slow'), plainAnswer], expected: '200', attempts: 2 },
+  { name: '500 then 200', acts: [errorAnswer(500, 'oops'), plainAnswer], expected: '200', attempts: 2 },
+  { name: 'slow first byte', acts: [slowly(FIRST_BYTE_MS / 2, plainAnswer)], expected: '200', attempts: 1 },
+  { name: 'not JSON', acts: [rawAnswer(200, {}, 'garbage')], expected: '503 upstream_error', attempts: 2 },
+  { name: 'empty 200', acts: [rawAnswer(200, {}, '')], expected: '503 upstream_error', attempts: 2 },
+];
+
+const IN_A_STREAM: ReadonlyArray<{ name: string; act: Act; code: string }> = [
+  { name: 'reset', act: streamThen(3, reset), code: 'upstream_error' },
+  { name: 'stall', act: streamThen(3, stall), code: 'request_timeout' },
+  { name: 'clean end without [DONE]', act: streamThen(3, endWithoutDone), code: 'upstream_error' },
+  { name: 'error event', act: streamThen(3, errorEvent()), code: 'upstream_error' },
+  { name: 'bytes that are no event', act: streamThen(3, raw('data: {"choices": [}\n\n')), code: 'upstream_error' },
+];
+
+describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
+  let client: GatewayClient;
+
+  beforeAll(async () => {
+    client = await newClient(protocol);
+  });
+
+  afterAll(() => client?.close());
+
+  for (const { name, acts, expected, attempts } of BEFORE_ANY_EVENT) {
+    test.each([false, true])(`${name}: ${expected}, asked ${attempts} times (stream: %s)`, async (stream) => {
+      const result = await once(client, stream, acts);
+      expect(outcome(result.received)).toBe(expected);
+      expect(result.attempts).toBe(attempts);
+      if (expected === '200') expect(result.charged).toBeGreaterThan(0);
+      else expect(result.charged).toBe(0);
+    });
+  }
+
+  test('no first event in time: 408, asked again first', async () => {
+    const result = await once(client, true, [stall]);
+    expect(outcome(result.received)).toBe('408 request_timeout');
+    expect(result).toMatchObject({ attempts: 2, charged: 0 });
+  });
+
+  test('an error event before any other is an ordinary error', async () => {
+    const result = await once(client, true, [errorEvent()]);
+    expect(outcome(result.received)).toBe('503 upstream_error');
+    expect(result.charged).toBe(0);
+  });
+
+  test('a JSON answer that breaks off, or is too large, is an error', async () => {
+    const broken = await once(client, false, [resetAfterBytes(40)]);
+    expect(outcome(broken.received)).toBe('503 upstream_error');
+    const large = await once(client, false, [jsonAnswer({ text: 'x'.repeat(1_100_000) })]);
+    expect(outcome(large.received)).toBe('503 upstream_error');
+    expect(broken.charged + large.charged).toBe(0);
+  });
+
+  test.each(IN_A_STREAM)(
+    '$name midway: one final event, [DONE], a clean end; what came is charged',
+    async ({ act, code }) => {
+      const result = await once(client, true, [act]);
+      expect(result.received.status).toBe(200);
+      expect(result.attempts).toBe(1);
+      expectFinalEvent(result.received, code);
+      expect(result.received.text).toContain('"content":" from"');
+      expect(result.charged).toBeGreaterThan(0);
+    },
+  );
+});
+
+const FINAL_TEXTS: Readonly<Record<string, { message: string; type: string }>> = {
+  upstream_error: { message: 'The model provider failed.', type: 'api_error' },
+  request_timeout: { message: 'The model did not answer in time.', type: 'timeout_error' },
+};
+
+/** INTERFACE 4 to the byte: `error` first, compact, no `event:` line, then `[DONE]`. */
+function expectFinalEvent(received: Received, code: string): void {
+  const id = String(received.headers['x-generation-id']);
+  const created = /"created":(\d+)/.exec(received.text.slice(received.text.lastIndexOf('data: {"error"')))?.[1];
+  const { message, type } = FINAL_TEXTS[code] ?? { message: '', type: '' };
+  const expected =
+    `data: {"error":{"message":"${message}","type":"${type}","code":"${code}","metadata":{}},` +
+    `"id":"${id}","object":"chat.completion.chunk","created":${created},"model":"a",` +
+    '"choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\ndata: [DONE]\n\n';
+  expect(received.text.slice(received.text.indexOf('data: {"error"'))).toBe(expected);
+  expect(received.text).not.toMatch(/^event:/m);
+}
+
+test('the usage chunk that was asked for stands before the final event', async () => {
+  const client = await newClient('http1');
+  provider.script('a', streamThen(3, reset));
+  const received = await client.chat({ model: 'a', stream: true, stream_options: { include_usage: true } });
+  const usageAt = received.text.indexOf('"usage":{');
+  expect(usageAt).toBeGreaterThan(0);
+  expect(usageAt).toBeLessThan(received.text.indexOf('data: {"error"'));
+  expectFinalEvent(received, 'upstream_error');
+});
+
+test('a stream whose choices all finished is complete even without [DONE]', async () => {
+  const client = await newClient('http1');
+  provider.script('a', streamThen(7, endWithoutDone));
+  const received = await client.chat({ model: 'a', stream: true });
+  expect(received.text).not.toContain('"error"');
+  expect(received.text.endsWith('data: [DONE]\n\n')).toBe(true);
+});
+
+test('the next target takes over before the first event, unseen by the client', async () => {
+  const client = await newClient('http1');
+  for (const act of [reset, errorAnswer(401, 'no'), htmlBadGateway, errorEvent()]) {
+    provider.script('first', act);
+    provider.script('second', plainAnswer);
+    const received = await client.chat({ model: 'two-targets', stream: true });
+    expect(received.status).toBe(200);
+    expect(received.text).toContain('"model":"two-targets"');
+  }
+});
+
+test('after the first event nothing is tried again', async () => {
+  const client = await newClient('http1');
+  provider.script('first', streamThen(2, reset));
+  const asked = provider.requests('second').length;
+  const received = await client.chat({ model: 'two-targets', stream: true });
+  expect(received.text).toContain('"finish_reason":"error"');
+  expect(provider.requests('second').length).toBe(asked);
+});
+
+test('a refused connection is 503 upstream_error', async () => {
+  const client = await newClient('http1');
+  expect(outcome(await client.chat({ model: 'refused' }))).toBe('503 upstream_error');
+});
+
+test('errors carry the advice of the catalogue', async () => {
+  const client = await newClient('http1');
+  const busy = await once(client, false, [errorAnswer(429, 'internal words of the provider')]);
+  expect(busy.received.headers['retry-after']).toBe('10');
+  expect(errorOf(busy.received).message).not.toContain('internal words');
+  const invalid = await once(client, false, [errorAnswer(400, 'temperature is not supported with this model')]);
+  expect(errorOf(invalid.received).message).toContain('temperature is not supported with this model');
+});
