@@ -2,13 +2,13 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import type { GatewayConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
-import { readTextFile } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
-import { FileReferences, type References, references } from './references.ts';
+import { FileReferences, type References, readReferencedFiles, references } from './references.ts';
 import { checkRules, type RuleProblem } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import { checkServerCertificate } from './server-certificate.ts';
 import { takeSnapshot } from './snapshot.ts';
+import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { findTrustedCa } from './trusted-ca.ts';
 import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
 
@@ -21,34 +21,34 @@ export interface LoadedConfig {
   readonly config: GatewayConfig;
   /** Well formed, but it cannot work: the models concerned answer `upstream_config_error`. */
   readonly warnings: readonly Problem[];
-  /** Files that the configuration refers to with `${file:…}`, absolute. */
-  readonly files: readonly string[];
+  readonly source: ConfigSource;
 }
 
 export interface RefusedConfig {
   readonly ok: false;
   readonly problems: readonly Problem[];
-  readonly files: readonly string[];
+  readonly source: ConfigSource;
 }
 
-const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_PROBLEMS = 100;
 
 /** Reads and validates the configuration file whole: either all of it is usable, or every problem is told. */
 export async function loadConfig(path: string, env: Environment): Promise<LoadResult> {
   const folder = dirname(path);
   const files = new FileReferences(folder);
+  const text = await readConfigText(path);
+  // This reading only finds the files that are referred to; what it says about the syntax, the next says too.
+  if (text.ok) readYaml(text.text, files.collect);
+  const contents = await readReferencedFiles(files.paths);
+  const source: ConfigSource = { files: [...files.paths], fingerprint: fingerprint(text, contents) };
   const refused = (problems: readonly SourceProblem[]): RefusedConfig => ({
     ok: false,
     problems: inFileOrder(problems.map((problem) => ({ file: path, ...problem }))).slice(0, MAX_PROBLEMS),
-    files: [...files.paths],
+    source,
   });
 
-  const text = await readTextFile(path, MAX_FILE_BYTES);
   if (!text.ok) return refused([{ line: 1, column: 1, message: `the file cannot be read: ${text.reason}` }]);
-  // The first reading only finds the files that are referred to; what it says about the syntax, the second says too.
-  readYaml(text.text, files.collect);
-  const refs = references(env, files, await files.read());
+  const refs = references(env, files, contents);
   const yaml = readYaml(text.text, refs.resolve);
   if (!yaml.ok) return refused(yaml.problems);
 
@@ -73,7 +73,7 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
     ok: true,
     config,
     warnings: inFileOrder(warnings.map(({ path: at, message }) => ({ file: path, ...placed(tree, at, message) }))),
-    files: [...files.paths],
+    source,
   };
 }
 

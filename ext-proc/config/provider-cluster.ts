@@ -14,7 +14,8 @@ export interface ProviderEndpoint {
 type Json = string | number | boolean | readonly Json[] | { readonly [name: string]: Json };
 export type Cluster = { readonly [name: string]: Json };
 
-const MIB = 1_048_576;
+/** A client that stops reading holds this much here, whatever the provider still sends. */
+const CONNECTION_BUFFER_BYTES = 262_144;
 const HTTP2_STREAM_WINDOW = 262_144;
 const HTTP2_STREAMS = 100;
 const UNLIMITED = 100_000;
@@ -35,7 +36,7 @@ function clusterBody(endpoint: ProviderEndpoint): Cluster {
   const secure = baseUrl.protocol === 'https:';
   return {
     connect_timeout: '3s',
-    per_connection_buffer_limit_bytes: MIB,
+    per_connection_buffer_limit_bytes: CONNECTION_BUFFER_BYTES,
     ...discovery(host),
     load_assignment: {
       cluster_name: host,

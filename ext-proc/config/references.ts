@@ -44,19 +44,19 @@ export class FileReferences {
   absolute(inner: string): string {
     return resolvePath(this.#folder, inner.slice(FILE_PREFIX.length));
   }
-
-  /** The content of each file, or why there is none. */
-  async read(): Promise<ReadonlyMap<string, Lookup>> {
-    const contents = new Map<string, Lookup>();
-    for (const path of this.paths) {
-      const file = await readTextFile(path, MAX_SECRET_BYTES);
-      contents.set(path, file.ok ? { text: file.text.replace(/[\r\n]+$/, '') } : { reason: file.reason });
-    }
-    return contents;
-  }
 }
 
-type Lookup = { readonly text: string } | { readonly reason: string };
+/** The content of each file, or why there is none. */
+export async function readReferencedFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
+  const contents = new Map<string, Lookup>();
+  for (const path of paths) {
+    const file = await readTextFile(path, MAX_SECRET_BYTES);
+    contents.set(path, file.ok ? { text: file.text.replace(/[\r\n]+$/, '') } : { reason: file.reason });
+  }
+  return contents;
+}
+
+export type Lookup = { readonly text: string } | { readonly reason: string };
 
 export function references(
   env: Readonly<Record<string, string | undefined>>,

@@ -1,7 +1,8 @@
-import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { Cluster } from '../config/provider-cluster.ts';
 import type { RuntimePaths } from '../config/runtime-paths.ts';
+import { clustersPath } from './bootstrap.ts';
 import { type ClusterFile, type Clusters, clusterFile, clustersOf } from './clusters.ts';
 import { type ClusterState, readClusterState } from './envoy-admin.ts';
 import { replaceFile } from './replace-file.ts';
@@ -11,17 +12,13 @@ export type PublishResult =
   { readonly ok: true; readonly confirmed: boolean } | { readonly ok: false; readonly reason: string };
 
 export interface PublisherOptions {
-  readonly paths: Pick<RuntimePaths, 'envoyDir' | 'envoyAdminSocket'>;
+  readonly paths: RuntimePaths;
   /** What went wrong when nobody was waiting: clusters that could not be taken out. */
   readonly onFault: (message: string) => void;
   /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 4 s of it. */
   readonly confirmWithinMs?: number;
   /** Beyond `timeouts.total`, until a cluster that is no longer used is taken out. */
   readonly drainMarginMs?: number;
-}
-
-export function clustersPath(envoyDir: string): string {
-  return join(envoyDir, 'clusters.json');
 }
 
 const POLL_MS = 25;
@@ -36,21 +33,22 @@ export class ClusterPublisher {
   #current: Clusters = new Map();
   #totalMs = 0;
   /** Clusters of former configurations that requests may still run on. */
-  readonly #leaving = new Map<
-    string,
-    { cluster: Clusters extends ReadonlyMap<string, infer C> ? C : never; timer: NodeJS.Timeout }
-  >();
+  readonly #leaving = new Map<string, { readonly cluster: Cluster; readonly timer: NodeJS.Timeout }>();
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(options: PublisherOptions) {
     this.#options = options;
-    this.#path = clustersPath(options.paths.envoyDir);
+    this.#path = clustersPath(options.paths);
   }
 
   /** Resolves when Envoy serves all clusters of the configuration; when it does not, the file is as it was before. */
-  publish(next: GatewayConfig): Promise<PublishResult> {
-    return this.#inTurn(() => this.#publish(next));
+  async publish(next: GatewayConfig): Promise<PublishResult> {
+    try {
+      return await this.#inTurn(() => this.#publish(next));
+    } catch (error) {
+      return { ok: false, reason: `${this.#path} cannot be written: ${String(error)}` };
+    }
   }
 
   close(): void {

@@ -1,0 +1,54 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+const MAX_FOLDERS = 64;
+
+/**
+ * Tells when something happens in the folders that files stand in. Folders, because a file that is replaced by rename is another file, and
+ * Kubernetes replaces not the file but a symbolic link beside it (`..data`). Where the system cannot tell, the caller's polling does.
+ */
+export class FolderWatch {
+  readonly #onEvent: () => void;
+  readonly #watchers = new Map<string, FSWatcher>();
+  #closed = false;
+
+  constructor(onEvent: () => void) {
+    this.#onEvent = onEvent;
+  }
+
+  async follow(files: readonly string[]): Promise<void> {
+    const folders = new Set<string>();
+    for (const file of files) {
+      folders.add(dirname(file));
+      // A file that is not there yet has no other place than the one it is expected at.
+      folders.add(dirname(await realpath(file).catch(() => file)));
+    }
+    if (this.#closed) return;
+    const wanted = [...folders].slice(0, MAX_FOLDERS);
+    for (const [folder, watcher] of this.#watchers) {
+      if (!wanted.includes(folder)) this.#stop(folder, watcher);
+    }
+    for (const folder of wanted) if (!this.#watchers.has(folder)) this.#start(folder);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const [folder, watcher] of this.#watchers) this.#stop(folder, watcher);
+  }
+
+  #start(folder: string): void {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.#onEvent());
+      watcher.on('error', () => this.#stop(folder, watcher));
+      this.#watchers.set(folder, watcher);
+    } catch {
+      // No such folder, or no watches left in the kernel: polling covers it, and the next `follow` tries again.
+    }
+  }
+
+  #stop(folder: string, watcher: FSWatcher): void {
+    watcher.close();
+    if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder);
+  }
+}

@@ -1,0 +1,126 @@
+import { isDeepStrictEqual } from 'node:util';
+import { FolderWatch } from './folder-watch.ts';
+import type { GatewayConfig } from './gateway-config.ts';
+import { type Environment, type LoadedConfig, loadConfig } from './load.ts';
+import type { Problem } from './problem.ts';
+import { currentFingerprint } from './source.ts';
+
+export interface WatchOptions {
+  readonly path: string;
+  readonly env: Environment;
+  /** As `loadConfig` gave it at the start; it is in force already. */
+  readonly initial: LoadedConfig;
+  /** Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration in force. */
+  readonly apply: (
+    next: GatewayConfig,
+  ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;
+  /** Refused: the configuration before it stays in force. */
+  readonly onProblems: (problems: readonly Problem[]) => void;
+  /** In force from now on. */
+  readonly onChange: (config: GatewayConfig, notes: ReloadNotes) => void;
+  /** How often the files are read where the system tells of no change (network and bind mounts). */
+  readonly pollMs?: number;
+}
+
+export interface ReloadNotes {
+  readonly warnings: readonly Problem[];
+  /** Changed in the file, but the old values stay in force until a restart. */
+  readonly restartNeeded: readonly RestartField[];
+}
+
+export type RestartField = (typeof RESTART_FIELDS)[number];
+
+export interface ConfigWatch {
+  current(): GatewayConfig;
+  /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, whatever came of it. */
+  reload(): Promise<void>;
+  close(): void;
+}
+
+const RESTART_FIELDS = ['listen', 'stores', 'workers'] as const;
+
+/** A writer's several steps count as one change; one that never pauses is read all the same. */
+const QUIET_MS = 100;
+const LONGEST_WAIT_MS = 1000;
+
+export function watchConfig(options: WatchOptions): ConfigWatch {
+  const { path, env } = options;
+  let { config: current, source } = options.initial;
+  let closed = false;
+  let queue: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  let firstEventMs = 0;
+  let checkWaiting = false;
+
+  async function check(force: boolean): Promise<void> {
+    if (closed) return;
+    if (!force && (await currentFingerprint(path, source.files)) === source.fingerprint) return;
+    const result = await loadConfig(path, env);
+    source = result.source;
+    await folders.follow([path, ...source.files]);
+    if (closed) return;
+    if (!result.ok) return options.onProblems(result.problems);
+
+    const { config, restartNeeded } = keepFixed(current, result.config);
+    const applied = await options.apply(config);
+    if (closed) return;
+    if (!applied.ok) return options.onProblems([{ file: path, line: 1, column: 1, message: applied.reason }]);
+    current = config;
+    options.onChange(config, { warnings: result.warnings, restartNeeded });
+  }
+
+  /** One after another; the newest state is always read last. */
+  function inTurn(force: boolean): Promise<void> {
+    if (!force && checkWaiting) return queue;
+    if (!force) checkWaiting = true;
+    queue = queue
+      .then(() => {
+        if (!force) checkWaiting = false;
+        return check(force);
+      })
+      .catch((error: unknown) => {
+        const message = `the configuration cannot be reloaded: ${error instanceof Error ? error.message : String(error)}`;
+        options.onProblems([{ file: path, line: 1, column: 1, message }]);
+      });
+    return queue;
+  }
+
+  function onEvent(): void {
+    const nowMs = performance.now();
+    if (timer === undefined) firstEventMs = nowMs;
+    clearTimeout(timer);
+    const waitMs = Math.max(0, Math.min(QUIET_MS, firstEventMs + LONGEST_WAIT_MS - nowMs));
+    timer = setTimeout(() => {
+      timer = undefined;
+      void inTurn(false);
+    }, waitMs).unref();
+  }
+
+  const folders = new FolderWatch(onEvent);
+  const poll = setInterval(() => void inTurn(false), options.pollMs ?? 5000).unref();
+  // The files may have changed between their reading and now; from here on nothing is missed.
+  void folders.follow([path, ...source.files]).then(() => inTurn(false));
+
+  return {
+    current: () => current,
+    reload: () => inTurn(true),
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      clearInterval(poll);
+      folders.close();
+    },
+  };
+}
+
+/** What a running process cannot change stays as it is. Only names are told: a store's URL holds a password. */
+function keepFixed(
+  current: GatewayConfig,
+  next: GatewayConfig,
+): { config: GatewayConfig; restartNeeded: RestartField[] } {
+  const { listen, stores, workers } = current;
+  return {
+    config: { ...next, listen, stores, workers },
+    restartNeeded: RESTART_FIELDS.filter((field) => !isDeepStrictEqual(current[field], next[field])),
+  };
+}
