@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -8,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { clustersPath, writeBootstrap } from '../../ext-proc/envoy-config/bootstrap.ts';
+import { startProcess, type TestProcess } from './child-process.ts';
+import { envoyBinary } from './stack.ts';
 
 /** A real Envoy from the rendered bootstrap, on a port of its own choice, in a folder of its own. */
 export interface EnvoyProcess {
@@ -30,11 +30,7 @@ export interface EnvoyOptions {
   readonly paths?: RuntimePaths;
 }
 
-export const ENVOY_BINARY =
-  process.env['ENVOY_BIN'] ?? new URL('../../.cache/envoy/1.39.3/envoy', import.meta.url).pathname;
-
 const START_TIMEOUT_MS = 20_000;
-const STOP_TIMEOUT_MS = 5_000;
 
 /** A folder under os.tmpdir(), short enough for socket paths. */
 export async function temporaryPaths(): Promise<RuntimePaths> {
@@ -47,56 +43,34 @@ export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProce
   if (options.clusters !== undefined) {
     await writeFile(clustersPath(paths), JSON.stringify({ version_info: 'test', resources: options.clusters }));
   }
-  const child = spawn(
-    ENVOY_BINARY,
+  const process = startProcess(
+    envoyBinary(),
     ['-c', bootstrap, '--disable-hot-restart', '--log-level', 'warn', '--concurrency', String(options.threads ?? 1)],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const log = collectLog(child);
   try {
-    const port = await ingressPort(child, paths);
+    const port = await ingressPort(process, paths);
     return {
       port,
-      pid: child.pid ?? 0,
+      pid: process.pid,
       paths,
       admin: (path) => adminGet(paths.envoyAdminSocket, path),
-      log,
+      log: process.output,
       async stop() {
-        await stopChild(child);
+        await process.end();
         if (options.paths === undefined) await rm(paths.dataDir, { recursive: true, force: true });
       },
     };
   } catch (error) {
-    await stopChild(child);
-    throw new Error(`Envoy did not start:\n${log()}`, { cause: error });
+    await process.end();
+    throw new Error(`Envoy did not start:\n${process.output()}`, { cause: error });
   }
 }
 
-/** Ends a child process of ours: SIGTERM, then SIGKILL. */
-export async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill('SIGTERM');
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
-  await exited;
-  clearTimeout(timer);
-}
-
-function collectLog(child: ChildProcess): () => string {
-  const lines: string[] = [];
-  for (const pipe of [child.stdout, child.stderr]) {
-    pipe?.setEncoding('utf8').on('data', (text: string) => {
-      lines.push(text);
-      if (lines.length > 1000) lines.shift();
-    });
-  }
-  return () => lines.join('');
-}
-
-async function ingressPort(child: ChildProcess, paths: RuntimePaths): Promise<number> {
+async function ingressPort(process: TestProcess, paths: RuntimePaths): Promise<number> {
   const deadlineMs = Date.now() + START_TIMEOUT_MS;
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`exit code ${child.exitCode}`);
+    if (process.hasEnded()) throw new Error('it ended');
     const port = await readPort(paths).catch(() => undefined);
     if (port !== undefined) return port;
     if (Date.now() > deadlineMs) throw new Error('not ready in time');

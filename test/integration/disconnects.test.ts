@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { jsonAnswer, slowly, stall, streamAnswer, streamThen } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { showLogsOnFailure } from './failure-logs.ts';
+import { balanceOf, type GatewayClient, gatewayClient, settledGeneration, untilNothingHeld } from './gateway-client.ts';
+import type { Protocol } from './http-client.ts';
+import { type Stack, startStack } from './stack.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: {
+        abort: { base_url: provider.baseUrl, on_disconnect: 'abort' },
+        drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
+        // Says nothing: the default goes by the model.
+        silent: { base_url: provider.baseUrl },
+      },
+      models: {
+        abort: { targets: [{ provider: 'abort', model: 'abort' }] },
+        drain: { targets: [{ provider: 'drain', model: 'drain' }] },
+        plain: { targets: [{ provider: 'silent', model: 'plain' }] },
+        reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
+      },
+      timeouts: { first_byte: '5s', stream_idle: '5s', total: '20s' },
+    },
+  });
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+const PIECES = Array.from({ length: 20 }, (_, index) => ` word${index}`);
+const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
+
+async function newClient(protocol: Protocol): Promise<GatewayClient> {
+  return gatewayClient(stack.origin, (await stack.operator.customer()).key, { protocol });
+}
+
+/** Reads until `events` events have come, then hangs up. */
+async function leaveAfter(client: GatewayClient, model: string, events: number): Promise<string> {
+  const leaving = new AbortController();
+  let id = '';
+  let seen = 0;
+  await client
+    .chat(
+      { model, stream: true },
+      {
+        signal: leaving.signal,
+        onHead: (_, headers) => {
+          id = String(headers['x-generation-id']);
+        },
+        onPiece: (text) => {
+          seen += text.split('data: ').length - 1;
+          if (seen >= events) leaving.abort();
+        },
+      },
+    )
+    .then(
+      () => Promise.reject(new Error('the stream ended before the client could leave')),
+      () => undefined,
+    );
+  return id;
+}
+
+async function providerIsDone(model: string): Promise<{ hungUp: boolean; answered: boolean }> {
+  const deadline = performance.now() + 5000;
+  for (;;) {
+    const seen = provider.requests(model).at(-1);
+    if (seen && (seen.hungUp || seen.answered)) return { hungUp: seen.hungUp, answered: seen.answered };
+    if (performance.now() > deadline) throw new Error('the provider still works on the request');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
+  test.each(['abort', 'plain'])('%s: a stream is cancelled upstream and charged for what came', async (model) => {
+    const client = await newClient(protocol);
+    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 40, usage: USAGE }));
+    const id = await leaveAfter(client, model, 4);
+    expect(await providerIsDone(model)).toEqual({ hungUp: true, answered: false });
+    const generation = await settledGeneration(client, id);
+    expect(generation).toMatchObject({ cancelled: true, streamed: true });
+    expect(generation.tokens_prompt).toBeGreaterThan(0);
+    expect(generation.tokens_completion).toBeGreaterThan(0);
+    // 20 words would be at least 40 tokens; a handful had been sent.
+    expect(generation.tokens_completion).toBeLessThan(40);
+    expect(await balanceOf(client)).toBeLessThan(100);
+  });
+
+  test.each(['drain', 'reasoning'])('%s: a stream is read to its end for the exact usage', async (model) => {
+    const client = await newClient(protocol);
+    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 20, usage: USAGE }));
+    const id = await leaveAfter(client, model, 4);
+    expect(await providerIsDone(model)).toEqual({ hungUp: false, answered: true });
+    expect(await settledGeneration(client, id)).toMatchObject({
+      cancelled: true,
+      tokens_prompt: 100,
+      tokens_completion: 50,
+      total_cost: 0.00015,
+    });
+  });
+
+  test('a JSON request is read to its end, whatever on_disconnect says', async () => {
+    const client = await newClient(protocol);
+    provider.script('abort', slowly(300, jsonAnswer({ usage: USAGE })));
+    await expect(client.chat({ model: 'abort' }, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    expect(await providerIsDone('abort')).toEqual({ hungUp: false, answered: true });
+    await untilNothingHeld(client);
+    expect(await balanceOf(client)).toBe(100 - 0.00015);
+  });
+
+  test('before the first event: cancelled upstream and not billed', async () => {
+    const client = await newClient(protocol);
+    provider.script('abort', stall);
+    await expect(client.chat({ model: 'abort', stream: true }, { signal: AbortSignal.timeout(150) })).rejects.toThrow();
+    expect(await providerIsDone('abort')).toEqual({ hungUp: true, answered: false });
+    await untilNothingHeld(client);
+    expect(await balanceOf(client)).toBe(100);
+  });
+
+  test('before the first event of a drained stream: read to its end and billed', async () => {
+    const client = await newClient(protocol);
+    provider.script('drain', slowly(300, streamAnswer({ usage: USAGE })));
+    await expect(client.chat({ model: 'drain', stream: true }, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    expect(await providerIsDone('drain')).toEqual({ hungUp: false, answered: true });
+    await untilNothingHeld(client);
+    expect(await balanceOf(client)).toBe(100 - 0.00015);
+  });
+});
+
+test('a drained stream that breaks after the client left is charged for what came', async () => {
+  const client = await newClient('http1');
+  provider.script(
+    'drain',
+    streamThen(6, (call) => slowly(200, () => call.reset())(call)),
+  );
+  const id = await leaveAfter(client, 'drain', 3);
+  expect(await settledGeneration(client, id)).toMatchObject({ cancelled: true });
+  expect(await balanceOf(client)).toBeLessThan(100);
+  await stack.operator.verifyLedger();
+});
