@@ -10,10 +10,14 @@ export interface ChatRequest {
   readonly completions: number;
   /** `max_tokens` or its alias; absent when the client gave none. */
   readonly maxTokens?: number;
+  /** The name the client used for it. */
+  readonly maxTokensParam?: string;
   readonly jsonFormat: boolean;
   readonly hasTools: boolean;
   readonly hasImages: boolean;
   readonly hasRemoteImages: boolean;
+  /** Where the first of them stands, as an error's `param`. */
+  readonly remoteImageParam?: string;
   readonly reasoningEffort?: string;
   readonly inputTokens: InputTokens;
   /** All text of the prompt, for counting when the provider sends no usage. Called at most once, never logged. */

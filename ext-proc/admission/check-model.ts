@@ -1,0 +1,67 @@
+import type { GatewayConfig, Model } from '../config/gateway-config.ts';
+import type { ChatRequest } from '../domain/chat-request.ts';
+import type { Principal } from '../domain/principal.ts';
+import { type Refusal, refuse } from '../errors/refusal.ts';
+import { checkCombinations } from './check-combinations.ts';
+
+export interface ModelChoice {
+  readonly model: Model;
+  /** The limit sent to the provider, per completion: always there, so that what may be produced is bounded (DESIGN invariant 1). */
+  readonly outputLimit: number;
+}
+
+/** Longest part of a model id that is echoed. */
+const LONGEST_ECHO = 128;
+
+/** Everything after the fields' own rules, in the order of INTERFACE 4, from `n_not_allowed` to `upstream_config_error`. */
+export function checkModel(chat: ChatRequest, principal: Principal, config: GatewayConfig): ModelChoice | Refusal {
+  const combination = checkCombinations(chat, principal.organization);
+  if (combination) return combination;
+  const model = config.models.get(chat.model);
+  const name = chat.model.slice(0, LONGEST_ECHO);
+  if (!model || model.disabled) return refuse('model_not_found', { model: name });
+  if (principal.key.models && !principal.key.models.has(model.id)) return refuse('model_not_allowed', { model: name });
+  const incapable = checkCapabilities(chat, model);
+  if (incapable) return incapable;
+  const outputLimit = outputLimitFor(chat, model, principal.organization.maxTokens ?? model.maxOutputTokens);
+  if (typeof outputLimit !== 'number') return outputLimit;
+  if (model.problem !== undefined || model.targets.length === 0)
+    return refuse('upstream_config_error', { model: name });
+  return { model, outputLimit };
+}
+
+function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined {
+  const named = { model: model.id };
+  if (chat.hasTools && !model.capabilities.has('tools')) return refuse('tools_not_supported', named);
+  if (chat.hasImages && !model.capabilities.has('vision')) return refuse('vision_not_available', named);
+  if (chat.jsonFormat && !model.capabilities.has('json_mode')) return refuse('json_mode_not_supported', named);
+  if (chat.reasoningEffort !== undefined && !model.reasoningEfforts.includes(chat.reasoningEffort)) {
+    const accepted = model.reasoningEfforts.length === 0 ? '(no level at all)' : model.reasoningEfforts.join(', ');
+    return refuse('reasoning_effort_not_supported', { ...named, accepted });
+  }
+  return undefined;
+}
+
+/**
+ * The client's limit, or the model's default, which is lowered to the organization's cap and to what the context window leaves: a
+ * default never causes a refusal. Input that leaves no room at all does.
+ */
+function outputLimitFor(chat: ChatRequest, model: Model, organizationCap: number): number | Refusal {
+  const cap = Math.min(organizationCap, model.maxOutputTokens);
+  if (chat.maxTokens !== undefined && chat.maxTokens > cap) {
+    return refuse(
+      'max_tokens_exceeds_cap',
+      { requested: chat.maxTokens, cap },
+      { param: chat.maxTokensParam ?? 'max_tokens' },
+    );
+  }
+  const estimatedTokens = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
+  if (estimatedTokens > model.contextWindow) {
+    return refuse('context_length_exceeded', {
+      estimated_tokens: estimatedTokens,
+      context_window: model.contextWindow,
+    });
+  }
+  const room = model.contextWindow - chat.inputTokens.estimate;
+  return chat.maxTokens ?? Math.max(1, Math.min(model.defaultOutputTokens, cap, room));
+}

@@ -1,0 +1,126 @@
+import type { ChatRequest } from '../domain/chat-request.ts';
+import { type Refusal, refuse } from '../errors/refusal.ts';
+import { type ChatFacts, newChatFacts } from './chat-facts.ts';
+import { CHAT_FIELDS } from './chat-fields.ts';
+import { skipSpace } from './json-bytes.ts';
+import { JsonCursor } from './json-cursor.ts';
+import { type ScannedObject, scanJsonObject } from './json-scan.ts';
+import { PromptTextCollector } from './prompt-text.ts';
+import { type BodyField, providerBody } from './provider-body.ts';
+import { TokenTally } from './token-tally.ts';
+
+/**
+ * Reads and checks the body of a chat completion, in the order of INTERFACE 4, from a compressed body to a field of the wrong type.
+ * Pure: the same bytes always get the same answer.
+ */
+export function readChatRequest(bytes: Buffer, contentEncoding: string | undefined): ChatRequest | Refusal {
+  if (!isIdentity(contentEncoding)) return COMPRESSED;
+  const body = scanJsonObject(bytes);
+  if (body.kind === 'problem') return refuse('invalid_json', { problem: body.problem });
+  const unknown = firstUnknownField(bytes, body.keyStarts);
+  if (unknown !== undefined) return refuse('unknown_parameter', { name: unknown }, { param: unknown });
+  return checkFields(body);
+}
+
+const COMPRESSED = refuse(
+  'invalid_request',
+  { problem: 'A compressed request body is not accepted; send it without content-encoding.' },
+  { param: 'content-encoding' },
+);
+
+function isIdentity(contentEncoding: string | undefined): boolean {
+  return (contentEncoding ?? '').split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
+}
+
+/** Longest part of an unknown field's name that is echoed. */
+const LONGEST_ECHO = 128;
+
+/** In the order of the body as it was sent: a field that is given twice stands where it stood first. */
+function firstUnknownField(bytes: Buffer, keyStarts: Int32Array): string | undefined {
+  for (const start of keyStarts) {
+    const name = new JsonCursor(bytes, start).text();
+    if (!CHAT_FIELDS.has(name)) return name.slice(0, LONGEST_ECHO);
+  }
+  return undefined;
+}
+
+function checkFields(body: ScannedObject): ChatRequest | Refusal {
+  const { bytes } = body;
+  const present = presentFields(body);
+  const model = modelOf(bytes, present);
+  if (model === undefined) return refuse('missing_model');
+  if (!hasMessages(bytes, present)) return refuse('missing_messages');
+  const tally = new TokenTally();
+  const facts = newChatFacts(tally);
+  const fields: BodyField[] = [];
+  for (const [name, { start, valueStart }] of present) {
+    const cursor = new JsonCursor(bytes, valueStart);
+    const refusal = CHAT_FIELDS.get(name)?.(cursor, facts, name);
+    if (refusal) return refusal;
+    fields.push({ name, start, valueStart, end: cursor.pos });
+  }
+  return chatRequest(model, bytes, fields, facts, tally);
+}
+
+type PresentFields = ReadonlyMap<string, { readonly start: number; readonly valueStart: number }>;
+
+/** Fields that count: neither replaced by a later one of the same name nor null. */
+function presentFields({ bytes, keyStarts }: ScannedObject): PresentFields {
+  const present = new Map<string, { readonly start: number; readonly valueStart: number }>();
+  for (const start of keyStarts) {
+    const cursor = new JsonCursor(bytes, start);
+    if (cursor.kind() !== 'string') continue;
+    const name = cursor.text();
+    const valueStart = skipSpace(bytes, skipSpace(bytes, cursor.pos) + 1);
+    cursor.pos = valueStart;
+    if (cursor.kind() !== 'null') present.set(name, { start, valueStart });
+  }
+  return present;
+}
+
+function modelOf(bytes: Buffer, present: PresentFields): string | undefined {
+  const cursor = new JsonCursor(bytes, present.get('model')?.valueStart ?? bytes.length);
+  const model = cursor.kind() === 'string' ? cursor.text() : '';
+  return model === '' ? undefined : model;
+}
+
+function hasMessages(bytes: Buffer, present: PresentFields): boolean {
+  const cursor = new JsonCursor(bytes, present.get('messages')?.valueStart ?? bytes.length);
+  return cursor.kind() === 'array' && cursor.eachElement(() => true) === true;
+}
+
+function chatRequest(
+  model: string,
+  bytes: Buffer,
+  fields: readonly BodyField[],
+  facts: ChatFacts,
+  tally: TokenTally,
+): ChatRequest {
+  return {
+    model,
+    stream: facts.stream,
+    includeUsage: facts.includeUsage,
+    completions: facts.completions,
+    ...(facts.maxTokens === undefined ? {} : { maxTokens: facts.maxTokens }),
+    ...(facts.maxTokensParam === undefined ? {} : { maxTokensParam: facts.maxTokensParam }),
+    jsonFormat: facts.jsonFormat,
+    hasTools: facts.hasTools,
+    hasImages: facts.hasImages,
+    hasRemoteImages: facts.remoteImageParam !== undefined,
+    ...(facts.remoteImageParam === undefined ? {} : { remoteImageParam: facts.remoteImageParam }),
+    ...(facts.reasoningEffort === undefined ? {} : { reasoningEffort: facts.reasoningEffort }),
+    inputTokens: tally.total(),
+    promptText: () => promptText(bytes, fields),
+    encodeFor: (provider) => providerBody(bytes, fields, facts.stream, provider),
+  };
+}
+
+/** A second walk over what the first one accepted. */
+function promptText(bytes: Buffer, fields: readonly BodyField[]): string {
+  const collector = new PromptTextCollector();
+  const facts = newChatFacts(collector);
+  for (const { name, valueStart } of fields) {
+    CHAT_FIELDS.get(name)?.(new JsonCursor(bytes, valueStart), facts, name);
+  }
+  return collector.text();
+}
