@@ -1,0 +1,193 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createAccounting } from './accounting/accounting.ts';
+import { createTokenCounter } from './accounting/count-tokens.ts';
+import { createHoldKeeper } from './accounting/holds.ts';
+import { openSpool } from './accounting/spool.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
+import { type LoadedConfig, loadConfig } from './config/load.ts';
+import { formatProblem } from './config/problem.ts';
+import { type ConfigWatch, watchConfig } from './config/reload.ts';
+import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
+import { createDelivery } from './delivery/deliver.ts';
+import { systemClock as clock } from './domain/clock.ts';
+import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
+import { ClusterPublisher } from './envoy-config/publish.ts';
+import { createGateway } from './gateway.ts';
+import { createMemoryLimitStore } from './stores/memory/limit-store.ts';
+import { openPostgres } from './stores/postgres/open.ts';
+import { startHealthServer } from './telemetry/health-server.ts';
+import { createLog, type Log } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { createReadiness } from './telemetry/readiness.ts';
+import { startTransport } from './transport/start.ts';
+
+/**
+ * The gateway process: configuration, stores, gateway, sockets, in this order; then `{type: 'listening'}` to the supervisor. Ends by
+ * draining on SIGTERM, or when the supervisor is gone.
+ */
+
+/** The supervisor does not restart what ended with this status: the message on standard error says what to change. */
+const EXIT_CONFIGURATION = 78;
+const LEASE_MS = 15_000;
+const RENEW_EVERY_MS = 5_000;
+/** Request bodies in memory, all together. */
+const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
+const DRAIN_MARGIN_MS = 5_000;
+const REPLAY_RETRY_MS = 1_000;
+
+const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
+
+async function main(): Promise<void> {
+  const loaded = await loadConfig(configPath, process.env);
+  if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
+  const log = createLog(process.env.LOG_LEVEL ?? 'info');
+  for (const warning of loaded.warnings) log.warn(formatProblem(warning));
+  const paths = runtimePaths(process.env);
+  for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+
+  const stores = await openStores(loaded.config, log);
+  if (stores === undefined) return;
+  await serve(loaded, paths, stores, log);
+}
+
+async function openStores(config: GatewayConfig, log: Log) {
+  const { postgres } = config.stores;
+  if (postgres.kind === 'embedded') {
+    return refuseToStart(
+      'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
+    );
+  }
+  const database = await openPostgres({ url: postgres.url, log });
+  const lock = await database.memoryModeLock((reason) => {
+    log.fatal(reason);
+    process.exit(1);
+  });
+  if (lock.kind === 'refused') return refuseToStart(lock.message);
+  return { database, limits: createMemoryLimitStore({ leaseMs: LEASE_MS }) };
+}
+
+type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
+
+async function serve(loaded: LoadedConfig, paths: RuntimePaths, { database, limits }: Stores, log: Log): Promise<void> {
+  const initial = loaded.config;
+  const metrics = createMetrics();
+  const holds = createHoldKeeper({
+    limits,
+    clock,
+    renewEveryMs: RENEW_EVERY_MS,
+    onProblem(problem) {
+      if ('lapsed' in problem) for (let i = 0; i < problem.lapsed; i++) metrics.holdLapsed();
+      log.error({ problem }, 'holds could not be renewed');
+    },
+  });
+  const spool = await openSpool(join(paths.dataDir, 'spool', `settlements-${workerIndex}.jsonl`));
+  const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
+  await replayUntilDone(accounting.replaySpool, log);
+
+  const tokens = createTokenCounter();
+  const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.count });
+  const readiness = createReadiness(initial.listen);
+  await writeBootstrap(initial, paths);
+  const clusters = new ClusterPublisher({ paths, onFault: (message) => log.error(message) });
+  const published = await clusters.publish(initial);
+  if (!published.ok) throw new Error(published.reason);
+  const config = followConfig(loaded, clusters, log);
+  const transport = await startTransport({
+    extProcSocket: paths.extProcSocket(workerIndex),
+    streamSocket: paths.streamSocket(workerIndex),
+    streamClusterName: streamClusterName(workerIndex),
+    bodyBudgetBytes: BODY_BUDGET_BYTES,
+    exchangeDeadlineMs: () => config.current().timeouts.totalMs * 2 + DRAIN_MARGIN_MS,
+    handler: createGateway({
+      keys: database.keys,
+      ledger: database.ledger,
+      limits,
+      accounting,
+      delivery,
+      clock,
+      metrics,
+      log,
+      config: config.current,
+      isProbe: readiness.isProbe,
+    }),
+    onFault: ({ kind, requestId, error }) =>
+      log.error({ err: error, request_id: requestId, fault: kind }, 'transport fault'),
+  });
+  const health = await startHealthServer(initial.listen.metrics, readiness, metrics);
+  log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
+  process.send?.({ type: 'listening' });
+
+  onceAskedToEnd(log, async (drainMs) => {
+    readiness.drain();
+    const left = await transport.drain(drainMs);
+    if (left > 0) log.warn({ left }, 'requests were cut: the time to drain is over');
+    await transport.close();
+    config.close();
+    clusters.close();
+    holds.close();
+    await Promise.all([delivery.close(), tokens.close(), accounting.close(), health.close()]);
+    await Promise.all([spool.close(), limits.close(), database.close()]);
+  });
+}
+
+function followConfig(initial: LoadedConfig, clusters: ClusterPublisher, log: Log): ConfigWatch {
+  const config = watchConfig({
+    path: configPath,
+    env: process.env,
+    initial,
+    apply: (next) => clusters.publish(next),
+    onProblems(problems) {
+      for (const problem of problems) log.error(`configuration not reloaded: ${formatProblem(problem)}`);
+    },
+    onChange(_config, { warnings, restartNeeded }) {
+      log.info({ restart_needed: restartNeeded.length > 0 ? restartNeeded : undefined }, 'configuration reloaded');
+      for (const warning of warnings) log.warn(formatProblem(warning));
+    },
+  });
+  process.on('SIGHUP', () => void config.reload());
+  return config;
+}
+
+/** What a crash left in the spool belongs into the balances before anybody is admitted against them (DESIGN 3). */
+async function replayUntilDone(replay: () => Promise<void>, log: Log): Promise<void> {
+  for (;;) {
+    try {
+      return await replay();
+    } catch (error) {
+      log.error({ err: error }, 'the spool could not be replayed yet');
+      await new Promise((resolve) => setTimeout(resolve, REPLAY_RETRY_MS));
+    }
+  }
+}
+
+function onceAskedToEnd(log: Log, end: (drainMs: number) => Promise<void>): void {
+  let ending = false;
+  const begin = (reason: string, drainMs: number) => {
+    if (ending) return;
+    ending = true;
+    log.info({ reason }, 'draining');
+    end(drainMs).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'the end was not clean');
+        process.exit(1);
+      },
+    );
+  };
+  const drainMs = Number(process.env.DRAIN_TIMEOUT_MS ?? '30000');
+  process.on('SIGTERM', () => begin('SIGTERM', drainMs));
+  process.on('SIGINT', () => begin('SIGINT', drainMs));
+  // The supervisor was killed: nobody would restart or stop this process any more.
+  process.on('disconnect', () => begin('the supervisor is gone', 0));
+}
+
+function refuseToStart(message: string): undefined {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = EXIT_CONFIGURATION;
+  process.disconnect?.();
+}
+
+await main();
