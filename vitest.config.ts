@@ -1,7 +1,9 @@
 import { defineConfig } from 'vitest/config';
+import { CountReporter } from './test/count-reporter.ts';
 
 export default defineConfig({
   test: {
+    reporters: ['default', new CountReporter()],
     projects: [
       {
         test: {

@@ -1,0 +1,101 @@
+import { join } from 'node:path';
+import { renderBanner } from './banner.ts';
+import { takeDataLock } from './data-lock.ts';
+import { createDemoOrganization } from './demo.ts';
+import { demoProviderPort } from './demo-provider.ts';
+import { prepareFolders } from './folders.ts';
+import { isStartFailure } from './kept-process.ts';
+import { findListenProblem } from './listen-check.ts';
+import { waitUntilServing } from './readiness.ts';
+import { readSettings, type Settings } from './settings.ts';
+import { type Supervisor, startSupervisor } from './supervisor.ts';
+
+/** `npm start`: PostgreSQL, demo provider, gateway processes and Envoy as children of this process, on one data folder. */
+
+const READY_TIMEOUT_MS = 60_000;
+const stopping = new AbortController();
+let supervisor: Supervisor | undefined;
+let failure: string | undefined;
+
+function report(line: string): void {
+  process.stderr.write(`supervisor: ${line}\n`);
+}
+
+/** A second signal while draining means now. What is left over then is ended by the guard. */
+function onStopSignal(): void {
+  if (stopping.signal.aborted) {
+    supervisor?.kill();
+    process.exit(1);
+  }
+  stopping.abort();
+}
+
+function giveUp(message: string): void {
+  failure ??= message;
+  stopping.abort();
+}
+
+async function main(): Promise<string | undefined> {
+  const settings = await readSettings(process.env);
+  if (typeof settings === 'string') return settings;
+  const folderProblem = prepareFolders(settings.paths);
+  if (folderProblem !== undefined) return folderProblem;
+  const lock = takeDataLock(join(settings.paths.dataDir, 'supervisor.lock'));
+  if ('lockedBy' in lock) {
+    return `A gateway already runs on the data folder ${settings.paths.dataDir} (process ${lock.lockedBy.pid}). Stop it first, or set GATEWAY_DATA to another folder.`;
+  }
+  try {
+    return await run(settings);
+  } finally {
+    lock.release();
+  }
+}
+
+async function run(settings: Settings): Promise<string | undefined> {
+  const problem = await findListenProblem(listenersOf(settings), settings.configPath);
+  if (problem !== undefined) return problem;
+  const started = await startSupervisor({ settings, report, gaveUp: giveUp }, stopping.signal);
+  if (isStartFailure(started)) return stopping.signal.aborted ? failure : started.message;
+  supervisor = started;
+  try {
+    await announce(settings, started);
+    if (!stopping.signal.aborted) await new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
+  } finally {
+    if (failure === undefined) report('stopping; requests in flight may end, a second Ctrl-C stops at once');
+    await started.drain();
+  }
+  return failure;
+}
+
+async function announce(settings: Settings, { databaseUrl }: Supervisor): Promise<void> {
+  const { config } = settings;
+  const notReady = await waitUntilServing(config.listen.metrics, READY_TIMEOUT_MS, stopping.signal);
+  if (stopping.signal.aborted) return;
+  if (notReady !== undefined)
+    return giveUp(`The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`);
+  const demoKey =
+    config.demo && config.stores.postgres.kind === 'embedded' ? await createDemoOrganization(databaseUrl) : undefined;
+  process.stdout.write(renderBanner(config, demoKey));
+}
+
+function listenersOf({ config }: Settings): { setting: string; address: { host: string; port: number } }[] {
+  const demoPort = demoProviderPort(config);
+  return [
+    { setting: 'listen.api', address: config.listen.api },
+    { setting: 'listen.metrics', address: config.listen.metrics },
+    ...(demoPort === undefined
+      ? []
+      : [{ setting: 'providers.demo.base_url', address: { host: '127.0.0.1', port: demoPort } }]),
+  ];
+}
+
+process.on('SIGINT', onStopSignal);
+process.on('SIGTERM', onStopSignal);
+// In a terminal SIGHUP says that the terminal is gone; to a service it says: read the configuration again.
+process.on('SIGHUP', () => (process.stdin.isTTY ? onStopSignal() : supervisor?.reload()));
+
+const problem = await main();
+if (problem !== undefined) {
+  process.stderr.write(`\n${problem}\n\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { demoProviderPort } from './demo-provider.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { beginEnvoyDrain } from './envoy-admin.ts';
+import { startEnvoy } from './envoy-child.ts';
+import { endFormerChildren } from './former-children.ts';
+import { type Guard, startGuard } from './guard.ts';
+import { isStartFailure, type KeptProcess, keepRunning, type StartFailure, startFailure } from './kept-process.ts';
+import { startNodeChild } from './node-child.ts';
+import type { Settings } from './settings.ts';
+
+export interface SupervisorOptions {
+  readonly settings: Settings;
+  /** The gateway process; a test may put a stand-in here. */
+  readonly gatewayScript?: string;
+  report(line: string): void;
+  /** A process is down for good. The owner stops the rest. */
+  gaveUp(message: string): void;
+}
+
+export interface Supervisor {
+  readonly databaseUrl: string;
+  /** SIGHUP to every gateway process: read the configuration again. */
+  reload(): void;
+  /** Lets requests in flight end, then stops everything in order. */
+  drain(): Promise<void>;
+  /** Ends everything at once. */
+  kill(): void;
+}
+
+const START_TIMEOUT_MS = 60_000;
+/** The gateway process bounds its drain itself; this is for one that hangs. */
+const STOP_MARGIN_MS = 5_000;
+const DEMO_STOP_MS = 2_000;
+
+/** Starts database, demo provider, gateway processes and Envoy, in that order. What was started is stopped again when a later one fails. */
+export async function startSupervisor(
+  options: SupervisorOptions,
+  signal: AbortSignal,
+): Promise<Supervisor | StartFailure> {
+  const { settings } = options;
+  const record = join(settings.paths.socketDir, 'children');
+  await endFormerChildren(record);
+  const guard = startGuard(record);
+  const kept: { database?: KeptProcess; demo?: KeptProcess; envoy?: KeptProcess; gateways: KeptProcess[] } = {
+    gateways: [],
+  };
+
+  const stopAll = async (): Promise<void> => {
+    await Promise.all(kept.gateways.map((gateway) => gateway.stop()));
+    await kept.envoy?.stop();
+    await kept.demo?.stop();
+    await kept.database?.stop();
+    await guard.close();
+  };
+  const fail = async (failure: StartFailure): Promise<StartFailure> => {
+    await stopAll();
+    return failure;
+  };
+
+  const database = await startDatabase(options, guard, signal);
+  if (isStartFailure(database)) return fail(database);
+  if (database.process !== undefined) kept.database = database.process;
+
+  const demoPort = demoProviderPort(settings.config);
+  if (demoPort !== undefined) {
+    const demo = await keepDemoProvider(options, guard, demoPort, signal);
+    if (isStartFailure(demo)) return fail(demo);
+    kept.demo = demo;
+  }
+  for (let index = 0; index < settings.config.workers; index++) {
+    const gateway = await keepGateway(options, guard, index, database.url, signal);
+    if (isStartFailure(gateway)) return fail(gateway);
+    kept.gateways.push(gateway);
+  }
+  const envoy = await keepEnvoy(options, guard, signal);
+  if (isStartFailure(envoy)) return fail(envoy);
+  kept.envoy = envoy;
+
+  return {
+    databaseUrl: database.url,
+    reload: () => signalAll(kept.gateways, 'SIGHUP'),
+    drain: async () => {
+      await beginEnvoyDrain(settings.paths.envoyAdminSocket);
+      await stopAll();
+    },
+    kill: () => {
+      signalAll([envoy, ...kept.gateways, kept.demo], 'SIGKILL');
+      // The nearest to kill -9 that leaves PostgreSQL's shared memory tidy.
+      signalAll([kept.database], 'SIGQUIT');
+    },
+  };
+}
+
+async function startDatabase(
+  { settings, report, gaveUp }: SupervisorOptions,
+  guard: Guard,
+  signal: AbortSignal,
+): Promise<{ url: string; process?: KeptProcess } | StartFailure> {
+  if (settings.config.stores.postgres.kind === 'url') return { url: settings.config.stores.postgres.url };
+  let server: EmbeddedPostgres | undefined;
+  const start = async (): Promise<EmbeddedPostgres | StartFailure> => {
+    try {
+      server = await startEmbeddedPostgres(settings.paths, { guard, onLog: (line) => report(`PostgreSQL: ${line}`) });
+      return server;
+    } catch (error) {
+      return startFailure(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const process = await keepRunning({ name: 'PostgreSQL', start, report, gaveUp }, signal);
+  if (isStartFailure(process)) return process;
+  return server === undefined ? startFailure('PostgreSQL was not started') : { url: server.url, process };
+}
+
+function keepDemoProvider(
+  { report, gaveUp }: SupervisorOptions,
+  guard: Guard,
+  port: number,
+  signal: AbortSignal,
+): Promise<KeptProcess | StartFailure> {
+  const child = {
+    name: 'The demo provider',
+    script: sourceFile('demo/provider.ts'),
+    args: ['--port', String(port)],
+    env: { PATH: process.env.PATH },
+    guard,
+    startTimeoutMs: START_TIMEOUT_MS,
+    stopTimeoutMs: DEMO_STOP_MS,
+    quiet: true,
+  };
+  return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);
+}
+
+function keepGateway(
+  { settings, gatewayScript, report, gaveUp }: SupervisorOptions,
+  guard: Guard,
+  index: number,
+  databaseUrl: string,
+  signal: AbortSignal,
+): Promise<KeptProcess | StartFailure> {
+  const child = {
+    name: settings.config.workers === 1 ? 'The gateway process' : `Gateway process ${index}`,
+    script: gatewayScript ?? sourceFile('ext-proc/main.ts'),
+    env: {
+      ...settings.env,
+      GATEWAY_CONFIG: settings.configPath,
+      GATEWAY_DATA: settings.paths.dataDir,
+      DATABASE_URL: databaseUrl,
+      DRAIN_TIMEOUT_MS: String(settings.drainTimeoutMs),
+      WORKER_INDEX: String(index),
+    },
+    guard,
+    startTimeoutMs: START_TIMEOUT_MS,
+    stopTimeoutMs: settings.drainTimeoutMs + STOP_MARGIN_MS,
+  };
+  return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);
+}
+
+function keepEnvoy(
+  { settings, report, gaveUp }: SupervisorOptions,
+  guard: Guard,
+  signal: AbortSignal,
+): Promise<KeptProcess | StartFailure> {
+  const { paths, env, drainTimeoutMs } = settings;
+  const envoy = { binary: settings.envoyBinary, paths, env, guard, drainTimeoutMs };
+  return keepRunning({ name: 'Envoy', start: (abort) => startEnvoy(envoy, abort), report, gaveUp }, signal);
+}
+
+function signalAll(all: readonly (KeptProcess | undefined)[], signal: NodeJS.Signals): void {
+  for (const one of all) {
+    const pid = one?.current()?.pid;
+    if (pid !== undefined) process.kill(pid, signal);
+  }
+}
+
+function sourceFile(path: string): string {
+  return fileURLToPath(new URL(`../${path}`, import.meta.url));
+}

@@ -1,0 +1,90 @@
+/**
+ * `npm test`: types, lint and every vitest project. Arguments are passed to vitest, as in `npm test -- supervisor`. With CI=true a skipped
+ * test counts as failed. The last line is `N passed, N failed`.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TestCounts } from './count-reporter.ts';
+
+/** Integration tests measure times, so they do not share the machine with the others. */
+const VITEST_RUNS: readonly (readonly string[])[] = [['unit', 'contract'], ['integration']];
+const RUN_TIMEOUT_MS = 30 * 60_000;
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const inCi = process.env.CI === 'true';
+const filters = process.argv.slice(2);
+
+function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(join(root, 'node_modules', '.bin', command), args, {
+      cwd: root,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'inherit'],
+      timeout: RUN_TIMEOUT_MS,
+    });
+    child.once('exit', (code) => resolve(code === 0));
+    child.once('error', (error) => {
+      process.stderr.write(`${command}: ${error.message}\n`);
+      resolve(false);
+    });
+  });
+}
+
+async function runVitest(projects: readonly string[], countsFile: string): Promise<TestCounts> {
+  const reporters = ['--reporter=default', '--reporter=./test/count-reporter.ts'];
+  const args = [
+    'run',
+    ...reporters,
+    ...projects.flatMap((name) => ['--project', name]),
+    '--passWithNoTests',
+    ...filters,
+  ];
+  const ok = await run('vitest', args, { TEST_COUNTS: countsFile });
+  const counts = readCounts(countsFile);
+  // A run that ended badly must show, whatever it managed to count before.
+  return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
+}
+
+function readCounts(file: string): TestCounts {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as TestCounts;
+  } catch {
+    return { passed: 0, failed: 1, skipped: [] };
+  }
+}
+
+async function runChecks(): Promise<TestCounts> {
+  let passed = 0;
+  let failed = 0;
+  for (const [command, ...args] of [
+    ['tsc', '--noEmit'],
+    ['biome', 'check', '.'],
+  ] as const) {
+    const ok = await run(command, args);
+    process.stdout.write(`${ok ? 'passed' : 'FAILED'}: ${command} ${args.join(' ')}\n`);
+    if (ok) passed += 1;
+    else failed += 1;
+  }
+  return { passed, failed, skipped: [] };
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+const all: TestCounts[] = filters.length === 0 ? [await runChecks()] : [];
+try {
+  for (const projects of VITEST_RUNS) all.push(await runVitest(projects, join(folder, `${projects.join('-')}.json`)));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const skipped = all.flatMap((counts) => counts.skipped);
+if (skipped.length > 0) {
+  process.stdout.write(`\nSkipped${inCi ? ', which counts as failed with CI=true' : ''}:\n`);
+  for (const { test, reason } of skipped) process.stdout.write(`  ${test}\n    ${reason}\n`);
+}
+const passed = all.reduce((sum, counts) => sum + counts.passed, 0);
+const failed = all.reduce((sum, counts) => sum + counts.failed, 0) + (inCi ? skipped.length : 0);
+process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
