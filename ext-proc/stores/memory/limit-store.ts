@@ -1,0 +1,172 @@
+import { MINUTE_MS, type UtcDay, utcDay } from '../../domain/clock.ts';
+import type { NanoUsd } from '../../domain/money.ts';
+import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore, ReadResult } from '../limit-store.ts';
+import {
+  addTo,
+  believe,
+  forgetDaysBefore,
+  type KeyState,
+  learn,
+  newKey,
+  newOrganization,
+  type OrganizationState,
+} from './account-state.ts';
+import { failingRule, windowsOf } from './admission-rules.ts';
+import { createMinuteClock, emptyWindow, endOf, hasRequest, type MinuteWindow, moveTo } from './minute-window.ts';
+
+export interface MemoryLimitStoreOptions {
+  /** A hold that is not renewed for this long lapses. */
+  readonly leaseMs: number;
+  /** Organizations and keys that hold nothing are forgotten after this long without a request. */
+  readonly idleMs?: number;
+}
+
+interface Hold {
+  readonly organization: OrganizationState;
+  readonly key: KeyState;
+  readonly day: UtcDay;
+  readonly minute: number;
+  readonly tokens: number;
+  readonly nanoUsd: NanoUsd;
+  lapsesAtMs: number;
+}
+
+const IDLE_MS = 600_000;
+const SWEEP_EVERY_MS = MINUTE_MS;
+
+/**
+ * Windows, slots and holds of the one gateway process that uses this database. Every method runs to its end without yielding, which makes
+ * it atomic; the promises are the interface's.
+ */
+export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
+  const { leaseMs, idleMs = IDLE_MS } = options;
+  const organizations = new Map<string, OrganizationState>();
+  /** In the order of their lapse, because every lease is as long as the others and a renewed one moves to the end. */
+  const holds = new Map<string, Hold>();
+  const reads = new Map<string, MinuteWindow>();
+  const minuteOf = createMinuteClock();
+  let sweptAtMs = 0;
+
+  function admit(request: AdmissionRequest): AdmissionResult {
+    const { nowMs, holdId } = request;
+    lapse(nowMs);
+    sweep(nowMs);
+    const day = utcDay(nowMs);
+    const organization = entry(organizations, request.organizationId, newOrganization);
+    const key = entry(organization.keys, request.keyId, newKey);
+    organization.usedAtMs = nowMs;
+    key.usedAtMs = nowMs;
+    const { snapshot } = request;
+    const isOfToday = snapshot.organization.day === day && snapshot.key.day === day;
+    if (!believe(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
+    if (holds.has(holdId)) throw new Error('a hold is admitted once');
+
+    const minute = minuteOf(nowMs);
+    moveTo(organization.window, minute);
+    moveTo(key.window, minute);
+    const failing = failingRule(request, day, organization, key);
+    if (failing) {
+      const availableNanoUsd = organization.balanceNanoUsd - organization.heldNanoUsd;
+      return { kind: 'refused', ...failing, availableNanoUsd, windows: windowsOf(request, organization, key) };
+    }
+    take(request, day, organization, key);
+    return { kind: 'admitted', day, windows: windowsOf(request, organization, key) };
+  }
+
+  function take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void {
+    const { tokens, holdNanoUsd: nanoUsd, nowMs, holdId } = request;
+    for (const subject of [organization, key]) {
+      subject.slots += 1;
+      subject.window.requests += 1;
+      subject.window.tokens += tokens;
+      addTo(subject.heldByDay, day, nanoUsd);
+    }
+    organization.heldNanoUsd += nanoUsd;
+    const { minute } = organization.window;
+    holds.set(holdId, { organization, key, day, minute, tokens, nanoUsd, lapsesAtMs: nowMs + leaseMs });
+  }
+
+  function release({ holdId, organizationId, keyId, nowMs, snapshot, tokensUsed }: HoldRelease): void {
+    lapse(nowMs);
+    const organization = organizations.get(organizationId);
+    if (organization && snapshot) learn(organization, organization.keys.get(keyId), snapshot);
+    const hold = holds.get(holdId);
+    if (!hold) return;
+    free(holdId, hold);
+    for (const { window } of [hold.organization, hold.key]) {
+      if (window.minute === hold.minute) window.tokens += tokensUsed - hold.tokens;
+    }
+  }
+
+  function free(holdId: string, hold: Hold): void {
+    holds.delete(holdId);
+    for (const subject of [hold.organization, hold.key]) {
+      subject.slots -= 1;
+      addTo(subject.heldByDay, hold.day, -hold.nanoUsd);
+    }
+    hold.organization.heldNanoUsd -= hold.nanoUsd;
+  }
+
+  function lapse(nowMs: number): void {
+    for (const [holdId, hold] of holds) {
+      if (hold.lapsesAtMs > nowMs) return;
+      free(holdId, hold);
+    }
+  }
+
+  function renew(holdIds: readonly string[], nowMs: number): readonly string[] {
+    lapse(nowMs);
+    return holdIds.filter((holdId) => {
+      const hold = holds.get(holdId);
+      if (!hold) return true;
+      hold.lapsesAtMs = nowMs + leaseMs;
+      holds.delete(holdId);
+      holds.set(holdId, hold);
+      return false;
+    });
+  }
+
+  function takeRead(keyId: string, readsPerMinute: number, nowMs: number): ReadResult {
+    sweep(nowMs);
+    const window = entry(reads, keyId, emptyWindow);
+    moveTo(window, minuteOf(nowMs));
+    if (!hasRequest(window, readsPerMinute)) return { allowed: false, resetsAtMs: endOf(window) };
+    window.requests += 1;
+    return { allowed: true };
+  }
+
+  /** Keeps the maps as large as what is in use. */
+  function sweep(nowMs: number): void {
+    if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
+    sweptAtMs = nowMs;
+    const isIdle = (subject: OrganizationState | KeyState) => subject.slots === 0 && nowMs - subject.usedAtMs > idleMs;
+    const yesterday = utcDay(nowMs) - 1;
+    for (const [id, organization] of organizations) {
+      if (isIdle(organization)) organizations.delete(id);
+      forgetDaysBefore(organization.spent, yesterday);
+      for (const [keyId, key] of organization.keys) {
+        if (isIdle(key)) organization.keys.delete(keyId);
+        forgetDaysBefore(key.spent, yesterday);
+      }
+    }
+    for (const [keyId, window] of reads) if (endOf(window) <= nowMs) reads.delete(keyId);
+  }
+
+  return {
+    admit: async (request) => admit(request),
+    release: async (hold) => release(hold),
+    renew: async (holdIds, nowMs) => renew(holdIds, nowMs),
+    heldNanoUsd: async (organizationId) => organizations.get(organizationId)?.heldNanoUsd ?? 0n,
+    takeRead: async (keyId, readsPerMinute, nowMs) => takeRead(keyId, readsPerMinute, nowMs),
+    close: async () => {},
+  };
+}
+
+function entry<T>(map: Map<string, T>, id: string, make: () => T): T {
+  let found = map.get(id);
+  if (found === undefined) {
+    found = make();
+    map.set(id, found);
+  }
+  return found;
+}
