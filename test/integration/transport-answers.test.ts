@@ -118,12 +118,17 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
   });
 
   test('a handler that throws within a stream cuts it visibly', async () => {
+    let seen: (() => void) | undefined;
     gateway.handler = async (exchange) => {
       const stream = await exchange.openStream({ status: 200, headers: {} });
       stream?.write(Buffer.from('begun'));
+      await new Promise<void>((resolve) => {
+        seen = resolve;
+      });
       throw new Error('boom');
     };
-    await expect(client.send({ path: '/t', body: 'x' })).rejects.toThrow();
+    const answer = client.send({ path: '/t', body: 'x', onPiece: () => seen?.() });
+    await expect(answer).rejects.toThrow();
   });
 
   test('headers that only the gateway may set, sent by a client, are not heard', async () => {
