@@ -52,3 +52,6 @@ export interface Attempt {
   /** `ok` or why the attempt failed. */
   readonly result: string;
 }
+
+/** Tokens of each text, in order. Never rejects: what cannot be counted in time is estimated, so that no charge is lost. */
+export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;

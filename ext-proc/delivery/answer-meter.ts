@@ -1,0 +1,90 @@
+import type { ChatRequest } from '../domain/chat-request.ts';
+import type { TokenUsage } from '../domain/pricing.ts';
+import { type Completion, textOf } from './completion.ts';
+import type { CountTokens, Order } from './delivery.ts';
+import { isObject } from './json-object.ts';
+import { readUsage, type UsageBounds } from './usage.ts';
+
+/** The provider's ids can be anything; the ledger keeps this much. */
+const MAX_UPSTREAM_ID_CHARACTERS = 200;
+const MAX_FINISH_REASON_CHARACTERS = 64;
+
+/** Watches an answer go by and knows, whenever it ends, what it has to be charged. */
+export class AnswerMeter {
+  readonly #bounds: UsageBounds;
+  readonly #open = new Set<unknown>();
+  readonly #finished = new Set<unknown>();
+  #text = '';
+  #usage: TokenUsage | undefined;
+  #producedSinceUsage = false;
+  #finishReason: string | undefined;
+  #upstreamId: string | undefined;
+
+  constructor(order: Order) {
+    this.#bounds = { contextWindow: order.model.contextWindow, completions: order.chat.completions };
+  }
+
+  take(completion: Completion): void {
+    this.#upstreamId ??=
+      typeof completion.id === 'string' ? completion.id.slice(0, MAX_UPSTREAM_ID_CHARACTERS) : undefined;
+    for (const choice of completion.choices) {
+      if (isObject(choice)) this.#takeChoice(choice);
+    }
+    const usage = completion.usage === undefined ? undefined : readUsage(completion.usage, this.#bounds);
+    if (usage === undefined) return;
+    this.#usage = usage;
+    this.#producedSinceUsage = false;
+  }
+
+  #takeChoice(choice: Record<string, unknown>): void {
+    const text = textOf(choice);
+    if (text !== '') {
+      this.#text += text;
+      this.#producedSinceUsage = true;
+    }
+    const { index = 0, finish_reason: reason } = choice;
+    if (typeof reason === 'string' && reason !== '') {
+      this.#finished.add(index);
+      this.#open.delete(index);
+      this.#finishReason = reason.slice(0, MAX_FINISH_REASON_CHARACTERS);
+    } else if (!this.#finished.has(index)) {
+      this.#open.add(index);
+    }
+  }
+
+  facts(): { upstreamId?: string; finishReason?: string } {
+    return {
+      ...(this.#upstreamId === undefined ? {} : { upstreamId: this.#upstreamId }),
+      ...(this.#finishReason === undefined ? {} : { finishReason: this.#finishReason }),
+    };
+  }
+
+  /** Every choice that was asked for has said why it ended. */
+  allFinished(): boolean {
+    return this.#open.size === 0 && this.#finished.size >= this.#bounds.completions;
+  }
+
+  /** The provider's own numbers where they cover all of the output; what they leave out is counted, not free (INTERFACE 4). */
+  async usage(chat: ChatRequest, countTokens: CountTokens): Promise<MeteredUsage> {
+    const reported = this.#usage;
+    if (reported === undefined) {
+      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text]);
+      // The text says nothing of what the images cost.
+      const promptTokens = chat.hasImages && chat.inputTokens.estimate > prompt ? chat.inputTokens.estimate : prompt;
+      return {
+        counted: true,
+        usage: { promptTokens, completionTokens: completion, cachedTokens: 0, reasoningTokens: 0 },
+      };
+    }
+    const covers = !this.#producedSinceUsage && (reported.completionTokens > 0 || this.#text === '');
+    if (covers) return { counted: false, usage: reported };
+    const [counted = 0] = await countTokens([this.#text]);
+    if (counted <= reported.completionTokens) return { counted: false, usage: reported };
+    return { counted: true, usage: { ...reported, completionTokens: counted } };
+  }
+}
+
+export interface MeteredUsage {
+  readonly usage: TokenUsage;
+  readonly counted: boolean;
+}

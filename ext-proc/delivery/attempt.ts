@@ -1,0 +1,143 @@
+import type { Target } from '../config/gateway-config.ts';
+import { asCompletion, type Completion, hasError } from './completion.ts';
+import { parseObject } from './json-object.ts';
+import type { ProviderCall, ProviderHead } from './provider-call.ts';
+import { bodyFailure, envoyFailure, FAILURES, type ProviderFailure, statusFailure } from './provider-failure.ts';
+import { providerRequest } from './provider-request.ts';
+import { parseRetryAfterMs } from './retry-after.ts';
+import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
+import { type Batch, StreamSource } from './stream-source.ts';
+
+/** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
+export type Opened = OpenedJson | OpenedStream;
+
+export interface OpenedJson {
+  readonly kind: 'json';
+  readonly target: Target;
+  readonly text: string;
+  readonly completion: Completion;
+  readonly latencyMs: number;
+}
+
+export interface OpenedStream {
+  readonly kind: 'stream';
+  readonly target: Target;
+  readonly call: ProviderCall;
+  readonly source: StreamSource;
+  /** Begins with the first event that is a chunk. */
+  readonly first: Batch;
+  readonly latencyMs: number;
+}
+
+/** Asks one target once. Every wait in here is bounded by the call's limit. */
+export async function attempt(run: Run, target: Target): Promise<Opened | ProviderFailure> {
+  const { order, exchange, providers } = run;
+  const abandon = () => call.abort(FAILURES.abandoned);
+  const call = providers.call(providerRequest(order, target));
+  setLimit(run, call);
+  if (!isDrained(run, target)) {
+    if (exchange.gone.aborted) abandon();
+    else exchange.gone.addEventListener('abort', abandon, { once: true });
+  }
+  try {
+    const opened = await open(run, target, call);
+    if (opened.kind !== 'stream') call.release(opened.kind === 'json');
+    return opened.kind === 'failure' ? withoutSecret(opened, target) : opened;
+  } finally {
+    exchange.gone.removeEventListener('abort', abandon);
+  }
+}
+
+function setLimit(run: Run, call: ProviderCall): void {
+  const leftMs = remainingMs(run);
+  const { firstByteMs } = run.order.config.timeouts;
+  if (run.order.chat.stream && firstByteMs < leftMs) call.limit(firstByteMs, FAILURES.firstByte);
+  else call.limit(leftMs, FAILURES.deadline);
+}
+
+async function open(run: Run, target: Target, call: ProviderCall): Promise<Opened | ProviderFailure> {
+  const head = await call.head();
+  if (head.kind === 'failure') return head;
+  if (head.status < 200 || head.status > 299) return failureOf(run, call, head);
+  const encoding = head.header('content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return FAILURES.encoded;
+  const contentType = head.header('content-type')?.toLowerCase() ?? '';
+  if (!run.order.chat.stream) return openJson(run, target, call);
+  if (contentType.includes('html')) return FAILURES.malformed;
+  if (contentType.includes('json')) return errorInJson(call);
+  return openStream(run, target, call);
+}
+
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+const ERROR_BODY_MS = 2000;
+
+async function failureOf(run: Run, call: ProviderCall, head: ProviderHead): Promise<ProviderFailure> {
+  const local = head.header('x-gw-local');
+  if (local !== undefined) return envoyFailure(local);
+  const leftMs = remainingMs(run);
+  call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
+  const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
+  const value = typeof body === 'string' ? parseObject(body) : undefined;
+  return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
+}
+
+async function openJson(run: Run, target: Target, call: ProviderCall): Promise<OpenedJson | ProviderFailure> {
+  const latencyMs = elapsedMs(run);
+  const text = await readWhole(call, run.order.config.limits.responseBodyBytes);
+  if (typeof text !== 'string') return text;
+  const value = parseObject(text);
+  if (value === undefined) return FAILURES.malformed;
+  if (hasError(value)) return bodyFailure(value);
+  const completion = asCompletion(value);
+  if (completion === undefined || completion.choices.length === 0) return FAILURES.malformed;
+  return { kind: 'json', target, text, completion, latencyMs };
+}
+
+/** JSON where a stream was asked for: an error that came with the wrong status, or nothing that could be passed on. */
+async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
+  const text = await readWhole(call, MAX_ERROR_BODY_BYTES);
+  if (typeof text !== 'string') return text;
+  const value = parseObject(text);
+  return value !== undefined && hasError(value) ? bodyFailure(value) : FAILURES.malformed;
+}
+
+async function openStream(run: Run, target: Target, call: ProviderCall): Promise<OpenedStream | ProviderFailure> {
+  const source = new StreamSource(call, run.order.config.limits.responseBodyBytes);
+  for (;;) {
+    const batch = await source.next();
+    const [event] = batch.events;
+    if (event?.kind === 'failure') return event;
+    // Nothing has been produced: neither `[DONE]` nor the end make an answer of it.
+    if (event?.kind === 'done') return FAILURES.malformed;
+    if (event) {
+      call.limit(remainingMs(run), FAILURES.deadline);
+      call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
+      return { kind: 'stream', target, call, source, first: batch, latencyMs: elapsedMs(run) };
+    }
+    if (batch.end) return batch.end.kind === 'end' ? FAILURES.malformed : batch.end;
+  }
+}
+
+async function readWhole(call: ProviderCall, maxBytes: number): Promise<string | ProviderFailure> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for (;;) {
+    const read = await call.read();
+    if (!Buffer.isBuffer(read)) {
+      if (read.kind === 'end') break;
+      return read;
+    }
+    bytes += read.length;
+    if (bytes > maxBytes) return FAILURES.tooLarge;
+    pieces.push(read);
+  }
+  const whole = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces, bytes);
+  return whole.toString('utf8');
+}
+
+/** A provider may repeat the key it was sent in what it says about the request; it goes no further (DESIGN invariant 9). */
+function withoutSecret(failure: ProviderFailure, { provider }: Target): ProviderFailure {
+  const { problem } = failure;
+  if (problem === undefined || provider.apiKey === undefined) return failure;
+  return { ...failure, problem: problem.replaceAll(provider.apiKey, '[redacted]') };
+}

@@ -1,0 +1,41 @@
+import type { Target } from '../config/gateway-config.ts';
+import { attempt, type Opened } from './attempt.ts';
+import { FAILURES, type ProviderFailure } from './provider-failure.ts';
+import { asksForLongPause, backoffMs } from './retry-after.ts';
+import { isDrained, type Run, remainingMs } from './run.ts';
+import { pause } from './wait.ts';
+
+/** Asks the model's targets in order until one answers; the failure to report when none does (INTERFACE 4 and 5). */
+export async function openFirst(run: Run): Promise<Opened | ProviderFailure> {
+  const { targets } = run.order.model;
+  let worst: ProviderFailure | undefined;
+  for (const [index, target] of targets.entries()) {
+    const isLast = index === targets.length - 1;
+    const result = await askTarget(run, target, isLast);
+    if (result.kind !== 'failure') return result;
+    worst = moreTelling(worst, result);
+    if (result.retry === 'none') break;
+  }
+  return worst ?? FAILURES.unsendable;
+}
+
+/** One target, with its retries. */
+async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Opened | ProviderFailure> {
+  const { order, exchange, attempts } = run;
+  for (let asked = 1; ; asked++) {
+    const result = await attempt(run, target);
+    if (result.kind !== 'failure') return result;
+    attempts.push({ provider: target.provider.name, result: result.result });
+    const again = result.retry === 'same' && asked <= order.config.retriesPerTarget;
+    if (!again || (!isLast && asksForLongPause(result.retryAfterMs))) return result;
+    const waitMs = backoffMs(asked, result.retryAfterMs);
+    // Nothing is tried after the deadline, and an attempt needs more than no time at all.
+    if (waitMs >= remainingMs(run)) return result;
+    await pause(waitMs, isDrained(run, target) ? undefined : exchange.gone);
+  }
+}
+
+/** The last failure tells most; but a mapping that is wrong is not the client's whole story while another target may work later. */
+function moreTelling(before: ProviderFailure | undefined, now: ProviderFailure): ProviderFailure {
+  return before !== undefined && now.code === 'upstream_config_error' ? before : now;
+}

@@ -1,0 +1,50 @@
+import type { Completion } from './completion.ts';
+import { editObject, membersOf } from './json-members.ts';
+
+/**
+ * Gives every chunk of a stream the gateway's `id` and the public model id. Providers begin each chunk of a stream with the same
+ * members up to the model's name: that beginning is edited once, and recognized afterwards by comparing it.
+ */
+export class ChunkRewriter {
+  readonly #edits: { readonly id: string; readonly model: string };
+  #prefix = '';
+  #edited = '';
+  #id: unknown;
+  #model: unknown;
+
+  constructor(generationId: string, modelId: string) {
+    this.#edits = { id: JSON.stringify(generationId), model: JSON.stringify(modelId) };
+  }
+
+  rewrite(text: string, completion: Completion): string {
+    // A name that came twice would show in the parsed values, of which the last counts.
+    if (
+      completion.id === this.#id &&
+      completion.model === this.#model &&
+      this.#prefix !== '' &&
+      text.startsWith(this.#prefix)
+    ) {
+      return this.#edited + text.slice(this.#prefix.length);
+    }
+    const members = membersOf(text);
+    const end = members.reduce(
+      (last, member) => (member.name === 'id' || member.name === 'model' ? member.valueEnd : last),
+      0,
+    );
+    const start = text.slice(0, end);
+    this.#id = completion.id;
+    this.#model = completion.model;
+    if (completion.id === undefined || completion.model === undefined) {
+      this.#prefix = '';
+      return editObject(text, this.#edits, members);
+    }
+    const before = members.filter((member) => member.valueEnd <= end);
+    this.#prefix = start;
+    this.#edited = editObject(`${start}}`, this.#edits, before).slice(0, -1);
+    return this.#edited + text.slice(end);
+  }
+
+  rewriteWithoutUsage(text: string): string {
+    return editObject(text, { ...this.#edits, usage: undefined });
+  }
+}

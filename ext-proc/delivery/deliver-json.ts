@@ -1,0 +1,49 @@
+import { isRefusal } from '../errors/refusal.ts';
+import { AnswerMeter } from './answer-meter.ts';
+import type { OpenedJson } from './attempt.ts';
+import type { DeliveryOutcome } from './delivery.ts';
+import { editObject, membersOf } from './json-members.ts';
+import { answerRefusal, respond } from './respond.ts';
+import { elapsedMs, type Run } from './run.ts';
+import { usageJson } from './usage.ts';
+
+/** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */
+export async function deliverJson(run: Run, opened: OpenedJson): Promise<DeliveryOutcome> {
+  const { order, exchange, attempts } = run;
+  const provider = opened.target.provider.name;
+  attempts.push({ provider, result: 'ok' });
+  const generationTimeMs = elapsedMs(run) - opened.latencyMs;
+  const meter = new AnswerMeter(order);
+  meter.take(opened.completion);
+  const { usage, counted } = await meter.usage(order.chat, run.countTokens);
+  // The ledger bounds its own wait: giving up on it here could lose the charge.
+  const charged = await run.charge({
+    provider,
+    ...meter.facts(),
+    usage,
+    usageCounted: counted,
+    cancelled: exchange.gone.aborted,
+    latencyMs: opened.latencyMs,
+    generationTimeMs,
+  });
+  if (isRefusal(charged)) return answerRefusal(run, charged);
+  const members = membersOf(opened.text);
+  const sent = members.findLast((member) => member.name === 'usage');
+  const provided = counted || sent === undefined ? undefined : opened.text.slice(sent.valueStart, sent.valueEnd);
+  const body = editObject(
+    opened.text,
+    {
+      id: JSON.stringify(order.generationId),
+      model: JSON.stringify(order.model.id),
+      usage: usageJson(provided, usage, charged.costUsd),
+    },
+    members,
+  );
+  const headers = {
+    ...order.responseHeaders,
+    'content-type': 'application/json',
+    'x-generation-id': order.generationId,
+  };
+  await respond(run, { status: 200, headers, body: Buffer.from(body) });
+  return { status: 200, attempts, timeToFirstEventMs: opened.latencyMs, clientGone: exchange.gone.aborted };
+}

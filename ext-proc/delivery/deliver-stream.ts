@@ -1,0 +1,67 @@
+import { isRefusal, type Refusal } from '../errors/refusal.ts';
+import type { ResponseStream } from '../transport/exchange.ts';
+import type { MeteredUsage } from './answer-meter.ts';
+import type { OpenedStream } from './attempt.ts';
+import type { ChargeResult, DeliveryOutcome } from './delivery.ts';
+import { DONE_EVENT, failureEvent } from './final-event.ts';
+import { brokenStreamRefusal } from './provider-failure.ts';
+import { type Run, remainingMs } from './run.ts';
+import { type RelayedStream, relayStream } from './stream-relay.ts';
+import { settlesWithin } from './wait.ts';
+
+/** How long a client may take for the last bytes when the deadline has passed. */
+const LAST_BYTES_MS = 5000;
+
+/** Relays a stream, charges what was delivered, and only then writes its end (DESIGN invariants 4 and 5). */
+export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
+  const { order, exchange } = run;
+  const { provider } = opened.target;
+  let complete = false;
+  try {
+    const relayed = await relayStream(run, opened);
+    complete = relayed.failure === undefined;
+    run.attempts.push({ provider: provider.name, result: relayed.failure?.result ?? 'ok' });
+    const metered = await relayed.meter.usage(order.chat, run.countTokens);
+    // The ledger bounds its own wait: giving up on it here could lose the charge.
+    const charged = await run.charge({
+      provider: provider.name,
+      ...relayed.meter.facts(),
+      usage: metered.usage,
+      usageCounted: metered.counted,
+      cancelled: exchange.gone.aborted,
+      latencyMs: opened.latencyMs,
+      generationTimeMs: relayed.lastEventMs - opened.latencyMs,
+    });
+    const outcome = { status: 200, attempts: run.attempts, timeToFirstEventMs: opened.latencyMs };
+    if (relayed.client === undefined) return { ...outcome, clientGone: true };
+    const refusal = relayed.failure ? brokenStreamRefusal(relayed.failure) : refusalIn(charged);
+    const inTime = await endClient(run, relayed.client, lastEvents(run, relayed, metered, charged, refusal));
+    return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
+  } finally {
+    opened.call.release(complete);
+  }
+}
+
+function refusalIn(charged: ChargeResult): Refusal | undefined {
+  return isRefusal(charged) ? charged : undefined;
+}
+
+function lastEvents(
+  { order }: Run,
+  { usageFrame }: RelayedStream,
+  metered: MeteredUsage,
+  charged: ChargeResult,
+  refusal: Refusal | undefined,
+): string {
+  const showsUsage = order.chat.includeUsage && charged.kind === 'charged';
+  const usage = showsUsage ? usageFrame.event(metered, charged.costUsd) : '';
+  return usage + (refusal ? failureEvent(order, refusal) : '') + DONE_EVENT;
+}
+
+/** False: the client did not read to the end in time, and was cut off. */
+async function endClient(run: Run, client: ResponseStream, last: string): Promise<boolean> {
+  const leftMs = remainingMs(run);
+  const inTime = await settlesWithin(client.end(Buffer.from(last)), leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS);
+  if (!inTime) client.abort();
+  return inTime;
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../domain/clock.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import { openFirst } from './attempts.ts';
+import { deliverJson } from './deliver-json.ts';
+import { deliverStream } from './deliver-stream.ts';
+import type { Charge, CountTokens, DeliveryOutcome, Order } from './delivery.ts';
+import { createProviderClient } from './provider-client.ts';
+import { FAILURES, refusalOf } from './provider-failure.ts';
+import { answerRefusal } from './respond.ts';
+import type { Run } from './run.ts';
+
+/** Takes an admitted order to its provider and the answer to its client. */
+export interface Delivery {
+  /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider produced anything. */
+  deliver(order: Order, exchange: Exchange, charge: Charge): Promise<DeliveryOutcome>;
+  /** Ends every call under way. */
+  close(): Promise<void>;
+}
+
+export interface DeliveryOptions {
+  readonly egressSocketPath: string;
+  readonly clock: Clock;
+  readonly countTokens: CountTokens;
+}
+
+/** For log and metrics only: the client left before there was an answer. */
+const CLIENT_GONE_STATUS = 499;
+
+export function createDelivery({ egressSocketPath, clock, countTokens }: DeliveryOptions): Delivery {
+  const providers = createProviderClient(egressSocketPath);
+  return {
+    deliver(order, exchange, charge) {
+      const startedMs = clock.monotonicMs();
+      return deliver({ order, exchange, charge, clock, providers, countTokens, startedMs, attempts: [] });
+    },
+    close: () => providers.close(),
+  };
+}
+
+async function deliver(run: Run): Promise<DeliveryOutcome> {
+  const opened = await openFirst(run);
+  switch (opened.kind) {
+    case 'json':
+      return deliverJson(run, opened);
+    case 'stream':
+      return deliverStream(run, opened);
+    case 'failure':
+      if (opened === FAILURES.abandoned) {
+        return { status: CLIENT_GONE_STATUS, attempts: run.attempts, clientGone: true };
+      }
+      return answerRefusal(run, refusalOf(run.order, opened));
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Edits a JSON object in its text, top level only: what is not named stays byte for byte what it was. Parsing and serializing instead
+ * would change integers above 2^53, the order of numeric keys and how numbers and escapes are written.
+ */
+export interface Member {
+  readonly name: string;
+  /** Where the name's quote stands. */
+  readonly start: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/** New value as JSON text by name; `undefined` removes the member. */
+export type MemberEdits = Readonly<Record<string, string | undefined>>;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** `text` must be an object that JSON.parse has accepted: the scan relies on it and checks nothing again. */
+export function membersOf(text: string): Member[] {
+  const members: Member[] = [];
+  let at = skipSpace(text, text.indexOf('{') + 1);
+  while (text.charCodeAt(at) === QUOTE) {
+    const nameEnd = stringEnd(text, at);
+    const valueStart = skipSpace(text, skipSpace(text, nameEnd) + 1);
+    const valueEnd = endOfValue(text, valueStart);
+    members.push({ name: nameIn(text, at, nameEnd), start: at, valueStart, valueEnd });
+    at = skipSpace(text, valueEnd);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return members;
+}
+
+/** Members that the object lacks are added at its end. Of a repeated name, every one is edited: readers disagree on which one counts. */
+export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
+  const kept: string[] = [];
+  const missing = new Map(Object.entries(edits));
+  for (const member of members) {
+    if (!Object.hasOwn(edits, member.name)) {
+      kept.push(text.slice(member.start, member.valueEnd));
+      continue;
+    }
+    missing.delete(member.name);
+    const value = edits[member.name];
+    if (value !== undefined) kept.push(text.slice(member.start, member.valueStart) + value);
+  }
+  for (const [name, value] of missing) {
+    if (value !== undefined) kept.push(`${JSON.stringify(name)}:${value}`);
+  }
+  return `{${kept.join(',')}}`;
+}
+
+function nameIn(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end - 1);
+  return raw.includes('\\') ? String(JSON.parse(text.slice(start, end))) : raw;
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start;
+  while (text.charCodeAt(at) <= 0x20) at++;
+  return at;
+}
+
+/** The position after the closing quote of the string that opens at `start`. */
+function stringEnd(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return at + 1;
+  }
+}
+
+function endOfValue(text: string, start: number): number {
+  const first = text.charCodeAt(start);
+  if (first === QUOTE) return stringEnd(text, start);
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return compositeEnd(text, start);
+  let at = start;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === CLOSE_BRACE || code <= 0x20) return at;
+    at++;
+  }
+}
+
+function compositeEnd(text: string, start: number): number {
+  let depth = 0;
+  let at = start;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = stringEnd(text, at);
+      continue;
+    }
+    at++;
+    if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
+    else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at;
+  }
+}

@@ -1,0 +1,149 @@
+import { type Refusal, refuse } from '../errors/refusal.ts';
+import type { Order } from './delivery.ts';
+import { isObject, type JsonObject } from './json-object.ts';
+
+/** Why an attempt failed: what the client is told if nothing better follows, and what may be tried next (INTERFACE 4 and 5). */
+export interface ProviderFailure extends Verdict {
+  readonly kind: 'failure';
+  /** For log and metrics: one of a bounded set, never the provider's words. */
+  readonly result: string;
+  readonly retryAfterMs?: number;
+  /** The provider's own words and field, for `invalid_request`. */
+  readonly problem?: string;
+  readonly param?: string;
+}
+
+export interface Verdict {
+  readonly code:
+    | 'invalid_request'
+    | 'upstream_config_error'
+    | 'no_capacity'
+    | 'request_timeout'
+    | 'upstream_error'
+    | 'internal_error';
+  /** `same`: this target may be asked once more; `next`: only another one; `none`: nothing better would come of it. */
+  readonly retry: 'same' | 'next' | 'none';
+}
+
+const REJECTED: Verdict = { code: 'invalid_request', retry: 'none' };
+const MISCONFIGURED: Verdict = { code: 'upstream_config_error', retry: 'next' };
+const BUSY: Verdict = { code: 'no_capacity', retry: 'same' };
+const EJECTED: Verdict = { code: 'no_capacity', retry: 'next' };
+const SLOW: Verdict = { code: 'request_timeout', retry: 'same' };
+const OUT_OF_TIME: Verdict = { code: 'request_timeout', retry: 'none' };
+const FAILED: Verdict = { code: 'upstream_error', retry: 'same' };
+/** The provider may have done, and be paid for, the work already: asking it again would pay twice. */
+const SPOILED: Verdict = { code: 'upstream_error', retry: 'next' };
+
+const BY_STATUS: Readonly<Record<number, Verdict>> = {
+  400: REJECTED,
+  401: MISCONFIGURED,
+  403: MISCONFIGURED,
+  404: MISCONFIGURED,
+  408: SLOW,
+  422: REJECTED,
+  429: BUSY,
+  504: SLOW,
+  529: BUSY,
+};
+const FIRST_SERVER_ERROR = 500;
+
+/** Envoy's response flags on its own replies, most telling first: a refused connection carries `UF` and, after its retries, `URX`. */
+const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: string, verdict: Verdict])[] = [
+  [['NC', 'NR'], 'no_cluster', MISCONFIGURED],
+  [['UF'], 'connect_failed', FAILED],
+  [['UH'], 'ejected', EJECTED],
+  [['UO'], 'overflow', EJECTED],
+  [['UT', 'UMSDR', 'SI', 'DT'], 'envoy_timeout', SLOW],
+];
+
+export const FAILURES = {
+  reset: failure('reset', SPOILED),
+  /** Envoy's egress listener itself did not take the connection: nothing was sent. */
+  egressUnreachable: failure('egress_unreachable', BUSY),
+  unsendable: failure('unsendable', MISCONFIGURED),
+  firstByte: failure('first_byte_timeout', SLOW),
+  deadline: failure('total_timeout', OUT_OF_TIME),
+  stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
+  tooLarge: failure('too_large', SPOILED),
+  encoded: failure('encoded', SPOILED),
+  malformed: failure('malformed', SPOILED),
+  /** A stream that ended without all that it owed. */
+  incomplete: failure('incomplete', SPOILED),
+  /** The client left, and this request is not read to its end for it. */
+  abandoned: failure('abandoned', { code: 'internal_error', retry: 'none' }),
+} as const satisfies Record<string, ProviderFailure>;
+
+export function statusFailure(status: number, body?: JsonObject, retryAfterMs?: number): ProviderFailure {
+  const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
+  return {
+    ...failure(`status_${status}`, verdict),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(verdict === REJECTED ? providerWords(body) : {}),
+  };
+}
+
+export function envoyFailure(responseFlags: string): ProviderFailure {
+  const flags = new Set(responseFlags.split(/[^A-Z]+/));
+  for (const [known, result, verdict] of BY_ENVOY_FLAG) {
+    if (known.some((flag) => flags.has(flag))) return failure(result, verdict);
+  }
+  return FAILURES.reset;
+}
+
+/** An error inside a 200: its own status, where it names one, says what an ordinary status would have said. */
+export function bodyFailure(body: JsonObject): ProviderFailure {
+  const { error } = body;
+  const status = isObject(error) ? (statusIn(error.code) ?? statusIn(error.status)) : undefined;
+  return status === undefined
+    ? failure('error_body', FAILED)
+    : { ...statusFailure(status, body), result: 'error_body' };
+}
+
+function statusIn(value: unknown): number | undefined {
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+}
+
+const MAX_PROBLEM_CHARACTERS = 1000;
+const MAX_PARAM_CHARACTERS = 200;
+
+/** OpenAI's envelope, or the flat forms of other servers. */
+function providerWords(body: JsonObject | undefined): { problem?: string; param?: string } {
+  if (body === undefined) return {};
+  const error = isObject(body.error) ? body.error : body;
+  const problem = [error.message, body.error, body.message, body.detail].find(
+    (text) => typeof text === 'string' && text !== '',
+  );
+  return {
+    ...(typeof problem === 'string' ? { problem: problem.slice(0, MAX_PROBLEM_CHARACTERS) } : {}),
+    ...(typeof error.param === 'string' && error.param !== ''
+      ? { param: error.param.slice(0, MAX_PARAM_CHARACTERS) }
+      : {}),
+  };
+}
+
+/** What the client is told when nothing was delivered. */
+export function refusalOf(order: Order, failed: ProviderFailure): Refusal {
+  switch (failed.code) {
+    case 'invalid_request':
+      return refuse(
+        failed.code,
+        { problem: failed.problem ?? 'The model rejected the request.' },
+        failed.param === undefined ? {} : { param: failed.param },
+      );
+    case 'upstream_config_error':
+      return refuse(failed.code, { model: order.model.id });
+    default:
+      return refuse(failed.code);
+  }
+}
+
+/** What the client of a begun stream is told. Only these two: the other codes promise that nothing is billed (SPEC), and this is. */
+export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
+  return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
+}
+
+function failure(result: string, verdict: Verdict): ProviderFailure {
+  return { kind: 'failure', result, ...verdict };
+}

@@ -1,0 +1,35 @@
+import type { Target } from '../config/gateway-config.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { Exchange } from '../transport/exchange.ts';
+import type { Attempt, Charge, CountTokens, Order } from './delivery.ts';
+import type { ProviderClient } from './provider-client.ts';
+
+/** One delivery under way: what every step of it needs. */
+export interface Run {
+  readonly order: Order;
+  readonly exchange: Exchange;
+  readonly charge: Charge;
+  readonly clock: Clock;
+  readonly providers: ProviderClient;
+  readonly countTokens: CountTokens;
+  readonly startedMs: number;
+  readonly attempts: Attempt[];
+}
+
+export function remainingMs({ order, clock }: Run): number {
+  return Math.max(0, order.deadlineMs - clock.monotonicMs());
+}
+
+export function elapsedMs({ clock, startedMs }: Run): number {
+  return clock.monotonicMs() - startedMs;
+}
+
+/**
+ * Whether the answer is read to its end also when the client has left (INTERFACE 4): a JSON answer always, a stream as its provider is
+ * configured; by default where reasoning is paid for that no one has seen yet.
+ */
+export function isDrained({ order }: Run, { provider }: Target): boolean {
+  if (!order.chat.stream) return true;
+  const onDisconnect = provider.onDisconnect ?? (order.model.reasoningEfforts.length > 0 ? 'drain' : 'abort');
+  return onDisconnect === 'drain';
+}

@@ -1,0 +1,155 @@
+import type { ResponseStream } from '../transport/exchange.ts';
+import { AnswerMeter } from './answer-meter.ts';
+import type { OpenedStream } from './attempt.ts';
+import { ChunkRewriter } from './chunk-rewriter.ts';
+import type { Completion } from './completion.ts';
+import { dataEvent } from './final-event.ts';
+import { isObject } from './json-object.ts';
+import type { END } from './provider-call.ts';
+import { FAILURES, type ProviderFailure } from './provider-failure.ts';
+import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
+import type { Batch } from './stream-source.ts';
+import { UsageFrame } from './usage-frame.ts';
+import { settlesWithin } from './wait.ts';
+
+/** How a provider's stream ended, and what is needed to charge it and to end the client's. */
+export interface RelayedStream {
+  /** Absent: the stream was complete. */
+  readonly failure?: ProviderFailure;
+  readonly meter: AnswerMeter;
+  readonly usageFrame: UsageFrame;
+  /** Absent: the client has left. */
+  readonly client?: ResponseStream;
+  readonly lastEventMs: number;
+}
+
+/** How a batch ended the stream, if it did. */
+type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
+
+/** Passes a provider's events on as they come, at the client's pace, until the stream ends one way or another. */
+export async function relayStream(run: Run, opened: OpenedStream): Promise<RelayedStream> {
+  const relay = new StreamRelay(run, opened);
+  const { gone } = run.exchange;
+  const leave = () => relay.leave();
+  gone.addEventListener('abort', leave, { once: true });
+  if (gone.aborted) leave();
+  try {
+    await relay.openClient();
+    return await relay.passAll();
+  } finally {
+    gone.removeEventListener('abort', leave);
+  }
+}
+
+class StreamRelay {
+  readonly #run: Run;
+  readonly #opened: OpenedStream;
+  readonly #includeUsage: boolean;
+  readonly #meter: AnswerMeter;
+  readonly #rewriter: ChunkRewriter;
+  readonly #usageFrame: UsageFrame;
+  #client: ResponseStream | undefined;
+  #clientIsFull = false;
+
+  constructor(run: Run, opened: OpenedStream) {
+    const { order } = run;
+    this.#run = run;
+    this.#opened = opened;
+    this.#includeUsage = order.chat.includeUsage;
+    this.#meter = new AnswerMeter(order);
+    this.#rewriter = new ChunkRewriter(order.generationId, order.model.id);
+    this.#usageFrame = new UsageFrame(order);
+  }
+
+  /** The client has left: writing ends; the provider is read on or cancelled (INTERFACE 4). */
+  leave(): void {
+    this.#client = undefined;
+    if (!isDrained(this.#run, this.#opened.target)) this.#opened.call.abort(FAILURES.abandoned);
+  }
+
+  async openClient(): Promise<void> {
+    const { exchange, order } = this.#run;
+    if (exchange.gone.aborted) return;
+    const headers = {
+      ...order.responseHeaders,
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-cache',
+      'x-generation-id': order.generationId,
+    };
+    const opening = exchange.openStream({ status: 200, headers });
+    const inTime = await settlesWithin(opening, remainingMs(this.#run));
+    const stream = await (inTime ? opening : undefined);
+    // It comes too late; a rejection is the transport's to report.
+    if (!inTime)
+      opening.then(
+        (late) => late?.abort(),
+        () => undefined,
+      );
+    if (stream === undefined || exchange.gone.aborted) this.leave();
+    else this.#client = stream;
+  }
+
+  async passAll(): Promise<RelayedStream> {
+    let batch = this.#opened.first;
+    for (;;) {
+      const end = this.#pass(batch);
+      if (end !== undefined) return this.#ended(end);
+      if (this.#clientIsFull) await this.#awaitClient();
+      batch = await this.#opened.source.next();
+    }
+  }
+
+  /** Writes the events of one read as one piece: nothing is held back, and nothing is written twice. */
+  #pass(batch: Batch): StreamEnd {
+    let out = '';
+    let end: StreamEnd = batch.end;
+    for (const event of batch.events) {
+      if (event.kind !== 'chunk') {
+        end = event.kind === 'done' ? 'done' : event;
+        break;
+      }
+      this.#meter.take(event.completion);
+      out += this.#eventFor(event.text, event.completion);
+    }
+    if (out !== '' && this.#client) this.#clientIsFull = !this.#client.write(Buffer.from(out));
+    return end;
+  }
+
+  #eventFor(text: string, completion: Completion): string {
+    const { usage, choices } = completion;
+    if (isObject(usage)) {
+      const alone = choices.length === 0;
+      this.#usageFrame.keep(text, alone);
+      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text));
+    }
+    // The usage is always asked of the provider; `"usage":null` on the other chunks is the trace of that.
+    if (usage !== undefined && !this.#includeUsage) return dataEvent(this.#rewriter.rewriteWithoutUsage(text));
+    return dataEvent(this.#rewriter.rewrite(text, completion));
+  }
+
+  /** Back-pressure: the provider is not read meanwhile, and not blamed. A client that stays full until the deadline is given up. */
+  async #awaitClient(): Promise<void> {
+    const inTime = this.#client === undefined || (await settlesWithin(this.#client.drained(), remainingMs(this.#run)));
+    this.#clientIsFull = false;
+    if (!inTime) this.#opened.call.abort(FAILURES.deadline);
+  }
+
+  #ended(end: 'done' | typeof END | ProviderFailure): RelayedStream {
+    const failure = this.#failureOf(end);
+    return {
+      ...(failure === undefined ? {} : { failure }),
+      meter: this.#meter,
+      usageFrame: this.#usageFrame,
+      ...(this.#client === undefined ? {} : { client: this.#client }),
+      lastEventMs: elapsedMs(this.#run),
+    };
+  }
+
+  #failureOf(end: 'done' | typeof END | ProviderFailure): ProviderFailure | undefined {
+    if (end === 'done') return undefined;
+    // Some providers leave out `[DONE]`: the answer is whole when every choice has said why it ended.
+    const couldBeWhole = end.kind === 'end' || end === FAILURES.reset || end === FAILURES.stall;
+    if (couldBeWhole && this.#meter.allFinished()) return undefined;
+    return end.kind === 'end' ? FAILURES.incomplete : end;
+  }
+}

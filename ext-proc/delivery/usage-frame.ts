@@ -1,0 +1,42 @@
+import type { MeteredUsage } from './answer-meter.ts';
+import type { Order } from './delivery.ts';
+import { dataEvent } from './final-event.ts';
+import { editObject, membersOf } from './json-members.ts';
+import { usageJson } from './usage.ts';
+
+/**
+ * Keeps back the chunk that carries the usage until its cost is known: it is the one before `[DONE]`, whether the provider sent it so, put
+ * the usage on its last content chunk, on every chunk, or nowhere.
+ */
+export class UsageFrame {
+  readonly #order: Order;
+  /** The last chunk that had a usage. */
+  #text: string | undefined;
+  #alone = false;
+
+  constructor(order: Order) {
+    this.#order = order;
+  }
+
+  /** `alone`: the chunk has no choices, and is sent only when the cost is known. */
+  keep(text: string, alone: boolean): void {
+    this.#text = text;
+    this.#alone = alone;
+  }
+
+  event({ usage, counted }: MeteredUsage, costUsd: number): string {
+    const { generationId, model, createdAtSeconds } = this.#order;
+    const text = this.#text ?? '{}';
+    const members = membersOf(text);
+    const sent = members.findLast((member) => member.name === 'usage');
+    // What was counted has no details, and the provider's would not fit it.
+    const provided = counted || sent === undefined ? undefined : text.slice(sent.valueStart, sent.valueEnd);
+    const json = usageJson(provided, usage, costUsd);
+    const id = JSON.stringify(generationId);
+    const name = JSON.stringify(model.id);
+    if (this.#alone) return dataEvent(editObject(text, { id, model: name, choices: '[]', usage: json }, members));
+    return dataEvent(
+      `{"id":${id},"object":"chat.completion.chunk","created":${createdAtSeconds},"model":${name},"choices":[],"usage":${json}}`,
+    );
+  }
+}
