@@ -87,8 +87,8 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, { database, limi
   const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
   await replayUntilDone(accounting.replaySpool, log);
 
-  const tokens = createTokenCounter();
-  const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.count });
+  const tokens = createTokenCounter({ log });
+  const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
   const readiness = createReadiness(initial.listen);
   await writeBootstrap(initial, paths);
   const clusters = new ClusterPublisher({ paths, onFault: (message) => log.error(message) });
