@@ -28,7 +28,7 @@ beforeAll(async () => {
   for (const kind of ['plain', 'tls'] as const) {
     const stack = await startStack({
       postgresSocketDir: inject('postgresSocketDir'),
-      env: { GATEWAY_EXTRA_CA: paths.certificate },
+      env: { SSL_CERT_FILE: paths.certificate },
       config: {
         providers: {
           fake: { base_url: plainProvider.baseUrl },

@@ -1,0 +1,77 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import pg from 'pg';
+import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
+import { freePorts } from './free-ports.ts';
+import { type Operator, operatorFor } from './operator.ts';
+import { renderTestConfig, type TestConfig } from './test-config.ts';
+
+/** What a gateway needs before its processes start: a database of its own, free ports, a folder, a configuration file. */
+export interface Deployment {
+  /** Of Envoy's public listener. */
+  readonly origin: string;
+  readonly apiPort: number;
+  readonly metricsOrigin: string;
+  readonly paths: RuntimePaths;
+  readonly databaseUrl: string;
+  readonly operator: Operator;
+  readonly env: Readonly<Record<string, string>>;
+  /** Replaces the configuration file, as an operator would; does not wait until it is in force. */
+  writeConfig(config: TestConfig): void;
+  remove(): Promise<void>;
+}
+
+export interface DeploymentOptions {
+  readonly config: TestConfig;
+  /** Of the PostgreSQL server that gets the database. */
+  readonly postgresSocketDir: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export const REPOSITORY = resolve(import.meta.dirname, '../..');
+
+export async function prepareDeployment(options: DeploymentOptions): Promise<Deployment> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gw-'));
+  const database = await createDatabase(options.postgresSocketDir);
+  const [api = 0, metrics = 0, dashboard = 0] = await freePorts(3);
+  const configPath = join(dataDir, 'gateway.yaml');
+  const writeConfig = (config: TestConfig): void => {
+    writeFileSync(`${configPath}.new`, renderTestConfig(config, { api, metrics, dashboard }));
+    renameSync(`${configPath}.new`, configPath);
+  };
+  writeConfig(options.config);
+  const env = { GATEWAY_CONFIG: configPath, GATEWAY_DATA: dataDir, DATABASE_URL: database.url, ...options.env };
+  return {
+    origin: `${options.config.tls ? 'https' : 'http'}://127.0.0.1:${api}`,
+    apiPort: api,
+    metricsOrigin: `http://127.0.0.1:${metrics}`,
+    paths: runtimePaths({ GATEWAY_DATA: dataDir }),
+    databaseUrl: database.url,
+    operator: operatorFor(env),
+    env,
+    writeConfig,
+    remove: async () => {
+      await database.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+let databases = 0;
+
+async function createDatabase(socketDir: string): Promise<{ url: string; drop(): Promise<void> }> {
+  databases += 1;
+  const name = `test_${process.pid}_${databases}`;
+  const asAdmin = async (sql: string): Promise<void> => {
+    const client = new pg.Client({ connectionString: embeddedDatabaseUrl({ socketDir }, 'postgres') });
+    await client.connect();
+    await client.query(sql).finally(() => client.end());
+  };
+  await asAdmin(`create database ${name}`);
+  return {
+    url: embeddedDatabaseUrl({ socketDir }, name),
+    drop: () => asAdmin(`drop database ${name} with (force)`),
+  };
+}

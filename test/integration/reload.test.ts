@@ -1,0 +1,92 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { showLogsOnFailure } from './failure-logs.ts';
+import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from './gateway-client.ts';
+import { type Stack, startStack } from './stack.ts';
+import type { TestConfig } from './test-config.ts';
+
+let first: FakeProvider;
+let second: FakeProvider;
+let stack: Stack;
+let client: GatewayClient;
+
+const TIMEOUTS = { first_byte: '5s', stream_idle: '5s', total: '30s' };
+
+function configWith(provider: FakeProvider, models: TestConfig['models']): TestConfig {
+  return { providers: { fake: { base_url: provider.baseUrl } }, models, timeouts: TIMEOUTS };
+}
+
+beforeAll(async () => {
+  [first, second] = [await startFakeProvider(), await startFakeProvider()];
+  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: configWith(first, { one: {} }) });
+  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+});
+
+afterAll(async () => {
+  client?.close();
+  await stack?.close();
+  await first?.close();
+  await second?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+async function modelIds(): Promise<string[]> {
+  return jsonOf<{ data: Array<{ id: string }> }>(await client.get('/v1/models')).data.map(({ id }) => id);
+}
+
+async function untilModelsAre(ids: readonly string[]): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while ((await modelIds()).join() !== ids.join()) {
+    if (performance.now() > deadline) throw new Error(`the models are still ${await modelIds()}`);
+    await sleep(25);
+  }
+}
+
+test('a reload serves new models at another provider and cuts no stream in flight', async () => {
+  first.script('one', streamAnswer({ pieces: Array.from({ length: 30 }, (_, index) => ` ${index}`), paceMs: 60 }));
+  const began = Promise.withResolvers<void>();
+  const inFlight = client.chat({ model: 'one', stream: true }, { onPiece: () => began.resolve() });
+  await began.promise;
+  stack.writeConfig(configWith(second, { one: {}, two: {} }));
+  await untilModelsAre(['one', 'two']);
+  for (const model of ['one', 'two']) expect(outcome(await client.chat({ model }))).toBe('200');
+  expect([second.requests('one').length, second.requests('two').length]).toEqual([1, 1]);
+  const events = eventsOf(await inFlight);
+  expect(events.at(-1)).toBe('[DONE]');
+  expect(events.filter((event) => event.includes('"content":" ')).length).toBe(30);
+});
+
+test('a file that does not validate changes nothing and says where it is wrong', async () => {
+  stack.writeConfig(configWith(first, { good: {} }));
+  await untilModelsAre(['good']);
+  stack.writeConfig(configWith(first, { good: {}, bad: { context_window: -1 } }));
+  const deadline = performance.now() + 5000;
+  while (!stack.logs().includes('context_window') && performance.now() < deadline) await sleep(25);
+  expect(stack.logs()).toMatch(/gateway\.yaml:\d+:\d+/);
+  expect(await modelIds()).toEqual(['good']);
+  expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
+  stack.writeConfig(configWith(first, { good: {}, fixed: {} }));
+  await untilModelsAre(['good', 'fixed']);
+});
+
+test('a model without a working provider does not take the others down', async () => {
+  stack.writeConfig(configWith(first, { good: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }));
+  await untilModelsAre(['good', 'lost']);
+  expect(outcome(await client.chat({ model: 'lost' }))).toBe('500 upstream_config_error');
+  expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
+});
+
+test('a file that is broken off in the middle does no harm', async () => {
+  const path = join(stack.paths.dataDir, 'gateway.yaml');
+  const whole = readFileSync(path, 'utf8');
+  writeFileSync(path, whole.slice(0, whole.length / 2));
+  await sleep(500);
+  expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
+  stack.writeConfig(configWith(first, { good: {}, late: {} }));
+  await untilModelsAre(['good', 'late']);
+});

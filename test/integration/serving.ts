@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestProcess } from './child-process.ts';
+import type { Deployment } from './deployment.ts';
+
+const READY_TIMEOUT_MS = 20_000;
+const POLL_MS = 10;
+
+/** Resolves when a request through Envoy would be served. Rejects when a process ends first. */
+export async function untilServing(deployment: Deployment, processes: readonly TestProcess[]): Promise<void> {
+  const deadline = performance.now() + READY_TIMEOUT_MS;
+  // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
+  await poll(deadline, processes, () => accepts(deployment.apiPort));
+  await poll(deadline, processes, () => isReady(deployment.metricsOrigin));
+}
+
+async function poll(
+  deadline: number,
+  processes: readonly TestProcess[],
+  done: () => Promise<string | undefined>,
+): Promise<void> {
+  for (;;) {
+    const dead = processes.find((process) => process.hasEnded());
+    if (dead) throw new Error(`${dead.child.spawnargs.join(' ')} ended during the start`);
+    const reason = await done();
+    if (reason === undefined) return;
+    if (performance.now() > deadline) throw new Error(`not serving after ${READY_TIMEOUT_MS} ms: ${reason}`);
+    await sleep(POLL_MS);
+  }
+}
+
+async function accepts(port: number): Promise<string | undefined> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return undefined;
+  } catch {
+    return `port ${port} does not accept connections`;
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function isReady(metricsOrigin: string): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${metricsOrigin}/ready`);
+    const text = await response.text();
+    return response.status === 200 ? undefined : text;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
