@@ -5,11 +5,11 @@ import { endAll, type ProcessIdentity } from './process-identity.ts';
  * Ends what a former supervisor left running when it and its guard were both killed. The guard keeps the record; the caller holds the
  * data folder's lock, so nobody else's children are in it.
  */
-export async function endFormerChildren(recordPath: string): Promise<void> {
+export async function endFormerChildren(recordPath: string, politeMs = 5_000): Promise<void> {
   const children = readRecord(recordPath).reverse();
   // One after the other and the youngest first, as in an orderly end.
   for (const { child, signal } of children) {
-    if (!(await endAll([child], signal, 5_000))) await endAll([child], 'SIGKILL', 2_000);
+    if (!(await endAll([child], signal, politeMs))) await endAll([child], 'SIGKILL', 2_000);
   }
   rmSync(recordPath, { force: true });
 }

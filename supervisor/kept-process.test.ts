@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import {
+  isStartFailure,
+  type KeptProcess,
+  type KeptProcessOptions,
+  keepRunning,
+  startFailure,
+} from './kept-process.ts';
+import { endProcess, exitOf, type Running } from './running.ts';
+
+const kept: KeptProcess[] = [];
+const never = new AbortController().signal;
+
+afterEach(async () => {
+  for (const one of kept.splice(0)) await one.stop();
+});
+
+function startShell(script: string): Running {
+  const child = spawn('sh', ['-c', script], { stdio: 'ignore' });
+  const exited = exitOf(child);
+  if (child.pid === undefined) throw new Error('sh could not be started');
+  return { pid: child.pid, exited, stop: () => endProcess(child, exited, [{ signal: 'SIGTERM', waitMs: 500 }]) };
+}
+
+async function keep(options: Partial<KeptProcessOptions> & Pick<KeptProcessOptions, 'start'>): Promise<KeptProcess> {
+  const result = await keepRunning({ name: 'It', report: () => {}, gaveUp: () => {}, ...options }, never);
+  if (isStartFailure(result)) throw new Error(result.message);
+  kept.push(result);
+  return result;
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let i = 0; i < 200 && !condition(); i++) await sleep(10);
+  expect(condition()).toBe(true);
+}
+
+test('what is killed is up again within 100 ms, and what was killed is reported', async () => {
+  const lines: string[] = [];
+  const it = await keep({ start: async () => startShell('exec sleep 60'), report: (line) => lines.push(line) });
+  const first = it.current()?.pid ?? 0;
+  const killedMs = performance.now();
+  process.kill(first, 'SIGKILL');
+  await until(() => it.current() !== undefined && it.current()?.pid !== first);
+  expect(performance.now() - killedMs).toBeLessThan(100);
+  expect(lines).toEqual(['It ended with signal SIGKILL; starting it again']);
+});
+
+test('what keeps dying is started less and less often', async () => {
+  let starts = 0;
+  await keep({
+    start: async () => {
+      starts += 1;
+      return startShell('exit 3');
+    },
+  });
+  // At 0 ms, at once, after 200 ms, after 400 ms more.
+  await sleep(500);
+  expect(starts).toBe(3);
+});
+
+test('a start that fails is tried again; the first one is not', async () => {
+  let starts = 0;
+  const start = async () => {
+    starts += 1;
+    return starts === 2 ? startFailure('no luck') : startShell(starts === 1 ? 'exit 0' : 'exec sleep 60');
+  };
+  const it = await keep({ start });
+  await until(() => starts === 3 && it.current() !== undefined);
+  const failed = await keepRunning(
+    { name: 'It', start: async () => startFailure('no'), report: () => {}, gaveUp: () => {} },
+    never,
+  );
+  expect(failed).toEqual(startFailure('no'));
+});
+
+test('a start that refuses its configuration is the end', async () => {
+  let given: string | undefined;
+  let starts = 0;
+  await keep({
+    start: async () => (starts++ === 0 ? startShell('exit 1') : startFailure('refused', true)),
+    gaveUp: (message) => {
+      given = message;
+    },
+  });
+  await until(() => given !== undefined);
+  expect(given).toBe('refused');
+  expect(starts).toBe(2);
+});
+
+test('stopping ends the process for good, also while it waits to be started again', async () => {
+  const running = await keep({ start: async () => startShell('exec sleep 60') });
+  const pid = running.current()?.pid ?? 0;
+  await running.stop();
+  expect(() => process.kill(pid, 0)).toThrow();
+
+  let starts = 0;
+  const dying = await keep({
+    start: async () => {
+      starts += 1;
+      return startShell('exit 1');
+    },
+  });
+  await until(() => starts === 2);
+  await dying.stop();
+  await sleep(300);
+  expect(starts).toBe(2);
+  expect(dying.current()).toBeUndefined();
+});
