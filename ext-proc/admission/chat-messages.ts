@@ -111,6 +111,7 @@ class MessageReader {
   #part(): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
+    this.#facts.prompt.addPart();
     const before = cursor.pos;
     const type = this.#typeOfPart();
     cursor.pos = before;

@@ -114,12 +114,14 @@ export class JsonCursor {
 
   #afterString(start: number): number {
     const { bytes } = this;
+    const near = Math.min(start + NEAR, bytes.length);
     let pos = start + 1;
-    for (;;) {
-      const byte = byteAt(bytes, pos);
+    while (pos < near) {
+      const byte = bytes[pos] as number;
       if (byte === QUOTE) return pos + 1;
       pos += byte === BACKSLASH ? 2 : 1;
     }
+    return afterLongString(bytes, pos);
   }
 
   #skipNested(): void {
@@ -144,6 +146,20 @@ export class JsonCursor {
     let pos = this.pos;
     while (IN_SCALAR[byteAt(this.bytes, pos)] === 1) pos++;
     this.pos = pos;
+  }
+}
+
+/** Within this many bytes a loop finds the end of a string sooner than a search, which costs 50 ns to call. */
+const NEAR = 128;
+
+/** Behind the closing quote: the first one from `from` on, where no escape is cut, with an even number of backslashes before it. */
+function afterLongString(bytes: Buffer, from: number): number {
+  let quote = bytes.indexOf(QUOTE, from);
+  for (;;) {
+    let first = quote;
+    while (first > from && bytes[first - 1] === BACKSLASH) first--;
+    if ((quote - first) % 2 === 0) return quote + 1;
+    quote = bytes.indexOf(QUOTE, quote + 1);
   }
 }
 

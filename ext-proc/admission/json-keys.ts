@@ -93,11 +93,11 @@ export class KeyRegister {
   #same(a: number, b: number): boolean {
     const stack = this.#stack;
     if (stack[a + 2] !== stack[b + 2]) return false;
-    const [startA, endA] = [stack[a] as number, stack[a + 1] as number];
-    const [startB, endB] = [stack[b] as number, stack[b + 1] as number];
-    if (endA > 0 && endB > 0) {
-      return endA - startA === endB - startB && this.#bytes.compare(this.#bytes, startB, endB, startA, endA) === 0;
-    }
+    const startA = stack[a] as number;
+    const endA = stack[a + 1] as number;
+    const startB = stack[b] as number;
+    const endB = stack[b + 1] as number;
+    if (endA > 0 && endB > 0) return sameBytes(this.#bytes, startA, startB, endA - startA, endB - startB);
     const textA = unescapeText(this.#bytes, startA + 1, Math.abs(endA) - 1);
     return Buffer.compare(textA, unescapeText(this.#bytes, startB + 1, Math.abs(endB) - 1)) === 0;
   }
@@ -111,6 +111,14 @@ export class KeyRegister {
 
 /** Up to this many keys are compared pair by pair, which is faster than a table. */
 const SMALL_OBJECT = 8;
+
+function sameBytes(bytes: Buffer, startA: number, startB: number, lengthA: number, lengthB: number): boolean {
+  if (lengthA !== lengthB) return false;
+  for (let i = 0; i < lengthA; i++) {
+    if (bytes[startA + i] !== bytes[startB + i]) return false;
+  }
+  return true;
+}
 
 /** Unpredictable, so that nobody can choose keys that collide; answers do not depend on it. */
 const HASH_SEED = randomInt(2 ** 31);

@@ -6,6 +6,7 @@ import type { ImageSize } from './image-size.ts';
  */
 export interface PromptSink {
   addMessage(): void;
+  addPart(): void;
   addText(bytes: Buffer, start: number, end: number): void;
   /** A field the gateway does not know, as JSON. */
   addJson(bytes: Buffer, start: number, end: number): void;

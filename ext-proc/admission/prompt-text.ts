@@ -6,7 +6,8 @@ export class PromptTextCollector implements PromptSink {
   readonly #pieces: string[] = [];
 
   addText(bytes: Buffer, start: number, end: number): void {
-    this.#pieces.push(Buffer.from(unescapeText(bytes, start, end)).toString());
+    const text = bytes.toString('utf8', start, end);
+    this.#pieces.push(text.includes('\\') ? Buffer.from(unescapeText(bytes, start, end)).toString() : text);
   }
 
   addJson(bytes: Buffer, start: number, end: number): void {
@@ -18,6 +19,8 @@ export class PromptTextCollector implements PromptSink {
   }
 
   addMessage(): void {}
+
+  addPart(): void {}
 
   addToolCall(): void {}
 

@@ -37,8 +37,10 @@ const LONGEST_ECHO = 128;
 
 /** In the order of the body as it was sent: a field that is given twice stands where it stood first. */
 function firstUnknownField(bytes: Buffer, keyStarts: Int32Array): string | undefined {
+  const cursor = new JsonCursor(bytes, 0);
   for (const start of keyStarts) {
-    const name = new JsonCursor(bytes, start).text();
+    cursor.pos = start;
+    const name = cursor.text();
     if (!CHAT_FIELDS.has(name)) return name.slice(0, LONGEST_ECHO);
   }
   return undefined;
@@ -67,8 +69,9 @@ type PresentFields = ReadonlyMap<string, { readonly start: number; readonly valu
 /** Fields that count: neither replaced by a later one of the same name nor null. */
 function presentFields({ bytes, keyStarts }: ScannedObject): PresentFields {
   const present = new Map<string, { readonly start: number; readonly valueStart: number }>();
+  const cursor = new JsonCursor(bytes, 0);
   for (const start of keyStarts) {
-    const cursor = new JsonCursor(bytes, start);
+    cursor.pos = start;
     if (cursor.kind() !== 'string') continue;
     const name = cursor.text();
     const valueStart = skipSpace(bytes, skipSpace(bytes, cursor.pos) + 1);

@@ -21,6 +21,10 @@ export class TokenTally implements PromptSink {
     this.#add(MESSAGE);
   }
 
+  addPart(): void {
+    this.#add(PART);
+  }
+
   addText(bytes: Buffer, start: number, end: number): void {
     this.#text.add(bytes, start, end);
   }
@@ -62,6 +66,8 @@ export class TokenTally implements PromptSink {
 const REQUEST: InputTokens = { estimate: 3, ceiling: 128 };
 /** Role and separators: 4 tokens with OpenAI's models, up to 10 in published templates. */
 const MESSAGE: InputTokens = { estimate: 4, ceiling: 16 };
+/** Templates join parts, some with an end of line. */
+const PART: InputTokens = { estimate: 0, ceiling: 2 };
 const TOOL_CALL: InputTokens = { estimate: 8, ceiling: 32 };
 /** How to call tools is explained to the model in up to 350 tokens. */
 const TOOLS: InputTokens = { estimate: 12, ceiling: 512 };
