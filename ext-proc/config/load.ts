@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { GatewayConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
 import { readYaml } from './read-yaml.ts';
-import { FileReferences, type References, readReferencedFiles, references } from './references.ts';
+import { FileReferences, type Missing, readReferencedFiles, references } from './references.ts';
 import { checkRules, type RuleProblem } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import { checkServerCertificate } from './server-certificate.ts';
@@ -53,8 +53,12 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
   if (!yaml.ok) return refused(yaml.problems);
 
   const { tree } = yaml;
+  const missing = refs.missing();
   const parsed = CONFIG_FILE.safeParse(tree.value);
-  const problems = [...referenceProblems(refs), ...(parsed.success ? [] : schemaProblems(parsed.error, tree, refs))];
+  const problems = [
+    ...referenceProblems(missing),
+    ...(parsed.success ? [] : schemaProblems(parsed.error, tree, missing)),
+  ];
   if (!parsed.success || problems.length > 0) return refused(problems);
 
   const overridden = overrideStores(parsed.data, env);
@@ -65,7 +69,7 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
     file: overridden.file,
     folder,
     trustedCa: await findTrustedCa(env),
-    missingSecret: (name) => refs.missingAt(['providers', name, 'api_key'])?.reason,
+    missingSecret: (name) => missing.find((one) => isMissingSecret(one) && one.path[1] === name)?.reason,
   });
   const tlsProblems = await checkTls(config);
   if (tlsProblems.length > 0) return refused(tlsProblems.map(({ path, message }) => placed(tree, path, message)));
@@ -78,24 +82,22 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
 }
 
 /** A missing secret of a provider only takes its models out (INTERFACE 2); anywhere else a missing value is a problem. */
-function referenceProblems(refs: References): SourceProblem[] {
-  return [
-    ...refs.problems,
-    ...refs
-      .allMissing()
-      .filter(({ path }) => !isApiKey(path))
-      .map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` })),
-  ];
+function isMissingSecret({ path, elsewhere }: Missing): boolean {
+  return elsewhere && path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
 }
 
-function isApiKey(path: Path): boolean {
-  return path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
+function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
+  return missing
+    .filter((one) => !isMissingSecret(one))
+    .map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` }));
 }
 
-function schemaProblems(error: z.ZodError, tree: YamlTree, refs: References): SourceProblem[] {
+/** Where a reference gave nothing, that is told already. */
+function schemaProblems(error: z.ZodError, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
+  const told = new Set(missing.map(({ path }) => nameOf(path)));
   return error.issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol');
-    if (refs.missingAt(path) !== undefined) return [];
+    if (told.has(nameOf(path))) return [];
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => placedName(tree, [...path, key], issue.message));
     }
@@ -132,11 +134,14 @@ function overrideStores(file: ConfigFile, env: Environment): { file: ConfigFile;
   if (env.DATABASE_URL && !POSTGRES_URL.test(postgres)) {
     problems.push({
       path: ['stores', 'postgres'],
-      message: `is overridden by DATABASE_URL, which must be a postgres:// URL`,
+      message: `is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL`,
     });
   }
   if (env.REDIS_URL && !REDIS_URL.test(redis)) {
-    problems.push({ path: ['stores', 'redis'], message: `is overridden by REDIS_URL, which must be a redis:// URL` });
+    problems.push({
+      path: ['stores', 'redis'],
+      message: `is overridden by REDIS_URL, which must be a redis:// or rediss:// URL`,
+    });
   }
   return { file: { ...file, stores: { postgres, redis } }, problems };
 }

@@ -40,7 +40,7 @@ export function parseCidr(value: string): string | undefined {
   return Number(bits ?? 0) <= longest ? value : undefined;
 }
 
-const HTTP_URL = /^https?:\/\/[^\s@?#\\]{1,2000}$/i;
+const HTTP_URL = /^https?:\/\/[^\s@?#\\/][^\s@?#\\]{0,2000}$/i;
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
 
 /** http or https, without credentials, query and fragment. A path prefix is kept, without the slash at its end. */

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** Something wrong in a configuration file, where it stands, with what would be accepted. Never carries a value that may be secret. */
 export interface Problem {
   readonly file: string;
@@ -12,6 +14,10 @@ export function formatProblem(problem: Problem): string {
   return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
 }
 
+/** Sorted by place; what was found twice is told once. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
-  return problems.toSorted((a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1));
+  const sorted = problems.toSorted(
+    (a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1),
+  );
+  return sorted.filter((problem, index) => !isDeepStrictEqual(problem, sorted[index - 1]));
 }

@@ -10,7 +10,7 @@ const BYTES_PER_UNIT: Readonly<Record<string, number>> = {
   B: 1,
 };
 
-const SIZE = /^(\d{1,15})(B|KB|MB|GB|KiB|MiB|GiB)?$/;
+const SIZE = /^(\d{1,16})(B|KB|MB|GB|KiB|MiB|GiB)?$/;
 
 /** `20MiB`, `64KB` or a plain number of bytes. */
 export function parseSize(value: string | number): number | undefined {

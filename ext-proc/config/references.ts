@@ -1,6 +1,6 @@
 import { resolve as resolvePath } from 'node:path';
 import { readTextFile } from './read-text-file.ts';
-import type { Path, Position, SourceProblem, TextResolver } from './yaml-tree.ts';
+import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
  * References inside text values: `${NAME}` is an environment variable, `${file:PATH}` the content of a file relative to the
@@ -8,21 +8,24 @@ import type { Path, Position, SourceProblem, TextResolver } from './yaml-tree.ts
  */
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+// biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
+const MALFORMED = 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${';
 const FILE_PREFIX = 'file:';
 const MAX_SECRET_BYTES = 65_536;
 const MAX_FILES = 1000;
 
 export interface References {
   readonly resolve: TextResolver;
-  readonly problems: readonly SourceProblem[];
-  /** By path: a reference there gave nothing, so the value was left out. */
-  missingAt(path: Path): Missing | undefined;
-  allMissing(): readonly (Missing & { readonly path: Path })[];
+  /** References that gave nothing; the value that they stand in was left out. */
+  missing(): readonly Missing[];
 }
 
 export interface Missing extends Position {
+  readonly path: Path;
   /** Such as `the environment variable OPENAI_API_KEY is not set`. */
   readonly reason: string;
+  /** It can be set right outside the file, as opposed to a reference that is written wrongly. */
+  readonly elsewhere: boolean;
 }
 
 /** Collects the files that texts refer to. The paths are absolute. */
@@ -63,8 +66,7 @@ export function references(
   files: FileReferences,
   contents: ReadonlyMap<string, Lookup>,
 ): References {
-  const problems: SourceProblem[] = [];
-  const missing = new Map<string, Missing & { readonly path: Path }>();
+  const missing = new Map<string, Missing>();
 
   function lookUp(inner: string): Lookup {
     if (inner.startsWith(FILE_PREFIX)) {
@@ -81,26 +83,23 @@ export function references(
 
   function resolve(text: string, path: Path, position: Position): string | undefined {
     if (!text.includes('${')) return text;
-    const key = JSON.stringify(path);
+    const found: Missing[] = [];
     const result = text.replace(REFERENCE, (whole, inner: string | undefined) => {
       if (whole === '$${') return '${';
       if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || ENV_NAME.test(inner))) {
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
-        problems.push({ ...position, message: 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${' });
+        found.push({ path, ...position, reason: MALFORMED, elsewhere: false });
         return '';
       }
-      const found = lookUp(inner);
-      if ('text' in found) return found.text;
-      missing.set(key, { path, ...position, reason: found.reason });
+      const value = lookUp(inner);
+      if ('text' in value) return value.text;
+      found.push({ path, ...position, reason: value.reason, elsewhere: true });
       return '';
     });
-    return missing.has(key) ? undefined : result;
+    const worst = found.find(({ elsewhere }) => !elsewhere) ?? found[0];
+    if (worst === undefined) return result;
+    missing.set(JSON.stringify(path), worst);
+    return undefined;
   }
 
-  return {
-    resolve,
-    problems,
-    missingAt: (path) => missing.get(JSON.stringify(path)),
-    allMissing: () => [...missing.values()],
-  };
+  return { resolve, missing: () => [...missing.values()] };
 }

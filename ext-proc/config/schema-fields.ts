@@ -25,22 +25,26 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** Text or a number, read by `parse`. */
+/** Text or a number, read by `parse`. The description is what editors show (config/gateway.schema.json). */
 export function read<Value>(accepted: string, parse: (value: string | number) => Value | undefined) {
-  return z.union([z.string(), z.number()], must(accepted)).transform((value, context) => {
+  return z.union([z.string(), z.number()], must(accepted)).describe(accepted).transform(parsing(accepted, parse));
+}
+
+export function readText<Value>(accepted: string, parse: (value: string) => Value | undefined) {
+  return z.string(must(accepted)).describe(accepted).transform(parsing(accepted, parse));
+}
+
+function parsing<Input, Value>(accepted: string, parse: (value: Input) => Value | undefined) {
+  return (value: Input, context: z.RefinementCtx): Value => {
     const result = parse(value);
     if (result !== undefined) return result;
     context.addIssue({ code: 'custom', message: `must be ${accepted}` });
     return z.NEVER;
-  });
-}
-
-export function readText<Value>(accepted: string, parse: (value: string) => Value | undefined) {
-  return read(accepted, (value) => (typeof value === 'string' ? parse(value) : undefined));
+  };
 }
 
 export function matching(pattern: RegExp, accepted: string) {
-  return z.string(must(accepted)).regex(pattern, must(accepted));
+  return z.string(must(accepted)).regex(pattern, must(accepted)).describe(accepted);
 }
 
 /** Digits in text count too, so that `${WORKERS}` can stand for a number. */

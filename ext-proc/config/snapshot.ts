@@ -46,7 +46,10 @@ export function takeSnapshot(input: SnapshotInput): Snapshot {
     for (const { index, message, unknown } of problems) {
       if (unknown) warnings.push({ path: ['models', id, 'targets', index, 'provider'], message });
     }
-    const problem = targets.length > 0 ? undefined : problems.map(({ message }) => message).join('; ');
+    const problem =
+      targets.length > 0
+        ? undefined
+        : problems.map(({ index, message }) => `target ${index + 1}: ${message}`).join('; ');
     models.set(id, model(id, entry, targets, problem));
   }
   if (models.size === 0)

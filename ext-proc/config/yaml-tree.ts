@@ -112,7 +112,10 @@ export class YamlTree {
     const key = isAlias(pair.key) ? pair.key.resolve(this.#document) : pair.key;
     const name = isScalar(key) ? (typeof key.value === 'string' ? key.value : key.source) : undefined;
     if (name !== undefined && name !== '' && name !== '__proto__') return name;
-    return this.#refuse(this.#position(pair.key) ?? this.#position(pair.value), 'a name must be text; quote it');
+    return this.#refuse(
+      this.#position(pair.key) ?? this.#position(pair.value),
+      'a name must be text that is not empty; quote it',
+    );
   }
 
   #readList(list: YAMLSeq, path: Path): Data {

@@ -1,0 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configJsonSchema } from '../../ext-proc/config/json-schema.ts';
+import { loadConfig } from '../../ext-proc/config/load.ts';
+import { formatProblem } from '../../ext-proc/config/problem.ts';
+
+/** One bad file per rule. Each begins with the problems that it must lead to, all of them: `# expect LINE:COLUMN: MESSAGE`. */
+
+const FOLDER = import.meta.dirname;
+const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));
+
+function expected(name: string): string[] {
+  const text = readFileSync(join(FOLDER, name), 'utf8');
+  return [...text.matchAll(/^# expect (.*)$/gm)].map(([, line]) => `${join(FOLDER, name)}:${line}`);
+}
+
+describe('a bad file is refused with every problem at its place', () => {
+  test.each(FILES)('%s', async (name) => {
+    const result = await loadConfig(join(FOLDER, name), {});
+    expect(result.ok ? [] : result.problems.map(formatProblem)).toEqual(expected(name));
+    expect(expected(name)).not.toEqual([]);
+  });
+});
+
+test('every field of the schema has a bad file', () => {
+  const told = FILES.flatMap(expected).join('\n');
+  const missing = fields(configJsonSchema()).filter((field) => !new RegExp(`: ${field}: (must|is) `).test(told));
+  expect(missing).toEqual([]);
+});
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+}
+
+/** Patterns such as `providers\.[^.]+\.base_url` for all that can be written. */
+function fields(schema: Schema, prefix = ''): string[] {
+  const dot = prefix === '' ? '' : `${prefix}\\.`;
+  const nested = Object.entries(schema.properties ?? {}).flatMap(([name, child]) => [
+    `${dot}${name}`,
+    ...fields(child, `${dot}${name}`),
+  ]);
+  const more = schema.additionalProperties;
+  if (typeof more === 'object') nested.push(...fields(more, `${dot}[^.]+`));
+  if (schema.items) nested.push(`${prefix}\\[\\d\\]`, ...fields(schema.items, `${prefix}\\[\\d\\]`));
+  return nested;
+}
