@@ -28,7 +28,7 @@ const stack = await startStack({
 const plainEnvoy = await startPlainEnvoy(provider.port);
 const generator = await startGenerator();
 try {
-  const { key } = await stack.operator.customer({ credit: '100000', org: ['--concurrency', '1000'] });
+  const { key } = await stack.operator.customer({ credit: '100000', organization: { concurrency: 1000 } });
   const plain: Side = { name: 'plain Envoy', origin: plainEnvoy.origin, key, processes: { envoy: [plainEnvoy.pid] } };
   const processes: ProcessGroup = {
     envoy: [stack.envoy.pid],

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 import { freePorts } from './free-ports.ts';
-import { type Operator, operatorFor } from './operator.ts';
+import { type Operator, openOperator } from './operator.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
 
 /** What a gateway needs before its processes start: a database of its own, free ports, a folder, a configuration file. */
@@ -42,6 +42,7 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
     renameSync(`${configPath}.new`, configPath);
   };
   writeConfig(options.config);
+  const operator = await openOperator(database.url);
   const env = { GATEWAY_CONFIG: configPath, GATEWAY_DATA: dataDir, DATABASE_URL: database.url, ...options.env };
   return {
     origin: `${options.config.tls ? 'https' : 'http'}://127.0.0.1:${api}`,
@@ -49,10 +50,11 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
     metricsOrigin: `http://127.0.0.1:${metrics}`,
     paths: runtimePaths({ GATEWAY_DATA: dataDir }),
     databaseUrl: database.url,
-    operator: operatorFor(env),
+    operator,
     env,
     writeConfig,
     remove: async () => {
+      await operator.close();
       await database.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },

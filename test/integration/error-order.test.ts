@@ -27,13 +27,13 @@ beforeAll(async () => {
   const [good, revoked, address, suspended, scope, model] = await Promise.all([
     open({ credit: '0' }),
     open(),
-    open({ key: ['--ips', '192.0.2.1'] }),
+    open({ key: { ipRanges: ['192.0.2.1'] } }),
     open(),
-    open({ scopes: 'usage:read' }),
-    open({ credit: '0', key: ['--models', 'other'] }),
+    open({ scopes: ['usage:read'] }),
+    open({ credit: '0', key: { models: ['other'] } }),
   ]);
-  await stack.operator.run('key', 'revoke', revoked.customer.keyId);
-  await stack.operator.run('org', 'suspend', suspended.customer.organizationId);
+  await stack.operator.administration.revokeKey(revoked.customer.keyId);
+  await stack.operator.administration.setSuspended(suspended.customer.organizationId, true);
   clients = {
     good: good.client,
     unknown: gatewayClient(stack.origin, 'sk-gw-unknown'),

@@ -70,22 +70,22 @@ test('a good key works, whatever the case of its scheme', async () => {
 test('a revoked key fails from the next request on', async () => {
   const client = await newClient();
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
-  await stack.operator.run('key', 'revoke', client.keyId);
+  await stack.operator.administration.revokeKey(client.keyId);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
 });
 
 test('an expired key fails', async () => {
   const expires = new Date(Date.now() + 1500).toISOString();
-  const client = await newClient({ key: ['--expires', expires] });
+  const client = await newClient({ key: { expiresAtMs: Date.parse(expires) } });
   expect(outcome(await client.get('/v1/models'))).toBe('200');
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, Date.parse(expires) - Date.now() + 20)));
   expect(outcome(await client.get('/v1/models'))).toBe('401 key_expired');
 });
 
 test('a key works from its addresses only, and a forged X-Forwarded-For changes nothing', async () => {
-  const allowed = await newClient({ key: ['--ips', '127.0.0.0/8'] });
+  const allowed = await newClient({ key: { ipRanges: ['127.0.0.0/8'] } });
   expect(outcome(await allowed.get('/v1/models'))).toBe('200');
-  const elsewhere = await newClient({ key: ['--ips', '192.0.2.0/24'] });
+  const elsewhere = await newClient({ key: { ipRanges: ['192.0.2.0/24'] } });
   expect(outcome(await elsewhere.get('/v1/models'))).toBe('401 ip_not_allowed');
   const forged = await elsewhere.send({ path: '/v1/models', headers: { 'x-forwarded-for': '192.0.2.1' } });
   expect(outcome(forged)).toBe('401 ip_not_allowed');
@@ -93,24 +93,24 @@ test('a key works from its addresses only, and a forged X-Forwarded-For changes 
 
 test('a suspended organization is refused at once and served again after resume', async () => {
   const client = await newClient();
-  await stack.operator.run('org', 'suspend', client.organizationId);
+  await stack.operator.administration.setSuspended(client.organizationId, true);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('403 org_suspended');
-  await stack.operator.run('org', 'resume', client.organizationId);
+  await stack.operator.administration.setSuspended(client.organizationId, false);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
 });
 
 test('a key outside its scopes is told which scope is missing', async () => {
-  const reader = await newClient({ scopes: 'usage:read' });
+  const reader = await newClient({ scopes: ['usage:read'] });
   const refused = await reader.chat({ model: 'one' });
   expect(outcome(refused)).toBe('403 missing_scope');
   expect(errorOf(refused).message).toContain('chat');
-  const chatter = await newClient({ scopes: 'chat' });
+  const chatter = await newClient({ scopes: ['chat'] });
   expect(outcome(await chatter.get('/v1/credits'))).toBe('403 missing_scope');
   expect(outcome(await chatter.get('/v1/models'))).toBe('200');
 });
 
 test('a key calls its own models only', async () => {
-  const client = await newClient({ key: ['--models', 'two'] });
+  const client = await newClient({ key: { models: ['two'] } });
   expect(outcome(await client.chat({ model: 'two' }))).toBe('200');
   expect(outcome(await client.chat({ model: 'one' }))).toBe('403 model_not_allowed');
 });
@@ -120,7 +120,7 @@ test('credit that was just booked is spendable at once', async () => {
   const refused = await client.chat({ model: 'one' });
   expect(outcome(refused)).toBe('402 insufficient_credits');
   expect(errorOf(refused).metadata).toMatchObject({ available_usd: 0, estimated_usd: expect.any(Number) });
-  await stack.operator.run('org', 'credit', client.organizationId, '1');
+  await stack.operator.credit(client.organizationId, '1');
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
 });
 

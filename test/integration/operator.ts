@@ -1,30 +1,28 @@
-import { spawn } from 'node:child_process';
-import { resolve } from 'node:path';
+import { hash, randomBytes } from 'node:crypto';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { formatUsd, parseUsd } from '../../ext-proc/domain/money.ts';
+import type { Scope } from '../../ext-proc/domain/principal.ts';
+import type { Administration, KeySettings, OrganizationSettings } from '../../ext-proc/stores/administration.ts';
+import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open.ts';
 
-/** What an operator does on the command line, as tests need it. */
+/** What an operator does, straight on the database while the gateway runs. The command line has tests of its own. */
 export interface Operator {
-  /** Runs one command with `--json`. */
-  run(...args: readonly string[]): Promise<CommandResult>;
+  readonly administration: Administration;
   /** An organization with credit, and a key of it. */
   customer(options?: CustomerOptions): Promise<Customer>;
+  credit(organizationId: string, usd: string): Promise<void>;
   balance(organizationId: string): Promise<number>;
   /** Throws with the differences when balance, ledger and generations disagree. */
   verifyLedger(): Promise<void>;
-}
-
-export interface CommandResult {
-  readonly exitCode: number;
-  readonly json: Readonly<Record<string, unknown>>;
-  readonly text: string;
+  close(): Promise<void>;
 }
 
 export interface CustomerOptions {
+  /** Decimal USD; default 100. */
   readonly credit?: string;
-  /** Further flags of `org create`. */
-  readonly org?: readonly string[];
-  readonly scopes?: string;
-  /** Further flags of `key create`. */
-  readonly key?: readonly string[];
+  readonly organization?: Partial<OrganizationSettings>;
+  readonly scopes?: readonly Scope[];
+  readonly key?: Partial<KeySettings>;
 }
 
 export interface Customer {
@@ -33,60 +31,62 @@ export interface Customer {
   readonly key: string;
 }
 
-const REPOSITORY = resolve(import.meta.dirname, '../..');
-
-export function operatorFor(env: Readonly<Record<string, string>>): Operator {
-  const run = (...args: readonly string[]): Promise<CommandResult> => runCommand(args, env);
-  const succeed = async (...args: readonly string[]): Promise<CommandResult['json']> => {
-    const result = await run(...args);
-    if (result.exitCode !== 0) throw new Error(`gateway ${args.join(' ')}: exit ${result.exitCode}\n${result.text}`);
-    return result.json;
+export async function openOperator(databaseUrl: string): Promise<Operator> {
+  const database: Postgres = await openPostgres({ url: databaseUrl, log: silent });
+  const { administration } = database;
+  const credit = async (organizationId: string, usd: string): Promise<void> => {
+    const amountNanoUsd = parseUsd(usd);
+    if (amountNanoUsd === undefined) throw new Error(`not an amount: ${usd}`);
+    if (amountNanoUsd !== 0n) await administration.credit(organizationId, { amountNanoUsd, actor: 'test' });
   };
   return {
-    run,
-    async customer({ credit = '100', org = [], scopes = 'chat,usage:read', key = [] } = {}) {
-      const created = await succeed('org', 'create', '--name', 'test', '--credit', credit, ...org);
-      const organizationId = String(created.id);
-      const made = await succeed(
-        'key',
-        'create',
-        '--org',
-        organizationId,
-        '--name',
-        'test',
-        '--scopes',
-        scopes,
-        ...key,
-      );
-      return { organizationId, keyId: String(made.id), key: String(made.key) };
+    administration,
+    credit,
+    customer: async (options = {}) => {
+      const organizationId = newId('org', Date.now());
+      await administration.createOrganization({
+        id: organizationId,
+        name: 'test',
+        allowMultipleCompletions: false,
+        concurrency: 64,
+        limits: {},
+        ...options.organization,
+      });
+      await credit(organizationId, options.credit ?? '100');
+      return { organizationId, ...(await createKey(administration, organizationId, options)) };
     },
-    balance: async (organizationId) => Number((await succeed('org', 'show', organizationId)).balance),
-    verifyLedger: async () => void (await succeed('ledger', 'verify')),
+    balance: async (organizationId) => {
+      const organization = await administration.organization(organizationId);
+      if (organization === undefined) throw new Error(`no organization ${organizationId}`);
+      return Number(formatUsd(organization.balanceNanoUsd));
+    },
+    verifyLedger: async () => {
+      const { differences } = await administration.verifyLedger();
+      if (differences.length > 0) throw new Error(`the ledger disagrees: ${JSON.stringify(differences)}`);
+    },
+    close: () => database.close(),
   };
 }
 
-function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<CommandResult> {
-  return new Promise((resolvePromise, reject) => {
-    const child = spawn(process.execPath, [resolve(REPOSITORY, 'operator/main.ts'), ...args, '--json'], {
-      cwd: REPOSITORY,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (piece) => (stdout += piece));
-    child.stderr.on('data', (piece) => (stderr += piece));
-    child.on('error', reject);
-    child.on('close', (code) => {
-      resolvePromise({ exitCode: code ?? -1, json: parseObject(stdout), text: `${stdout}${stderr}` });
-    });
+async function createKey(
+  administration: Administration,
+  organizationId: string,
+  options: CustomerOptions,
+): Promise<{ keyId: string; key: string }> {
+  const key = `sk-gw-${randomBytes(32).toString('base64url')}`;
+  const keyId = newId('key', Date.now());
+  const created = await administration.createKey({
+    id: keyId,
+    organizationId,
+    name: 'test',
+    scopes: options.scopes ?? ['chat', 'usage:read'],
+    limits: {},
+    hash: hash('sha256', key, 'buffer'),
+    last4: key.slice(-4),
+    ...options.key,
   });
+  if (created.kind !== 'created') throw new Error(`the key was refused: ${created.kind}`);
+  return { keyId, key };
 }
 
-function parseObject(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return {};
-  }
-}
+const silent = { info: () => {}, warn: () => {}, error: () => {} };

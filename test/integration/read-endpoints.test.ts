@@ -30,7 +30,7 @@ beforeAll(async () => {
     },
   });
   client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
-  stranger = gatewayClient(stack.origin, (await stack.operator.customer({ key: ['--models', 'small'] })).key);
+  stranger = gatewayClient(stack.origin, (await stack.operator.customer({ key: { models: ['small'] } })).key);
 });
 
 afterAll(async () => {
