@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { clusterName, type ProviderEndpoint, providerCluster } from './provider-cluster.ts';
+
+function endpoint(url: string, trustedCaPath = '/etc/ssl/cert.pem'): ProviderEndpoint {
+  return { baseUrl: new URL(url), trustedCaPath };
+}
+
+describe('the name of a cluster', () => {
+  test('is the same for the same content', () => {
+    const name = clusterName('openai', endpoint('https://api.example/v1'));
+    expect(name).toMatch(/^openai-[0-9a-f]{12}$/);
+    expect(clusterName('openai', endpoint('https://api.example/v1'))).toBe(name);
+  });
+
+  test('does not change with the path, which the process sends', () => {
+    expect(clusterName('p', endpoint('https://api.example/v2'))).toBe(
+      clusterName('p', endpoint('https://api.example/v1')),
+    );
+  });
+
+  test('changes with everything that shapes the connection', () => {
+    const names = [
+      clusterName('p', endpoint('https://api.example/v1')),
+      clusterName('q', endpoint('https://api.example/v1')),
+      clusterName('p', endpoint('http://api.example/v1')),
+      clusterName('p', endpoint('https://api.example:8443/v1')),
+      clusterName('p', endpoint('https://api2.example/v1')),
+      clusterName('p', endpoint('https://api.example/v1', '/other.pem')),
+    ];
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe('the cluster', () => {
+  test.each([
+    ['https://api.example', 'api.example', 443],
+    ['http://api.example', 'api.example', 80],
+    ['https://api.example:8443', 'api.example', 8443],
+    ['https://[2001:db8::1]:8443', '2001:db8::1', 8443],
+    ['http://192.0.2.1:81', '192.0.2.1', 81],
+  ])('of %s leads to %s port %i', (url, address, port) => {
+    expect(providerCluster('p', endpoint(url))).toMatchObject({
+      load_assignment: {
+        endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address, port_value: port } } } }] }],
+      },
+    });
+  });
+
+  test('over https checks name and CA, and offers HTTP/2', () => {
+    expect(providerCluster('p', endpoint('https://api.example'))).toMatchObject({
+      transport_socket: {
+        typed_config: {
+          sni: 'api.example',
+          common_tls_context: {
+            tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+            validation_context: {
+              trusted_ca: { filename: '/etc/ssl/cert.pem' },
+              match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: 'api.example' } }],
+            },
+          },
+        },
+      },
+    });
+    expect(JSON.stringify(providerCluster('p', endpoint('https://api.example')))).toContain('auto_config');
+  });
+
+  test('of an address has no SNI, and its certificate must name the address', () => {
+    const text = JSON.stringify(providerCluster('p', endpoint('https://192.0.2.1')));
+    expect(text).not.toContain('"sni"');
+    expect(text).toContain('{"san_type":"IP_ADDRESS","matcher":{"exact":"192.0.2.1"}}');
+  });
+
+  test.each(['http://localhost:1', 'http://127.0.0.1:1', 'http://127.8.9.1:1', 'http://[::1]:1'])(
+    'of %s, the loopback, is never ejected',
+    (url) => {
+      expect(providerCluster('p', endpoint(url))).not.toHaveProperty('outlier_detection');
+    },
+  );
+
+  test.each(['http://ollama:1', 'https://api.example', 'http://10.0.0.1', 'http://[2001:db8::1]'])(
+    'of %s is ejected for a bounded time',
+    (url) => {
+      expect(providerCluster('p', endpoint(url))).toMatchObject({
+        outlier_detection: { base_ejection_time: '5s', max_ejection_time: '10s', max_ejection_percent: 100 },
+        common_lb_config: { healthy_panic_threshold: { value: 0 } },
+      });
+    },
+  );
+});

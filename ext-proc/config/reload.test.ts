@@ -1,0 +1,235 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { GatewayConfig } from './gateway-config.ts';
+import { loadConfig } from './load.ts';
+import { type ConfigWatch, type ReloadNotes, type WatchOptions, watchConfig } from './reload.ts';
+
+let folder: string;
+let watch: ConfigWatch | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gw-reload-'));
+});
+
+afterEach(async () => {
+  watch?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Seen {
+  readonly applied: GatewayConfig[];
+  readonly changes: { readonly config: GatewayConfig; readonly notes: ReloadNotes }[];
+  readonly problems: string[];
+}
+
+/** Only real events unless `pollMs` is given: an hour is longer than any test. */
+async function follow(path: string, options: Partial<WatchOptions> = {}): Promise<{ watch: ConfigWatch; seen: Seen }> {
+  const initial = await loadConfig(path, {});
+  if (!initial.ok) throw new Error('the first file is bad');
+  const seen: Seen = { applied: [], changes: [], problems: [] };
+  const started = watchConfig({
+    path,
+    env: {},
+    initial,
+    apply: async (next) => {
+      seen.applied.push(next);
+      return { ok: true };
+    },
+    onProblems: (problems) => seen.problems.push(...problems.map(({ message }) => message)),
+    onChange: (config, notes) => seen.changes.push({ config, notes }),
+    pollMs: 3_600_000,
+    ...options,
+  });
+  watch = started;
+  // The watch reads the file once more when it is set up; what follows are changes.
+  await wait(50);
+  return { watch: started, seen };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 4000;
+  while (!condition()) {
+    if (performance.now() > deadlineMs) throw new Error('it did not happen within 4 s');
+    await wait(10);
+  }
+}
+
+const readRpm = (value: number) => `limits: {read_rpm: ${value}}\n`;
+
+async function put(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+async function replace(name: string, text: string): Promise<void> {
+  await rename(await put(`${name}.new`, text), join(folder, name));
+}
+
+describe('a change is noticed', () => {
+  test('when the file is replaced by rename, again and again', async () => {
+    const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
+    for (const value of [2, 3, 4]) {
+      await replace('gateway.yaml', readRpm(value));
+      await until(() => watch.current().limits.readRequestsPerMinute === value);
+    }
+    expect(seen.problems).toEqual([]);
+    expect(seen.changes.map(({ config }) => config.limits.readRequestsPerMinute)).toEqual([2, 3, 4]);
+  });
+
+  test('when it is edited in place, in steps, and only the last step counts', async () => {
+    const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
+    for (const value of [2, 3, 4, 5]) {
+      await put('gateway.yaml', readRpm(value));
+      await wait(10);
+    }
+    await until(() => watch.current().limits.readRequestsPerMinute === 5);
+    expect(seen.changes).toHaveLength(1);
+  });
+
+  test('when Kubernetes swaps the link that the file is reached through', async () => {
+    await mkdir(join(folder, '..v1'));
+    await mkdir(join(folder, '..v2'));
+    await put('..v1/gateway.yaml', readRpm(1));
+    await put('..v2/gateway.yaml', readRpm(2));
+    await symlink('..v1', join(folder, '..data'));
+    await symlink('..data/gateway.yaml', join(folder, 'gateway.yaml'));
+    const { watch } = await follow(join(folder, 'gateway.yaml'));
+    await symlink('..v2', join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+    await until(() => watch.current().limits.readRequestsPerMinute === 2);
+  });
+
+  test('when a secret changes, appears or goes, in its own folder', async () => {
+    await mkdir(join(folder, 'secrets'));
+    const path = await put(
+      'gateway.yaml',
+      `providers: {p: {base_url: "http://127.0.0.1:9", api_key: "\${file:secrets/p}"}}
+models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {input: 1, output: 1}, targets: [{provider: p, model: x}]}}\n`,
+    );
+    const { watch, seen } = await follow(path);
+    expect(watch.current().models.get('m')?.problem).toContain('secrets/p');
+    await replace('secrets/p', 'first\n');
+    await until(() => watch.current().providers.get('p')?.apiKey === 'first');
+    expect(watch.current().models.get('m')).not.toHaveProperty('problem');
+    await put('secrets/p', 'second\n');
+    await until(() => watch.current().providers.get('p')?.apiKey === 'second');
+    await rm(join(folder, 'secrets/p'));
+    await until(() => watch.current().models.get('m')?.problem !== undefined);
+    expect(seen.problems).toEqual([]);
+    expect(seen.changes.at(-1)?.notes.warnings).toHaveLength(1);
+  });
+
+  test('by polling, where no event tells of it', async () => {
+    await mkdir(join(folder, 'v1'));
+    await mkdir(join(folder, 'v2'));
+    await put('v1/gateway.yaml', readRpm(1));
+    await put('v2/gateway.yaml', readRpm(2));
+    await symlink('v1', join(folder, 'mounted'));
+    const { watch } = await follow(join(folder, 'mounted/gateway.yaml'), { pollMs: 100 });
+    await symlink('v2', join(folder, 'other'));
+    await rename(join(folder, 'other'), join(folder, 'mounted'));
+    await until(() => watch.current().limits.readRequestsPerMinute === 2);
+  });
+
+  test('between the first reading and the watch', async () => {
+    const path = await put('gateway.yaml', readRpm(1));
+    const initial = await loadConfig(path, {});
+    if (!initial.ok) throw new Error('the first file is bad');
+    await put('gateway.yaml', readRpm(2));
+    const changed = Promise.withResolvers<GatewayConfig>();
+    watch = watchConfig({
+      path,
+      env: {},
+      initial,
+      apply: async () => ({ ok: true }),
+      onProblems: () => {},
+      onChange: changed.resolve,
+      pollMs: 3_600_000,
+    });
+    expect((await changed.promise).limits.readRequestsPerMinute).toBe(2);
+  });
+});
+
+describe('the old configuration stays in force', () => {
+  test('when the new one is refused, until it is repaired', async () => {
+    const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
+    const before = watch.current();
+    await replace('gateway.yaml', 'limits: {read_rpm: 0}\n');
+    await until(() => seen.problems.length > 0);
+    expect(seen.problems).toEqual(['limits.read_rpm: must be a whole number from 1 to 1000000']);
+    expect(watch.current()).toBe(before);
+    expect(seen.applied).toEqual([]);
+    await replace('gateway.yaml', readRpm(3));
+    await until(() => watch.current().limits.readRequestsPerMinute === 3);
+    expect(seen.problems).toHaveLength(1);
+  });
+
+  test('when Envoy does not take it; the next try is asked for by reload', async () => {
+    let reason: string | undefined = 'Envoy refused the clusters';
+    const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), {
+      apply: async () => (reason === undefined ? { ok: true } : { ok: false, reason }),
+    });
+    await replace('gateway.yaml', readRpm(2));
+    await until(() => seen.problems.length > 0);
+    expect(seen.problems).toEqual(['Envoy refused the clusters']);
+    expect(watch.current().limits.readRequestsPerMinute).toBe(1);
+    reason = undefined;
+    await watch.reload();
+    expect(watch.current().limits.readRequestsPerMinute).toBe(2);
+  });
+
+  test('while Envoy loads the clusters', async () => {
+    const loading = Promise.withResolvers<{ ok: true }>();
+    let asked = false;
+    const { watch } = await follow(await put('gateway.yaml', readRpm(1)), {
+      apply: () => {
+        asked = true;
+        return loading.promise;
+      },
+    });
+    await replace('gateway.yaml', readRpm(2));
+    await until(() => asked);
+    expect(watch.current().limits.readRequestsPerMinute).toBe(1);
+    loading.resolve({ ok: true });
+    await until(() => watch.current().limits.readRequestsPerMinute === 2);
+  });
+
+  test('for what needs a restart, which is told by name and not by value', async () => {
+    const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
+    const { listen, stores, workers } = watch.current();
+    await replace(
+      'gateway.yaml',
+      `${readRpm(2)}workers: 2\nlisten: {api: "127.0.0.1:81"}\nstores: {redis: "redis://:hush@x:1"}\n`,
+    );
+    await until(() => seen.changes.length > 0);
+    expect(watch.current()).toMatchObject({ listen, stores, workers });
+    expect(watch.current().limits.readRequestsPerMinute).toBe(2);
+    expect(seen.changes[0]?.notes.restartNeeded).toEqual(['listen', 'stores', 'workers']);
+    await replace('gateway.yaml', readRpm(3));
+    await until(() => seen.changes.length > 1);
+    expect(seen.changes[1]?.notes.restartNeeded).toEqual([]);
+  });
+});
+
+test('a touched file that says the same is not read again, but reload does read it', async () => {
+  const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)));
+  await replace('gateway.yaml', readRpm(1));
+  await put('something-else', 'x');
+  await wait(300);
+  expect(seen.applied).toEqual([]);
+  await watch.reload();
+  expect(seen.applied).toHaveLength(1);
+});
+
+test('after close nothing is told any more', async () => {
+  const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), { pollMs: 20 });
+  watch.close();
+  await replace('gateway.yaml', readRpm(2));
+  await wait(300);
+  expect([seen.changes, seen.problems]).toEqual([[], []]);
+});
