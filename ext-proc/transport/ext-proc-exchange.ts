@@ -2,7 +2,7 @@ import type { ProcessingRequest } from '../../proto/generated/ext_proc.ts';
 import type { BodyBudget } from './body-budget.ts';
 import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc-server.ts';
-import { ACCEPT_TRAILERS, inPlaceAnswer, NO_BODY, routeToStream } from './replies.ts';
+import { ACCEPT_TRAILERS, END_OF_ANSWER, inPlaceAnswer, NO_BODY, routeToStream } from './replies.ts';
 import { RequestBody } from './request-body.ts';
 import { type RequestHead, readHead } from './request-head.ts';
 import { HttpResponseStream } from './response-stream.ts';
@@ -10,6 +10,12 @@ import type { StreamListener } from './stream-listener.ts';
 
 /** An answer on the ext_proc stream has no back-pressure: Envoy buffers what the client does not read (DESIGN 8). */
 export const IN_PLACE_LIMIT_BYTES = 256 * 1024;
+
+/**
+ * An answer that is given before the request's body is here keeps its end back until the body ended, or for this long. With the end,
+ * Envoy resets the upload; over HTTP/2 in the same packet as the answer, and then curl 7.88 and Node's client never show it.
+ */
+const LINGER_MS = 200;
 
 export interface ExchangeSurroundings {
   readonly budget: BodyBudget;
@@ -39,6 +45,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   #streamId: string | undefined;
   #response: HttpResponseStream | undefined;
   #controller: AbortController | undefined;
+  /** Runs while an answer is complete but for its end, because the request's body is still coming. */
+  #linger: NodeJS.Timeout | undefined;
   #onEnvoyDone: (() => void) | undefined;
   #envoyDone = false;
   /** Parts that are not over: the ext_proc stream; then the handler, and the routed response. */
@@ -95,7 +103,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
       return;
     }
     this.#state = 'in_place';
-    this.#stream.write(inPlaceAnswer(answer, this.method));
+    this.#stream.write(inPlaceAnswer(answer, this.method, this.#bodyEnded));
+    if (!this.#bodyEnded) this.#linger = setTimeout(() => this.#endAnswer(), LINGER_MS);
     // Nothing else is wanted of the request, but its end must be seen.
     this.#stream.resume();
     if (this.#envoyDone) return;
@@ -156,12 +165,14 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   ended(): boolean {
     if (this.#state === 'open') this.#leave();
+    if (this.#streamId !== undefined) this.#around.streams.expectSoon(this.#streamId);
     this.#finishInPlace();
     return this.#state === 'in_place' || this.#state === 'routed';
   }
 
   closed(): void {
     if (this.#state === 'open') this.#leave();
+    if (this.#streamId !== undefined) this.#around.streams.expectSoon(this.#streamId);
     this.#finishInPlace();
     this.#partOver();
   }
@@ -172,13 +183,17 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     this.#partOver();
   }
 
-  /** The exchange has lasted too long: whoever works on it is told to stop, and cannot answer any more. */
-  expire(): void {
+  /**
+   * The exchange has lasted too long: the client gets this answer if it has none, whoever works on it is told to stop, and cannot answer
+   * any more. Repeated for as long as anything is left: an answer that Envoy did not take by then is given up.
+   */
+  expire(answer: Answer): void {
+    if (this.#state === 'open') void this.respond(answer);
+    else if (this.#state === 'routed') this.cut();
+    else if (this.#state === 'in_place') this.#stream.fail(STATUS_FAULT);
     this.#expired = true;
     this.#controller?.abort();
     this.#body?.abandon();
-    if (this.#state === 'routed') this.cut();
-    else if (this.#state === 'in_place') this.#stream.fail(STATUS_FAULT);
   }
 
   get expired(): boolean {
@@ -200,10 +215,19 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   #endBody(): void {
     this.#bodyEnded = true;
+    if (this.#linger !== undefined) this.#endAnswer();
     this.#body?.finish();
   }
 
+  #endAnswer(): void {
+    clearTimeout(this.#linger);
+    this.#linger = undefined;
+    this.#stream.write(END_OF_ANSWER);
+  }
+
   #finishInPlace(): void {
+    clearTimeout(this.#linger);
+    this.#linger = undefined;
     this.#envoyDone = true;
     this.#onEnvoyDone?.();
   }

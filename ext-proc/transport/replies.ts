@@ -7,19 +7,25 @@ import { frame } from './grpc-frame.ts';
 export const STREAM_HEADER = 'x-gw-stream';
 export const CLUSTER_HEADER = 'x-gw-cluster';
 
-/** A whole answer on the ext_proc stream. A HEAD request gets the headers of the answer and no body (RFC 9110, 9.3.2). */
-export function inPlaceAnswer(answer: Answer, method: string): Buffer {
+/**
+ * A whole answer on the ext_proc stream; without its end unless `ended`. A HEAD request gets the headers of the answer and no body
+ * (RFC 9110, 9.3.2).
+ */
+export function inPlaceAnswer(answer: Answer, method: string, ended: boolean): Buffer {
   const bodyless = method === 'HEAD' || answer.body.length === 0;
   const headers: HeaderValue[] = [headerValue(':status', String(answer.status))];
   for (const [name, value] of Object.entries(answer.headers)) headers.push(headerValue(name, value));
   headers.push(headerValue('content-length', String(answer.body.length)));
   const head = encode({
-    streamedImmediateResponse: { headersResponse: { headers: { headers }, endOfStream: bodyless } },
+    streamedImmediateResponse: { headersResponse: { headers: { headers }, endOfStream: bodyless && ended } },
   });
   if (bodyless) return head;
-  const body = encode({ streamedImmediateResponse: { bodyResponse: { body: answer.body, endOfStream: true } } });
+  const body = encode({ streamedImmediateResponse: { bodyResponse: { body: answer.body, endOfStream: ended } } });
   return Buffer.concat([head, body], head.length + body.length);
 }
+
+/** The end of an answer that was sent without it. */
+export const END_OF_ANSWER: Buffer = encode({ streamedImmediateResponse: { bodyResponse: { endOfStream: true } } });
 
 /** Sends the request on to the stream listener of this process. Envoy overwrites what a client put into these headers. */
 export function routeToStream(streamId: string, clusterName: string): Buffer {

@@ -121,9 +121,7 @@ function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOpt
   for (const exchange of inFlight) {
     // In the order they began: the first young one ends the search.
     if (exchange.startedAtMs > startedBeforeMs) return;
-    if (exchange.expired) continue;
-    options.onFault({ kind: 'deadline', requestId: exchange.requestId });
-    if (!exchange.answered) void answerInternalError(exchange);
-    exchange.expire();
+    if (!exchange.expired) options.onFault({ kind: 'deadline', requestId: exchange.requestId });
+    exchange.expire(renderRefusal(refuse('internal_error')));
   }
 }

@@ -6,6 +6,8 @@ import { listenOn } from './unix-socket.ts';
 
 /** From our reply to Envoy's request here. Envoy retries a refused connection for less than that. */
 const CONNECT_MS = 10_000;
+/** From the end of the ext_proc stream, when nothing but the connection is left to do: later only because the client left. */
+const CONNECT_SOON_MS = 2_000;
 /** Above what Envoy lets through, so that this listener never is the one that refuses. */
 const MAX_HEADER_BYTES = 256 * 1024;
 
@@ -39,9 +41,16 @@ export class StreamListener {
 
   expect(onResponse: (response: ServerResponse | undefined) => void): string {
     const id = randomBytes(16).toString('base64url');
-    const expiry = setTimeout(() => this.forget(id), CONNECT_MS);
-    this.#waiting.set(id, { onResponse, expiry });
+    this.#waiting.set(id, { onResponse, expiry: this.#expiry(id, CONNECT_MS), soon: false });
     return id;
+  }
+
+  expectSoon(id: string): void {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined || waiting.soon) return;
+    clearTimeout(waiting.expiry);
+    waiting.soon = true;
+    waiting.expiry = this.#expiry(id, CONNECT_SOON_MS);
   }
 
   /** Nobody will come, or nobody may any more. */
@@ -53,6 +62,11 @@ export class StreamListener {
     for (const id of [...this.#waiting.keys()]) this.forget(id);
     this.#server.close();
     this.#server.closeAllConnections();
+  }
+
+  /** After a stall timers run before sockets: what has arrived meanwhile is served first. */
+  #expiry(id: string, afterMs: number): NodeJS.Timeout {
+    return setTimeout(() => setImmediate(() => this.forget(id)), afterMs);
   }
 
   #take(id: string): Waiting | undefined {
@@ -78,5 +92,7 @@ export class StreamListener {
 
 interface Waiting {
   readonly onResponse: (response: ServerResponse | undefined) => void;
-  readonly expiry: NodeJS.Timeout;
+  expiry: NodeJS.Timeout;
+  /** The shorter time runs already. */
+  soon: boolean;
 }
