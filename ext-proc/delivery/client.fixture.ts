@@ -1,0 +1,117 @@
+import { systemClock } from '../domain/clock.ts';
+import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
+import { createDelivery, type Delivery } from './deliver.ts';
+import type { Charge, CountTokens, DeliveryOutcome, Order, Produced } from './delivery.ts';
+import type { Egress } from './egress.fixture.ts';
+
+/** A client, and what reached it. */
+export interface Client {
+  readonly exchange: Exchange;
+  readonly answers: Answer[];
+  readonly heads: ResponseHead[];
+  /** Each write of a stream. */
+  readonly written: string[];
+  readonly ended: boolean;
+  readonly aborted: boolean;
+  text(): string;
+  leave(): void;
+  /** From now on writes find the buffer full, until `read`. */
+  stopReading(): void;
+  read(): void;
+}
+
+export function client(): Client {
+  const gone = new AbortController();
+  const answers: Answer[] = [];
+  const heads: ResponseHead[] = [];
+  const written: string[] = [];
+  let reading = true;
+  let ended = false;
+  let aborted = false;
+  let drained: (() => void)[] = [];
+  const wake = () => {
+    const waiting = drained;
+    drained = [];
+    for (const one of waiting) one();
+  };
+  const untilRead = () =>
+    new Promise<void>((resolve) => (reading || gone.signal.aborted ? resolve() : drained.push(resolve)));
+  const stream: ResponseStream = {
+    write(bytes) {
+      if (!gone.signal.aborted) written.push(Buffer.from(bytes).toString());
+      return reading;
+    },
+    drained: untilRead,
+    async end(bytes) {
+      if (bytes && !gone.signal.aborted) written.push(Buffer.from(bytes).toString());
+      await untilRead();
+      ended = !gone.signal.aborted && !aborted;
+    },
+    abort() {
+      aborted = true;
+      wake();
+    },
+  };
+  const exchange: Exchange = {
+    requestId: 'request',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    peerAddress: '127.0.0.1',
+    header: () => undefined,
+    readBody: () => Promise.reject(new Error('delivery does not read the body')),
+    async respond(answer) {
+      answers.push(answer);
+    },
+    async openStream(head) {
+      heads.push(head);
+      return gone.signal.aborted ? undefined : stream;
+    },
+    gone: gone.signal,
+  };
+  return {
+    exchange,
+    answers,
+    heads,
+    written,
+    get ended() {
+      return ended;
+    },
+    get aborted() {
+      return aborted;
+    },
+    text: () => written.join(''),
+    leave() {
+      gone.abort();
+      wake();
+    },
+    stopReading() {
+      reading = false;
+    },
+    read() {
+      reading = true;
+      wake();
+    },
+  };
+}
+
+/** One token a word, so that tests can count by eye. */
+export const countWords: CountTokens = async (texts) =>
+  texts.map((text) => text.split(/\s+/).filter((word) => word !== '').length);
+
+export interface Delivered {
+  readonly outcome: DeliveryOutcome;
+  readonly charges: readonly Produced[];
+}
+
+export async function deliverTo(delivery: Delivery, to: Client, what: Order, charge?: Charge): Promise<Delivered> {
+  const charges: Produced[] = [];
+  const outcome = await delivery.deliver(what, to.exchange, async (produced) => {
+    charges.push(produced);
+    return charge ? charge(produced) : { kind: 'charged', costUsd: 0.25 };
+  });
+  return { outcome, charges };
+}
+
+export function deliveryOver(egress: Egress): Delivery {
+  return createDelivery({ egressSocketPath: egress.socketPath, clock: systemClock, countTokens: countWords });
+}

@@ -1,0 +1,66 @@
+import type { GatewayConfig, Model, Provider } from '../config/gateway-config.ts';
+import type { ChatRequest } from '../domain/chat-request.ts';
+import { systemClock } from '../domain/clock.ts';
+import type { Order } from './delivery.ts';
+
+export function provider(name: string, more: Partial<Provider> = {}): Provider {
+  const baseUrl = new URL(`https://${name}.example/api/v1`);
+  return { name, baseUrl, apiKey: `secret-of-${name}`, outputLimitField: 'max_tokens', cluster: `${name}-1`, ...more };
+}
+
+export interface OrderOptions {
+  readonly stream?: boolean;
+  readonly includeUsage?: boolean;
+  readonly completions?: number;
+  readonly reasoningEfforts?: readonly string[];
+  readonly providers?: readonly Provider[];
+  readonly timeouts?: Partial<GatewayConfig['timeouts']>;
+  readonly retriesPerTarget?: number;
+  readonly responseBodyBytes?: number;
+}
+
+export function order(options: OrderOptions = {}): Order {
+  const timeouts = { firstByteMs: 2000, streamIdleMs: 2000, totalMs: 5000, ...options.timeouts };
+  const providers = options.providers ?? [provider('alpha')];
+  const model: Model = {
+    id: 'public-model',
+    capabilities: new Set(),
+    reasoningEfforts: options.reasoningEfforts ?? [],
+    contextWindow: 10_000,
+    maxOutputTokens: 1000,
+    defaultOutputTokens: 1000,
+    prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n },
+    targets: providers.map((one) => ({ provider: one, model: `${one.name}-model` })),
+    disabled: false,
+  };
+  const chat: ChatRequest = {
+    model: model.id,
+    stream: options.stream ?? false,
+    includeUsage: options.includeUsage ?? false,
+    completions: options.completions ?? 1,
+    jsonFormat: false,
+    hasTools: false,
+    hasImages: false,
+    hasRemoteImages: false,
+    inputTokens: { estimate: 3, ceiling: 30 },
+    promptText: () => 'one two three',
+    encodeFor: (fields) => Buffer.from(JSON.stringify(fields)),
+  };
+  const config = {
+    timeouts,
+    retriesPerTarget: options.retriesPerTarget ?? 1,
+    limits: { requestBodyBytes: 1e6, responseBodyBytes: options.responseBodyBytes ?? 1e6, readRequestsPerMinute: 600 },
+  };
+  return {
+    generationId: 'gen-TEST',
+    requestId: 'request',
+    // Delivery reads no more of the configuration than this.
+    config: config as GatewayConfig,
+    model,
+    chat,
+    outputLimit: 100,
+    responseHeaders: { 'x-ratelimit-limit-requests': '5' },
+    createdAtSeconds: 1_732_156_800,
+    deadlineMs: systemClock.monotonicMs() + timeouts.totalMs,
+  };
+}

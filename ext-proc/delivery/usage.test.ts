@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { readUsage, usageJson } from './usage.ts';
+
+const BOUNDS = { contextWindow: 1000, completions: 2 };
+
+describe('a usage that a provider sent', () => {
+  test('is read with its details', () => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 8,
+      total_tokens: 18,
+      prompt_tokens_details: { cached_tokens: 4, audio_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    };
+    expect(readUsage(usage, BOUNDS)).toEqual({
+      promptTokens: 10,
+      completionTokens: 8,
+      cachedTokens: 4,
+      reasoningTokens: 5,
+    });
+  });
+
+  test('may lack details or have them null', () => {
+    const expected = { promptTokens: 10, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+    expect(readUsage({ prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: null }, BOUNDS)).toEqual(
+      expected,
+    );
+    expect(
+      readUsage({ prompt_tokens: 10, completion_tokens: 0, prompt_tokens_details: { cached_tokens: null } }, BOUNDS),
+    ).toEqual(expected);
+  });
+
+  test('has reasoning added to the completion where the total says that it stands apart', () => {
+    const usage = {
+      prompt_tokens: 10,
+      completion_tokens: 8,
+      total_tokens: 118,
+      completion_tokens_details: { reasoning_tokens: 100 },
+    };
+    expect(readUsage(usage, BOUNDS)).toMatchObject({ completionTokens: 108, reasoningTokens: 100 });
+  });
+
+  test.each([
+    ['no object', 'x'],
+    ['an array', []],
+    ['null', null],
+    ['a number missing', { prompt_tokens: 1 }],
+    ['a negative number', { prompt_tokens: 1, completion_tokens: -1 }],
+    ['a fraction', { prompt_tokens: 1.5, completion_tokens: 1 }],
+    ['a text', { prompt_tokens: '1', completion_tokens: 1 }],
+    ['an unsafe integer', { prompt_tokens: 1, completion_tokens: 1e20 }],
+    ['no prompt', { prompt_tokens: 0, completion_tokens: 1 }],
+    ['more cached than read', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 2 } }],
+    ['negative cached', { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: { cached_tokens: -1 } }],
+    [
+      'more reasoning than output',
+      { prompt_tokens: 1, completion_tokens: 1, completion_tokens_details: { reasoning_tokens: 2 } },
+    ],
+    ['an absurd prompt', { prompt_tokens: 10_001, completion_tokens: 1 }],
+    ['an absurd output', { prompt_tokens: 1, completion_tokens: 20_001 }],
+  ])('is not believed with %s', (_, usage) => {
+    expect(readUsage(usage, BOUNDS)).toBeUndefined();
+  });
+});
+
+describe('the usage that the client is shown', () => {
+  const charged = { promptTokens: 10, completionTokens: 8, cachedTokens: 0, reasoningTokens: 0 };
+
+  test("keeps the provider's further fields and has the cost", () => {
+    const text =
+      '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"prompt_tokens_details":{"cached_tokens":0},"cost":99}';
+    expect(usageJson(text, charged, 0.00025)).toBe(text.replace('99', '0.00025'));
+  });
+
+  test('is made from what was counted where the provider sent none', () => {
+    expect(JSON.parse(usageJson(undefined, charged, 0))).toEqual({
+      prompt_tokens: 10,
+      completion_tokens: 8,
+      total_tokens: 18,
+      cost: 0,
+    });
+  });
+});
