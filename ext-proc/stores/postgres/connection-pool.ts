@@ -32,6 +32,8 @@ export function createPool(url: string, connections: number, timeouts: Timeouts,
     connectionTimeoutMillis: timeouts.connectMs,
     query_timeout: timeouts.statementMs + ANSWER_MARGIN_MS,
     idleTimeoutMillis: 60_000,
+    // Idle connections alone keep no process alive.
+    allowExitOnIdle: true,
     keepAlive: true,
     onConnect: async (client) => {
       await client.query(`${SESSION}; set statement_timeout = ${timeouts.statementMs}`);

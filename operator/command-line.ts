@@ -1,0 +1,72 @@
+import { type FlagSpec, parseArguments } from './arguments.ts';
+import { CHECK_CONFIG } from './check-config.ts';
+import type { Command } from './command.ts';
+import type { Environment } from './database.ts';
+import { KEY_COMMANDS } from './key-commands.ts';
+import { LEDGER_COMMANDS } from './ledger-commands.ts';
+import { ORGANIZATION_COMMANDS } from './organization-commands.ts';
+import type { Result } from './result.ts';
+import { table } from './table.ts';
+
+const COMMANDS: readonly Command[] = [CHECK_CONFIG, ...ORGANIZATION_COMMANDS, ...KEY_COMMANDS, ...LEDGER_COMMANDS];
+const HELP = new Set(['help', '--help', '-h']);
+
+/** Finds the command, checks its arguments and runs it. */
+export async function runCommandLine(args: readonly string[], env: Environment): Promise<Result> {
+  if (args.length === 0) return { kind: 'usage', message: help(COMMANDS) };
+  if (args.some((arg) => HELP.has(arg) && !isValue(args, arg))) {
+    const words = args.filter((arg) => !HELP.has(arg));
+    const asked = COMMANDS.filter(({ name }) => words.length > 0 && `${name} `.startsWith(`${words.join(' ')} `));
+    const shown = asked.length > 0 ? asked : COMMANDS;
+    return { kind: 'done', json: { commands: shown.map(usageLine) }, text: help(shown) };
+  }
+  const command = COMMANDS.find(({ name }) => `${args.join(' ')} `.startsWith(`${name} `));
+  if (!command) return unknownCommand(args);
+  const { positionals, flags, problems } = parseArguments(args.slice(command.name.split(' ').length), command.flags);
+  const wrong = [...problems, ...positionalProblems(command, positionals)];
+  if (wrong.length > 0) return { kind: 'usage', message: [...wrong, `Usage: ${usageLine(command)}`].join('\n') };
+  const result = await command.run({ positionals, flags, env });
+  return result.kind === 'usage'
+    ? { kind: 'usage', message: `${result.message}\nUsage: ${usageLine(command)}` }
+    : result;
+}
+
+/** `help` is a command only in front; behind a flag it may be that flag's value. */
+function isValue(args: readonly string[], arg: string): boolean {
+  return arg === 'help' && args[0] !== 'help';
+}
+
+function unknownCommand(args: readonly string[]): Result {
+  const words = args.filter((arg) => !arg.startsWith('-')).slice(0, 2);
+  const group = COMMANDS.filter(({ name }) => name.startsWith(`${words[0]} `));
+  return {
+    kind: 'usage',
+    message: `There is no command ${JSON.stringify(words.join(' '))}.\n${help(group.length > 0 ? group : COMMANDS)}`,
+  };
+}
+
+function positionalProblems({ positionals: expected }: Command, given: readonly string[]): string[] {
+  const needed = expected.filter((placeholder) => !placeholder.startsWith('['));
+  const missing = needed.slice(given.length).map((placeholder) => `${placeholder} is missing.`);
+  const extra = given.slice(expected.length).map((text) => `${JSON.stringify(text)} is one argument too many.`);
+  return [...missing, ...extra];
+}
+
+function help(commands: readonly Command[]): string {
+  return [
+    'Usage: npm run -s gateway -- COMMAND [--json]',
+    '',
+    table(commands.map((command) => [command.name, command.summary])),
+    '',
+    ...commands.map(usageLine),
+  ].join('\n');
+}
+
+function usageLine({ name, positionals, flags }: Command): string {
+  return [name, ...positionals, ...flags.map(flagUsage)].join(' ');
+}
+
+function flagUsage({ name, value, required }: FlagSpec): string {
+  const text = value === undefined ? `--${name}` : `--${name} ${value}`;
+  return required ? text : `[${text}]`;
+}

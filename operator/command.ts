@@ -1,0 +1,57 @@
+import { userInfo } from 'node:os';
+import type { Postgres } from '../ext-proc/stores/postgres/open.ts';
+import type { FlagSpec } from './arguments.ts';
+import { type Environment, withDatabase } from './database.ts';
+import { createValueReader, isId, type ValueReader } from './flag-values.ts';
+import { type Result, refused } from './result.ts';
+
+export interface Command {
+  /** `org create` */
+  readonly name: string;
+  readonly summary: string;
+  /** Placeholders; one in brackets is optional. */
+  readonly positionals: readonly string[];
+  readonly flags: readonly FlagSpec[];
+  run(call: CommandCall): Promise<Result>;
+}
+
+export interface CommandCall {
+  readonly positionals: readonly string[];
+  readonly flags: ReadonlyMap<string, string>;
+  readonly env: Environment;
+}
+
+/** Reads all values first, so that nothing is changed when one of them is wrong, and all that are wrong are told. */
+export async function onDatabase<T>(
+  call: CommandCall,
+  readValues: (values: ValueReader) => T,
+  use: (database: Postgres, values: T) => Promise<Result>,
+): Promise<Result> {
+  const reader = createValueReader(call.flags);
+  const values = readValues(reader);
+  if (reader.problems.length > 0) return { kind: 'usage', message: reader.problems.join('\n') };
+  return withDatabase(call.env, (database) => use(database, values));
+}
+
+/** A command on one organization or key: its id is checked before a database is asked. */
+export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
+  if (isId(kind, id)) return undefined;
+  return { kind: 'usage', message: `${JSON.stringify(id)} is no ${NOUN[kind]} id: those look like ${EXAMPLE[kind]}.` };
+}
+
+export function unknown(kind: 'org' | 'key', id: string): Result {
+  return refused(`There is no ${NOUN[kind]} ${id}.`);
+}
+
+const NOUN = { org: 'organization', key: 'key' };
+const EXAMPLE = { org: 'org-01ARZ3NDEKTSV4RRFFQ69G5FAV', key: 'key-01ARZ3NDEKTSV4RRFFQ69G5FAV' };
+
+/** Who made a ledger entry: the account of this machine. */
+export function actor(): string {
+  try {
+    return `operator ${userInfo().username}`.slice(0, 200);
+  } catch {
+    // A container's user id may have no name.
+    return `operator ${process.getuid?.() ?? ''}`.trim();
+  }
+}

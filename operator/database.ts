@@ -1,0 +1,76 @@
+import { access } from 'node:fs/promises';
+import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { openPostgres, type Postgres } from '../ext-proc/stores/postgres/open.ts';
+import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
+import { embeddedDatabaseUrl } from '../supervisor/embedded-postgres.ts';
+import { type Result, refused } from './result.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded one of GATEWAY_DATA. */
+export async function withDatabase(env: Environment, use: (database: Postgres) => Promise<Result>): Promise<Result> {
+  const found = await findDatabase(env);
+  if ('kind' in found) return found;
+  const away = refused(
+    `PostgreSQL is not reachable at ${found.where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`,
+  );
+  let database: Postgres;
+  try {
+    database = await openPostgres({ url: found.url, log: QUIET });
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return away;
+    // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
+    return refused(error instanceof Error ? error.message : String(error));
+  }
+  try {
+    return await use(database);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return away;
+    throw error;
+  } finally {
+    await database.close();
+  }
+}
+
+/** Problems are answers of the command here, not log lines. */
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
+interface DatabaseAddress {
+  readonly url: string;
+  /** For messages: without the credentials that a URL may carry. */
+  readonly where: string;
+}
+
+async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
+  if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
+  // Reading the configuration costs more than the rest of a command, so it is loaded only when it decides.
+  const { loadConfig } = await import('../ext-proc/config/load.ts');
+  const path = configPath(env);
+  if (!(await access(path).then(yes, no))) return embedded(env);
+  const loaded = await loadConfig(path, env);
+  if (loaded.ok) {
+    const { postgres } = loaded.config.stores;
+    return postgres.kind === 'url' ? atUrl(postgres.url) : embedded(env);
+  }
+  return refused(
+    `${path} does not validate, so which database it names is unknown: see check-config, or set DATABASE_URL.`,
+  );
+}
+
+const yes = () => true;
+const no = () => false;
+
+export function configPath(env: Environment): string {
+  return env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+}
+
+function atUrl(url: string): DatabaseAddress {
+  if (!URL.canParse(url)) return { url, where: 'the address in DATABASE_URL' };
+  const { hostname, port, searchParams } = new URL(url);
+  return { url, where: searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}` };
+}
+
+function embedded(env: Environment): DatabaseAddress {
+  const paths = runtimePaths(env);
+  return { url: embeddedDatabaseUrl(paths), where: `the embedded server of ${paths.dataDir}` };
+}

@@ -1,0 +1,130 @@
+import { isIP } from 'node:net';
+import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../ext-proc/domain/money.ts';
+import { SCOPES, type Scope } from '../ext-proc/domain/principal.ts';
+import { SWITCH_ON } from './arguments.ts';
+
+/** Reads values of flags and arguments within the bounds that the database keeps; what does not fit is collected, all of it at once. */
+export interface ValueReader {
+  readonly problems: readonly string[];
+  /** `undefined`: the flag was not given. `null`: it was `none`, where that clears. */
+  name(flag: string): string | undefined;
+  text(flag: string, maxLength: number): string | undefined;
+  count(flag: string, max: number): number | null | undefined;
+  budget(flag: string): NanoUsd | null | undefined;
+  credit(flag: string): NanoUsd | undefined;
+  isOn(flag: string): boolean | undefined;
+  scopes(flag: string): readonly Scope[];
+  models(flag: string): readonly string[] | undefined;
+  ipRanges(flag: string): readonly string[] | undefined;
+  moment(flag: string): number | undefined;
+}
+
+const MAX_LIST = 200;
+const MAX_NAME = 200;
+const AMOUNT_FORM = `an amount in USD such as 12.5, at most 9 decimals and ${MAX_AMOUNT_NANO_USD / 1_000_000_000n}`;
+
+export function createValueReader(flags: ReadonlyMap<string, string>): ValueReader {
+  const problems: string[] = [];
+
+  function read<T>(flag: string, form: string, parse: (text: string) => T | undefined): T | undefined {
+    const text = flags.get(flag);
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) problems.push(`--${flag} takes ${form}, not ${JSON.stringify(text)}.`);
+    return value;
+  }
+
+  const orNone =
+    <T>(parse: (text: string) => T | undefined) =>
+    (text: string): T | null | undefined =>
+      text === 'none' ? null : parse(text);
+  const list =
+    (isItem: (item: string) => boolean) =>
+    (text: string): readonly string[] | undefined => {
+      const items = [...new Set(text.split(',').map((item) => item.trim()))];
+      return items.length <= MAX_LIST && items.every(isItem) ? items : undefined;
+    };
+
+  return {
+    problems,
+    name: (flag) => read(flag, `1 to ${MAX_NAME} characters`, (text) => plainText(text, MAX_NAME)),
+    text: (flag, maxLength) => read(flag, `1 to ${maxLength} characters`, (text) => plainText(text, maxLength)),
+    count: (flag, max) =>
+      read(
+        flag,
+        `a whole number from 1 to ${max}, or none`,
+        orNone((text) => parseCount(text, max)),
+      ),
+    budget: (flag) =>
+      read(
+        flag,
+        `${AMOUNT_FORM}, not negative, or none`,
+        orNone((text) => notNegative(parseUsd(text))),
+      ),
+    credit: (flag) => read(flag, `${AMOUNT_FORM}, not negative`, (text) => notNegative(parseUsd(text))),
+    isOn: (flag) =>
+      read(flag, 'nothing or none', (text) => (text === SWITCH_ON ? true : text === 'none' ? false : undefined)),
+    scopes: (flag) => (read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope)) ?? []).filter(isScope),
+    models: (flag) =>
+      read(
+        flag,
+        `up to ${MAX_LIST} model ids, separated by commas`,
+        list((item) => /^[\x21-\x7e]{1,200}$/.test(item)),
+      ),
+    ipRanges: (flag) =>
+      read(flag, `up to ${MAX_LIST} addresses or CIDRs such as 10.0.0.0/8, separated by commas`, list(isIpRange)),
+    moment: (flag) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
+  };
+}
+
+/** A number for `org credit`, which corrects when it is negative. */
+export function parseCredit(text: string): NanoUsd | string {
+  const amount = parseUsd(text);
+  return amount === undefined || amount === 0n
+    ? `USD takes ${AMOUNT_FORM}, not zero; not ${JSON.stringify(text)}.`
+    : amount;
+}
+
+export function isId(kind: 'org' | 'key', text: string): boolean {
+  return text.startsWith(`${kind}-`) && /^[a-z]{3}-[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
+}
+
+function plainText(text: string, maxLength: number): string | undefined {
+  const trimmed = text.trim();
+  return trimmed !== '' && trimmed.length <= maxLength && !/\p{Cc}/u.test(trimmed) ? trimmed : undefined;
+}
+
+function parseCount(text: string, max: number): number | undefined {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= max ? value : undefined;
+}
+
+function notNegative(amount: NanoUsd | undefined): NanoUsd | undefined {
+  return amount === undefined || amount < 0n ? undefined : amount;
+}
+
+function isScope(text: string): text is Scope {
+  return (SCOPES as readonly string[]).includes(text);
+}
+
+function isIpRange(text: string): boolean {
+  const [address = '', length, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || address.includes('%')) return false;
+  if (length === undefined) return true;
+  // ::ffff:0:0/96 is where IPv4 lives inside IPv6; a wider range around it would mean something else to each reader.
+  const narrowest = /^::ffff:/i.test(address) ? 96 : 0;
+  return /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128) && Number(length) >= narrowest;
+}
+
+const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A date alone is its first moment in UTC. */
+function parseMoment(text: string): number | undefined {
+  const [, date = ''] = MOMENT.exec(text) ?? [];
+  const day = Date.parse(date);
+  const moment = Date.parse(text);
+  // JavaScript reads 30 February as 2 March.
+  if (date === '' || Number.isNaN(moment) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
+  return moment;
+}

@@ -1,0 +1,77 @@
+import { hash, randomBytes } from 'node:crypto';
+import { newId } from '../ext-proc/domain/ids.ts';
+import { usdNumber } from '../ext-proc/domain/money.ts';
+import type { Administration, CreateKeyResult, KeyRecord, KeySettings } from '../ext-proc/stores/administration.ts';
+import { budgetText, limitText } from './organizations.ts';
+
+/** 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough to store. */
+const KEY_BYTES = 32;
+
+export interface CreatedKey {
+  readonly kind: 'created';
+  /** The whole key, for the one time that it is shown. */
+  readonly secret: string;
+  readonly key: KeyRecord;
+}
+
+export type CreateKeyOutcome = CreatedKey | Exclude<CreateKeyResult, { kind: 'created' }>;
+
+export async function createKey(administration: Administration, settings: KeySettings): Promise<CreateKeyOutcome> {
+  const secret = `sk-gw-${randomBytes(KEY_BYTES).toString('base64url')}`;
+  const result = await administration.createKey({
+    ...settings,
+    id: newId('key', Date.now()),
+    hash: hash('sha256', secret, 'buffer'),
+    last4: secret.slice(-4),
+  });
+  return result.kind === 'created' ? { ...result, secret } : result;
+}
+
+export type KeyState = 'usable' | 'expired' | 'revoked';
+
+export function keyState(key: KeyRecord, nowMs: number): KeyState {
+  if (key.revokedAtMs !== undefined) return 'revoked';
+  return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'usable';
+}
+
+/** What `--json` prints: absent restrictions are null, amounts are USD. */
+export function keyJson(key: KeyRecord, nowMs: number) {
+  const { limits } = key;
+  return {
+    id: key.id,
+    org_id: key.organizationId,
+    name: key.name,
+    last4: key.last4,
+    state: keyState(key, nowMs),
+    scopes: key.scopes,
+    models: key.models ?? null,
+    ips: key.ipRanges ?? null,
+    rpm: limits.requestsPerMinute ?? null,
+    tpm: limits.tokensPerMinute ?? null,
+    daily_budget: limits.dailyBudgetNanoUsd === undefined ? null : usdNumber(limits.dailyBudgetNanoUsd),
+    expires_at: isoOrNull(key.expiresAtMs),
+    revoked_at: isoOrNull(key.revokedAtMs),
+    created_at: new Date(key.createdAtMs).toISOString(),
+  };
+}
+
+/** Label and value, for people. */
+export function keyLines(key: KeyRecord, nowMs: number): readonly (readonly [string, string])[] {
+  return [
+    ['id', key.id],
+    ['name', key.name],
+    ['organization', key.organizationId],
+    ['state', keyState(key, nowMs)],
+    ['scopes', key.scopes.join(', ')],
+    ['models', key.models?.join(', ') ?? 'all'],
+    ['addresses', key.ipRanges?.join(', ') ?? 'all'],
+    ['requests per minute', limitText(key.limits.requestsPerMinute)],
+    ['tokens per minute', limitText(key.limits.tokensPerMinute)],
+    ['daily budget', budgetText(key.limits.dailyBudgetNanoUsd)],
+    ['expires', isoOrNull(key.expiresAtMs) ?? 'never'],
+  ];
+}
+
+function isoOrNull(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,22 @@
+import { runCommandLine } from './command-line.ts';
+import type { Result } from './result.ts';
+
+/** The operator command line (INTERFACE 3): what was done goes to standard output, what was not to standard error, or all of it as JSON. */
+
+const EXIT_STATUS = { done: 0, refused: 1, usage: 2 } as const;
+
+const given = process.argv.slice(2);
+const asJson = given.includes('--json');
+const result = await runCommandLine(
+  given.filter((arg) => arg !== '--json'),
+  process.env,
+);
+if (asJson) process.stdout.write(`${JSON.stringify(jsonOf(result))}\n`);
+else if (result.kind === 'done') process.stdout.write(`${result.text}\n`);
+else process.stderr.write(`${result.message}\n`);
+process.exitCode = EXIT_STATUS[result.kind];
+
+function jsonOf(ended: Result): object {
+  if (ended.kind === 'done') return ended.json;
+  return (ended.kind === 'refused' ? ended.json : undefined) ?? { error: ended.message };
+}
