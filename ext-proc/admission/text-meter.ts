@@ -43,6 +43,7 @@ export class TextMeter {
         const before = this.#weight;
         this.#measure(bytes, pos, blockEnd);
         this.#weight += (this.#weight - before) * (SAMPLED - 1);
+        this.#bytes += CUT_ESCAPE;
       } else {
         this.#bytes += blockEnd - pos;
         this.#bytesOutsideAscii += blockEnd - pos;
@@ -114,6 +115,8 @@ export class TextMeter {
 const MEASURED_WHOLE = 2 * 1024 * 1024;
 const BLOCK = 4096;
 const SAMPLED = 8;
+/** A block may begin inside an escape, which is then read as up to this much less than it is. */
+const CUT_ESCAPE = 16;
 
 const LOWER = 0;
 const UPPER = 1;

@@ -1,0 +1,278 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MAX_DEPTH, scanJsonObject } from './json-scan.ts';
+
+const scan = (text: string) => scanJsonObject(Buffer.from(text));
+const accepts = (text: string) => scan(text).kind === 'object';
+const problemOf = (text: string | Buffer) => {
+  const result = scanJsonObject(Buffer.from(text));
+  return result.kind === 'problem' ? result.problem : undefined;
+};
+/** The text as the provider gets it. */
+const cleaned = (text: string) => {
+  const result = scan(text);
+  return result.kind === 'object' ? result.bytes.toString() : result.problem;
+};
+
+describe('what is JSON', () => {
+  it.each([
+    '{}',
+    ' \t\r\n{ } \n',
+    '{"a":[]}',
+    '{"a" : [ 1 , -0 , 0.5 , 1e5 , 1E+5 , 1e-5 , -12.5e3 ] }',
+    '{"":null,"b":true,"c":false}',
+    '{"a":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\uD83D\\uDE00"}',
+    '{"a":"\\u0000"}',
+    '{"__proto__":{"toString":1},"constructor":null}',
+    '{"a":"\u2028\u007f"}',
+  ])('accepts %j', (text) => expect(accepts(text)).toBe(true));
+
+  it.each([
+    ['', 'it is empty'],
+    ['  \n', 'it is empty'],
+    ['[]', 'it is not an object'],
+    ['"a"', 'it is not an object'],
+    ['null', 'it is not an object'],
+    ['\ufeff{}', 'it begins with a byte order mark'],
+    ['{', 'it ends too early (byte 1)'],
+    ['{"a":1', 'it ends too early (byte 6)'],
+    ['{"a', 'it ends too early (byte 3)'],
+    ['{"a":"\\', 'it ends too early (byte 7)'],
+    ['{"a":tru', 'it ends too early (byte 8)'],
+    ['{} x', 'something follows its end (byte 2)'],
+    ['{}{}', 'something follows its end (byte 2)'],
+    ['{"a":1,}', 'something unexpected stands there (byte 7)'],
+    ['{"a":[1,]}', 'something unexpected stands there (byte 8)'],
+    ['{"a":01}', 'something unexpected stands there (byte 6)'],
+    ['{"a":+1}', 'something unexpected stands there (byte 5)'],
+    ['{"a":.5}', 'something unexpected stands there (byte 5)'],
+    ['{"a":1.}', 'something unexpected stands there (byte 7)'],
+    ['{"a":1e}', 'something unexpected stands there (byte 7)'],
+    ['{"a":-}', 'something unexpected stands there (byte 6)'],
+    ['{"a":NaN}', 'something unexpected stands there (byte 5)'],
+    ["{'a':1}", 'something unexpected stands there (byte 1)'],
+    ['{"a":"\\x"}', 'something unexpected stands there (byte 7)'],
+    ['{"a":"\\u12g4"}', 'something unexpected stands there (byte 8)'],
+    ['{"a":"\t"}', 'a control character stands in a string (byte 6)'],
+    ['{"a":"\u0000"}', 'a control character stands in a string (byte 6)'],
+    ['{"a":1/**/}', 'something unexpected stands there (byte 6)'],
+    ['{"a"\u00a0:1}', 'something unexpected stands there (byte 4)'],
+  ])('refuses %j: %s', (text, problem) => expect(problemOf(text)).toBe(problem));
+
+  it('refuses bytes that are not UTF-8, also cut and overlong ones', () => {
+    for (const bytes of [[0xff], [0xc3], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]]) {
+      const body = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
+      expect(problemOf(body)).toBe('it is not UTF-8');
+    }
+    expect(problemOf(Buffer.from('{"a":1}', 'utf16le'))).toBeDefined();
+  });
+
+  it('refuses half a surrogate pair, which no provider could encode', () => {
+    for (const text of ['\\ud800', '\\udc00', '\\ud800\\ud800', '\\ud800x\\udc00', '\\ud800\\n', '\\uD83D\\u0041']) {
+      expect(problemOf(`{"a":"${text}"}`)).toMatch(/^it has half of a surrogate pair/);
+    }
+    expect(problemOf('{"\\ud800":1}')).toMatch(/^it has half of a surrogate pair/);
+  });
+
+  it('nests 128 levels deep and no deeper', () => {
+    const arrays = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+    const objects = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${'}'.repeat(depth - 1)}`;
+    for (const nested of [arrays, objects]) {
+      expect(accepts(nested(MAX_DEPTH))).toBe(true);
+      expect(problemOf(nested(MAX_DEPTH + 1))).toMatch(/^it nests deeper than 128 levels/);
+    }
+  });
+
+  it('refuses numbers that overflow a double, however they are written, and no others', () => {
+    const edge = '1.7976931348623157e308';
+    for (const text of [
+      edge,
+      `-${edge}`,
+      '1e307',
+      '0e999',
+      '0.0e9999',
+      '1e-9999',
+      '9'.repeat(308),
+      `0.${'0'.repeat(400)}1e500`,
+    ]) {
+      expect(problemOf(`{"a":${text}}`)).toBeUndefined();
+    }
+    for (const text of [
+      '1e309',
+      '-1e400',
+      '1.8e308',
+      '9'.repeat(310),
+      `1${'0'.repeat(309)}`,
+      '1e99999999999999999999',
+    ]) {
+      expect(problemOf(`{"a":${text}}`)).toMatch(/^a number is out of range/);
+    }
+  });
+});
+
+describe('against JSON.parse', () => {
+  /** Where the two differ on purpose. */
+  const refusedOnPurpose = /not an object|half of a surrogate pair|out of range|deeper than/;
+
+  function compare(text: string): void {
+    const problem = problemOf(text);
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(Buffer.from(text).toString());
+    } catch {
+      expect(problem).toBeDefined();
+      return;
+    }
+    if (problem === undefined) expect(JSON.parse(cleaned(text))).toEqual(parsed);
+    else expect(problem).toMatch(refusedOnPurpose);
+  }
+
+  it('agrees on valid texts', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), fc.boolean(), (value, pretty) =>
+        compare(JSON.stringify(value, null, pretty ? 2 : 0)),
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it('agrees on texts that were damaged in one place', () => {
+    const damage = fc.constantFrom(
+      '',
+      '"',
+      '\\',
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      ' ',
+      '0',
+      '-',
+      '.',
+      'e',
+      'u',
+      '\u0001',
+      'é',
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.nat(), damage, (value, place, piece) => {
+        const text = JSON.stringify(value);
+        const at = place % (text.length + 1);
+        compare(text.slice(0, at) + piece + text.slice(at + 1));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('agrees on noise made of the grammar', () => {
+    const piece = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"\\u0061"',
+      '"b"',
+      '1',
+      '-0.5e1',
+      'true',
+      'null',
+      ' ',
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => compare(`{"a":${pieces.join('')}}`)),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+describe('duplicate keys', () => {
+  it.each([
+    ['{"a":1,"a":2}', '{      "a":2}'],
+    ['{"a":1,"b":3,"a":2}', '{      "b":3,"a":2}'],
+    ['{"a":1,"\\u0061":2}', '{      "\\u0061":2}'],
+    ['{"\\u0061":1,"a":2,"a" : 3}', '{                 "a" : 3}'],
+    ['{"x":{"a":{"b":1,"b":2},"a":[{"c":1,"c":2}]}}', '{"x":{                  "a":[{      "c":2}]}}'],
+    ['{"é":1,"\\u00e9":2}', '{       "\\u00e9":2}'],
+  ])('keeps the last of %j', (text, expected) => expect(cleaned(text)).toBe(expected));
+
+  it('keeps what is not a duplicate', () => {
+    for (const text of ['{"a":1,"A":2,"a ":3}', '{"a":{"a":{"a":1}},"b":[{"a":1},{"a":2}]}', '{"ab":1,"a":2,"b":3}']) {
+      expect(cleaned(text)).toBe(text);
+    }
+  });
+
+  it('leaves exactly the members that JSON.parse would see, in objects of every size', () => {
+    const key = fc.constantFrom(
+      '"a"',
+      '"b"',
+      '"\\u0061"',
+      '""',
+      '"c\\n"',
+      '"c\\u000a"',
+      '"\\ud83d\\ude00"',
+      '"😀"',
+      '"__proto__"',
+    );
+    const many = fc.array(
+      fc.tuple(
+        fc.oneof(
+          key,
+          fc.nat(30).map((n) => `"k${n}"`),
+        ),
+        fc.nat(9),
+      ),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(many, many, (outer, inner) => {
+        const written = (members: [string, number | string][]) =>
+          `{${members.map(([k, v]) => `${k}:${v}`).join(' , ')}}`;
+        const text = written([...outer, ['"nested"', written(inner)], ...outer.slice(3)] as [
+          string,
+          number | string,
+        ][]);
+        const clean = cleaned(text);
+        expect(JSON.parse(clean)).toEqual(JSON.parse(text));
+        // Parsed without any rule for duplicates: no key is left twice.
+        const keys = [...clean.matchAll(/"(?:[^"\\]|\\.)*"(?=\s*:)/g)].map(([literal]) => String(JSON.parse(literal)));
+        const expected = [
+          ...new Set(outer.map(([k]) => String(JSON.parse(k)))),
+          'nested',
+          ...new Set(inner.map(([k]) => String(JSON.parse(k)))),
+        ];
+        expect(keys.toSorted()).toEqual(expected.toSorted());
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('bodies made to be slow', () => {
+  const SIZE = 4 * 1024 * 1024;
+  const wide = (count: number, member: (index: number) => string) =>
+    `{"a":{${Array.from({ length: count }, (_, i) => member(i)).join(',')}}}`;
+  const BODIES: readonly [string, () => string][] = [
+    ['open arrays', () => `{"a":${'['.repeat(SIZE)}`],
+    ['empty arrays', () => `{"a":[${'[],'.repeat(SIZE / 3)}1]}`],
+    ['a million keys', () => wide(1_000_000, (i) => `"k${i}":1`)],
+    ['one key a million times', () => wide(1_000_000, () => '"k":1')],
+    ['a million escaped keys', () => wide(500_000, (i) => `"\\u006b${i}":1`)],
+    ['escapes', () => `{"a":"${'\\\\'.repeat(SIZE / 2)}"}`],
+    ['one long number', () => `{"a":${'1'.repeat(SIZE)}}`],
+    ['numbers at the edge of a double', () => `{"a":[${'1e308,'.repeat(SIZE / 6)}1]}`],
+    ['white space', () => `{"a":${' '.repeat(SIZE)}1}`],
+  ];
+
+  // A quadratic scanner needs minutes for any of these; the bound leaves room for a busy machine.
+  it.each(BODIES)('%s take less than 2 s', (_, body) => {
+    const bytes = Buffer.from(body());
+    const startedMs = performance.now();
+    scanJsonObject(bytes);
+    expect(performance.now() - startedMs).toBeLessThan(2000);
+  });
+});
