@@ -69,7 +69,8 @@ function http2Client(origin: string, ca: string | undefined): HttpClient {
   let session: ClientHttp2Session | undefined;
   const current = (): ClientHttp2Session => {
     if (session === undefined || session.closed || session.destroyed) {
-      session = connect(origin, ca === undefined ? {} : { ca });
+      // Node counts what still waits to be sent, and refuses an early answer when that is more than the default of 10 MB.
+      session = connect(origin, { maxSessionMemory: 100, ...(ca === undefined ? {} : { ca }) });
       // Each request reports its own failure.
       session.on('error', () => {});
     }
