@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { newId } from '../ext-proc/domain/ids.ts';
 import { NANO_PER_USD } from '../ext-proc/domain/money.ts';
+import { SCOPES } from '../ext-proc/domain/principal.ts';
 import { openPostgres } from '../ext-proc/stores/postgres/open.ts';
+import { createKey } from '../operator/keys.ts';
+import { createOrganization } from '../operator/organizations.ts';
 
-const DEMO_CREDIT_USD = 10n;
-const DEMO_REQUESTS_PER_MINUTE = 600;
+const CREDIT_USD = 10n;
+const REQUESTS_PER_MINUTE = 600;
 
 /** On a database without any organization: makes one with some credit, and returns its key. Otherwise changes nothing. */
 export async function createDemoOrganization(databaseUrl: string): Promise<string | undefined> {
@@ -13,27 +14,19 @@ export async function createDemoOrganization(databaseUrl: string): Promise<strin
   try {
     const { administration } = database;
     if ((await administration.organizations()).length > 0) return undefined;
-    const organization = await administration.createOrganization(
-      {
-        id: newId('org', Date.now()),
-        name: 'Demo',
-        allowMultipleCompletions: false,
-        concurrency: 64,
-        limits: { requestsPerMinute: DEMO_REQUESTS_PER_MINUTE },
-      },
-      { amountNanoUsd: DEMO_CREDIT_USD * NANO_PER_USD, note: 'Demo credit', actor: 'npm start' },
-    );
-    const key = `sk-gw-${randomBytes(32).toString('base64url')}`;
-    const created = await administration.createKey({
-      id: newId('key', Date.now()),
+    const organization = await createOrganization(administration, {
+      name: 'Demo',
+      limits: { requestsPerMinute: REQUESTS_PER_MINUTE },
+      creditNanoUsd: CREDIT_USD * NANO_PER_USD,
+      actor: 'npm start',
+    });
+    const created = await createKey(administration, {
       organizationId: organization.id,
       name: 'Demo',
-      scopes: ['chat', 'usage:read'],
+      scopes: SCOPES,
       limits: {},
-      hash: createHash('sha256').update(key).digest(),
-      last4: key.slice(-4),
     });
-    return created.kind === 'created' ? key : undefined;
+    return created.kind === 'created' ? created.secret : undefined;
   } finally {
     await database.close();
   }

@@ -1,5 +1,12 @@
 import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
 import { endAll, type ProcessIdentity } from './process-identity.ts';
+
+/** Where the guard writes down what it watches. */
+export function childRecord(paths: Pick<RuntimePaths, 'socketDir'>): string {
+  return join(paths.socketDir, 'children');
+}
 
 /**
  * Ends what a former supervisor left running when it and its guard were both killed. The guard keeps the record; the caller holds the

@@ -4,6 +4,7 @@ import { takeDataLock } from './data-lock.ts';
 import { createDemoOrganization } from './demo.ts';
 import { demoProviderPort } from './demo-provider.ts';
 import { prepareFolders } from './folders.ts';
+import { childRecord, endFormerChildren } from './former-children.ts';
 import { isStartFailure } from './kept-process.ts';
 import { findListenProblem } from './listen-check.ts';
 import { waitUntilServing } from './readiness.ts';
@@ -52,6 +53,8 @@ async function main(): Promise<string | undefined> {
 }
 
 async function run(settings: Settings): Promise<string | undefined> {
+  // First of all: what is left of a former start may still hold our ports.
+  await endFormerChildren(childRecord(settings.paths));
   const problem = await findListenProblem(listenersOf(settings), settings.configPath);
   if (problem !== undefined) return problem;
   const started = await startSupervisor({ settings, report, gaveUp: giveUp }, stopping.signal);

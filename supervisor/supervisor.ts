@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { demoProviderPort } from './demo-provider.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { beginEnvoyDrain } from './envoy-admin.ts';
 import { startEnvoy } from './envoy-child.ts';
-import { endFormerChildren } from './former-children.ts';
+import { childRecord } from './former-children.ts';
 import { type Guard, startGuard } from './guard.ts';
 import { isStartFailure, type KeptProcess, keepRunning, type StartFailure, startFailure } from './kept-process.ts';
 import { startNodeChild } from './node-child.ts';
@@ -40,9 +39,7 @@ export async function startSupervisor(
   signal: AbortSignal,
 ): Promise<Supervisor | StartFailure> {
   const { settings } = options;
-  const record = join(settings.paths.socketDir, 'children');
-  await endFormerChildren(record);
-  const guard = startGuard(record);
+  const guard = startGuard(childRecord(settings.paths));
   const kept: { database?: KeptProcess; demo?: KeptProcess; envoy?: KeptProcess; gateways: KeptProcess[] } = {
     gateways: [],
   };

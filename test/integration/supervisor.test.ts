@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from 'vitest';
+import { REPOSITORY } from './deployment.ts';
+import { allGoneWithin, type Home, launch, makeHome, runCurlLine, type Service, startService } from './service.ts';
+
+const homes: Home[] = [];
+
+afterEach(async () => {
+  for (const home of homes.splice(0)) await home.remove();
+});
+
+async function newHome(owner?: number): Promise<Home> {
+  const home = await makeHome(owner);
+  homes.push(home);
+  return home;
+}
+
+async function chat(
+  home: Home,
+  service: Pick<Service, 'demoKey'>,
+  content = 'hi',
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service.demoKey}`, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ model: 'demo-chat', stream: true, messages: [{ role: 'user', content }] }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+async function servedAgainAfterMs(home: Home, service: Service): Promise<number> {
+  const began = performance.now();
+  while (performance.now() - began < 20_000) {
+    const served = await chat(home, service).then(
+      ({ status, text }) => status === 200 && text.endsWith('data: [DONE]\n\n'),
+      () => false,
+    );
+    if (served) return performance.now() - began;
+    await sleep(20);
+  }
+  throw new Error('not served again');
+}
+
+test('starts from nothing, streams by the printed line, survives kills, drains on Ctrl-C, keeps its data', async () => {
+  const home = await newHome();
+  const service = await startService(home);
+  const streamed = runCurlLine(service.output());
+  expect(streamed).toContain('chat.completion.chunk');
+  expect(streamed.endsWith('data: [DONE]\n\n')).toBe(true);
+
+  // Nothing but what it started may be ended, so the second start must leave the first alone.
+  const second = launch(home);
+  expect(await second.exited).toBe(1);
+  expect(second.output()).toContain(
+    `A gateway already runs on the data folder ${home.env.GATEWAY_DATA} (process ${service.pid})`,
+  );
+
+  process.kill(service.childNamed('/postgres').pid, 'SIGKILL');
+  expect(await servedAgainAfterMs(home, service)).toBeLessThan(5_000);
+
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [join(REPOSITORY, 'operator/main.ts'), 'org', 'list', '--json'],
+    {
+      cwd: REPOSITORY,
+      env: home.env,
+    },
+  );
+  expect(JSON.stringify(JSON.parse(stdout))).toContain('"Demo"');
+
+  const processes = service.processes();
+  const inFlight = chat(home, service, 'Tell me about yourself at some length, please.');
+  await sleep(100);
+  process.kill(-service.pid, 'SIGINT');
+  expect(await inFlight).toMatchObject({ status: 200, text: expect.stringMatching(/data: \[DONE\]\n\n$/) });
+  expect(await service.exited).toBe(0);
+  expect(await allGoneWithin(processes, 1_000)).toEqual([]);
+
+  const again = await startService(home);
+  expect(again.demoKey).toBeUndefined();
+  expect(again.output()).toContain('key create');
+  expect((await chat(home, service)).status).toBe(200);
+  await again.end('SIGTERM', 15_000);
+  expect(await again.exited).toBe(0);
+});
+
+test('kill -9 of the supervisor leaves nothing, and the next start serves the same data', async () => {
+  const home = await newHome();
+  const first = await startService(home);
+  const processes = first.processes();
+  expect(processes.length).toBeGreaterThan(8);
+  process.kill(first.pid, 'SIGKILL');
+  expect(await allGoneWithin(processes, 10_000)).toEqual([]);
+
+  // With the guard killed too, nobody is left to end Envoy: the next start does.
+  const second = await startService(home);
+  const left = second.processes();
+  const envoy = second.childNamed('envoy.yaml');
+  process.kill(second.childNamed('guard.sh').pid, 'SIGKILL');
+  process.kill(second.pid, 'SIGKILL');
+  await sleep(300);
+  expect(await allGoneWithin([envoy], 0)).not.toEqual([]);
+
+  const third = await startService(home);
+  expect(await allGoneWithin(left, 0)).toEqual([]);
+  expect((await chat(home, first)).status).toBe(200);
+  await third.end('SIGTERM', 15_000);
+});
+
+test.each(['api', 'metrics'] as const)(
+  'a taken port of listen.%s: a clear message, exit 1, nothing left',
+  async (name) => {
+    const home = await newHome();
+    const port = name === 'api' ? home.apiPort : home.metricsPort;
+    const taker = createServer().listen(port, '127.0.0.1');
+    const main = launch(home);
+    expect(await main.exited).toBe(1);
+    expect(main.output().trim()).toBe(
+      `Port ${port} is already in use (listen.${name}: 127.0.0.1:${port} in ${home.env.GATEWAY_CONFIG}). Stop what uses it, or set another port there.`,
+    );
+    taker.close();
+    expect(existsSync(join(home.folder, 'data', 'postgres'))).toBe(false);
+  },
+);
+
+test('a stale lock file of PostgreSQL with the id of a living process does not matter', async () => {
+  const home = await newHome();
+  const service = await startService(home);
+  const lockFile = join(home.folder, 'data', 'postgres', 'postmaster.pid');
+  const content = readFileSync(lockFile, 'utf8');
+  await service.end('SIGTERM', 15_000);
+  writeFileSync(lockFile, content.replace(/^\d+/, String(process.pid)));
+
+  const again = await startService(home);
+  expect((await chat(home, service)).status).toBe(200);
+  await again.end('SIGTERM', 15_000);
+});
+
+test('a configuration that is refused: where and why, exit 1', async () => {
+  const home = await newHome();
+  writeFileSync(join(home.folder, 'gateway.yaml'), 'listen: {api: nonsense}\n');
+  const main = launch(home);
+  expect(await main.exited).toBe(1);
+  expect(main.output()).toContain(`${home.env.GATEWAY_CONFIG}:1:15: listen.api`);
+});
+
+test.skipIf(process.getuid?.() !== 0)("as an ordinary user; and as root on that user's folder", async () => {
+  const home = await newHome(65_534);
+  const service = await startService(home, {}, 65_534);
+  expect((await chat(home, service)).status).toBe(200);
+  await service.end('SIGTERM', 15_000);
+  expect(await service.exited).toBe(0);
+
+  // PostgreSQL refuses a folder that is not its user's own, and it refuses root.
+  const asRoot = await startService(home);
+  expect(statSync(`/proc/${asRoot.childNamed('/postgres').pid}`).uid).toBe(65_534);
+  expect((await chat(home, service)).status).toBe(200);
+  await asRoot.end('SIGTERM', 15_000);
+});
