@@ -5,12 +5,9 @@ import type { OpenedStream } from './attempt.ts';
 import type { ChargeResult, DeliveryOutcome } from './delivery.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { brokenStreamRefusal } from './provider-failure.ts';
-import { type Run, remainingMs } from './run.ts';
+import { lastBytesMs, type Run } from './run.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
 import { settlesWithin } from './wait.ts';
-
-/** How long a client may take for the last bytes when the deadline has passed. */
-const LAST_BYTES_MS = 5000;
 
 /** Relays a stream, charges what was delivered, and only then writes its end (DESIGN invariants 4 and 5). */
 export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
@@ -60,8 +57,7 @@ function lastEvents(
 
 /** False: the client did not read to the end in time, and was cut off. */
 async function endClient(run: Run, client: ResponseStream, last: string): Promise<boolean> {
-  const leftMs = remainingMs(run);
-  const inTime = await settlesWithin(client.end(Buffer.from(last)), leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS);
+  const inTime = await settlesWithin(client.end(Buffer.from(last)), lastBytesMs(run));
   if (!inTime) client.abort();
   return inTime;
 }

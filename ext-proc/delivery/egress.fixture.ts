@@ -11,6 +11,8 @@ export interface Egress {
   readonly asked: AskedProvider[];
   /** Answers the next requests, one handler each; the last one stays. */
   answerWith(...handlers: ProviderHandler[]): void;
+  /** Opened since the last `answerWith`. */
+  connections(): number;
   close(): Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export async function startEgress(): Promise<Egress> {
   const socketPath = join(folder, 'egress.sock');
   const asked: AskedProvider[] = [];
   let handlers: ProviderHandler[] = [];
+  let connections = 0;
   const server = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece);
@@ -42,6 +45,9 @@ export async function startEgress(): Promise<Egress> {
     const handler = handlers.length > 1 ? handlers.shift() : handlers[0];
     await handler?.(response, one);
   });
+  server.on('connection', () => {
+    connections += 1;
+  });
   server.listen(socketPath);
   await once(server, 'listening');
   return {
@@ -50,7 +56,9 @@ export async function startEgress(): Promise<Egress> {
     answerWith(...next) {
       handlers = next;
       asked.length = 0;
+      connections = 0;
     },
+    connections: () => connections,
     async close() {
       server.closeAllConnections();
       server.close();
@@ -127,4 +135,17 @@ export function sendStream(
 /** Stands for Envoy's own answer when a provider resets or cannot be reached. */
 export function envoyReply(flags: string): ProviderHandler {
   return (response) => response.writeHead(503, { 'x-gw-local': flags, 'content-type': 'application/json' }).end('{}');
+}
+
+/** The beginning and the end of an ordinary stream. */
+export const HELLO = [
+  chunk({ role: 'assistant', content: '' }),
+  chunk({ content: 'Hello' }),
+  chunk({ content: ' there' }),
+];
+export const STOP = chunk({}, 'stop');
+
+/** A chunk of the provider's as the client sees it. */
+export function ours(text: string): string {
+  return text.replace('"chatcmpl-1"', '"gen-TEST"').replace('"alpha-model-2025"', '"public-model"');
 }

@@ -20,6 +20,14 @@ export function remainingMs({ order, clock }: Run): number {
   return Math.max(0, order.deadlineMs - clock.monotonicMs());
 }
 
+/** A client that is slow to take the last bytes is not cut off with the deadline itself. */
+const LAST_BYTES_MS = 2000;
+
+export function lastBytesMs(run: Run): number {
+  const leftMs = remainingMs(run);
+  return leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS;
+}
+
 export function elapsedMs({ clock, startedMs }: Run): number {
   return clock.monotonicMs() - startedMs;
 }

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { countTokens as countWhole } from 'gpt-tokenizer/encoding/o200k_base';
+import { pino } from 'pino';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createTokenCounter, estimateTokens, type TokenCounterOptions } from './count-tokens.ts';
+import { piecesOf } from './text-pieces.ts';
+
+const log = pino({ level: 'silent' });
+const counters: { close(): Promise<void> }[] = [];
+afterAll(() => Promise.all(counters.map((counter) => counter.close())));
+
+function counter(options: Partial<TokenCounterOptions> = {}) {
+  const created = createTokenCounter({ log, ...options });
+  counters.push(created);
+  return created;
+}
+
+const ENGLISH = 'The quick brown fox jumps over the lazy dog, and 12345 numbers follow it. '.repeat(60);
+
+describe('counting tokens', () => {
+  test('counts each text as the tokenizer does', async () => {
+    const { countTokens } = counter();
+    const texts = [ENGLISH, '', 'ありがとう、世界。', 'function f(x) {\n  return x;\n}', '<|endoftext|> is only text'];
+    const whole = texts.map((text) => countWhole(text, { disallowedSpecial: new Set() }));
+    expect(await countTokens(texts)).toEqual(whole);
+  });
+
+  test('keeps many callers apart', async () => {
+    const { countTokens } = counter();
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => countTokens([' word'.repeat(i)])));
+    expect(answers).toEqual(Array.from({ length: 50 }, (_, i) => [i]));
+  });
+
+  test('does not take the square of a text without boundaries, and stays near the whole count', async () => {
+    const { countTokens } = counter();
+    const text = 'ありがとう世界中の皆さん'.repeat(2000);
+    const began = performance.now();
+    const [counted = 0] = await countTokens([text]);
+    expect(performance.now() - began).toBeLessThan(5000);
+    expect(counted).toBeGreaterThan(12_000 * 0.99);
+    expect(counted).toBeLessThan(12_000 * 1.02);
+  });
+
+  test('keeps the event loop free', async () => {
+    const { countTokens } = counter();
+    await countTokens(['start']);
+    let longestMs = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longestMs = Math.max(longestMs, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    await countTokens(['qwxzjk'.repeat(100_000)]);
+    clearInterval(timer);
+    expect(longestMs).toBeLessThan(150);
+  });
+});
+
+describe('what cannot be counted in time', () => {
+  test('is estimated, and does not hold up the others', async () => {
+    const { countTokens } = counter({ timeoutMs: 1500 });
+    await countTokens(['start']);
+    const long = 'qwxzjk'.repeat(2_000_000);
+    const began = performance.now();
+    const [slow, quick] = await Promise.all([
+      countTokens([long]),
+      new Promise((resolve) => setTimeout(resolve, 1000)).then(() => countTokens([' two words'])),
+    ]);
+    expect(slow).toEqual([estimateTokens(long)]);
+    expect(quick).toEqual([2]);
+    expect(performance.now() - began).toBeLessThan(3500);
+  }, 10_000);
+
+  test('is estimated when too much waits already, or after the end', async () => {
+    const { countTokens, close } = counter({ maxQueuedCharacters: 100 });
+    expect(await countTokens([ENGLISH])).toEqual([estimateTokens(ENGLISH)]);
+    const waiting = countTokens([' word'.repeat(10)]);
+    await close();
+    expect(await waiting).toEqual([13]);
+    expect(await countTokens(['12345678'])).toEqual([2]);
+  });
+});
+
+test('pieces put together are the text, none is long, and no character is cut', () => {
+  const text = fc.array(
+    fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 40 }),
+      fc.constant('x'.repeat(600)),
+      fc.constant(' '.repeat(600)),
+      fc.constant('👩‍👧'.repeat(300)),
+    ),
+    {
+      maxLength: 6,
+    },
+  );
+  fc.assert(
+    fc.property(text, (parts) => {
+      const whole = parts.join('');
+      const pieces = [...piecesOf(whole)];
+      expect(pieces.join('')).toBe(whole);
+      for (const piece of pieces) {
+        expect(piece.length).toBeGreaterThan(0);
+        expect(piece.length).toBeLessThanOrEqual(512);
+        if (whole.isWellFormed()) expect(piece.isWellFormed()).toBe(true);
+      }
+    }),
+  );
+});

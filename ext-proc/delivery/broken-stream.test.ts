@@ -1,0 +1,124 @@
+import type { ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { client, deliverTo, deliveryOver } from './client.fixture.ts';
+import type { Delivery } from './deliver.ts';
+import { chunk, DONE, type Egress, event, HELLO, ours, STOP, sendStream, startEgress } from './egress.fixture.ts';
+import { type OrderOptions, order } from './order.fixture.ts';
+
+let egress: Egress;
+let delivery: Delivery;
+beforeAll(async () => {
+  egress = await startEgress();
+  delivery = deliveryOver(egress);
+});
+afterAll(async () => {
+  await delivery.close();
+  await egress.close();
+});
+
+const FAILED =
+  'data: {"error":{"message":"The model provider failed.","type":"api_error","code":"upstream_error","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
+const TIMED_OUT = FAILED.replace('The model provider failed.', 'The model did not answer in time.')
+  .replace('api_error', 'timeout_error')
+  .replace('upstream_error', 'request_timeout');
+async function deliverStream(options: OrderOptions = {}, to = client()) {
+  const delivered = await deliverTo(delivery, to, order({ stream: true, ...options }));
+  return { ...delivered, to, text: to.text() };
+}
+
+describe('a stream that fails midway', () => {
+  const resets = (response: { destroy(): unknown }) => response.destroy();
+  const stalls = () => undefined;
+  test.each<[string, readonly string[], (response: ServerResponse) => unknown, string, string]>([
+    ['a reset', [], resets, 'reset', FAILED],
+    ['a clean end without finish reason', [], (response) => response.end(), 'incomplete', FAILED],
+    ['an error event', [event({ error: { message: 'boom' } })], (response) => response.end(DONE), 'error_body', FAILED],
+    [
+      'an error event with a name',
+      ['event: error\ndata: boom\n\n'],
+      (response) => response.end(),
+      'error_body',
+      FAILED,
+    ],
+    [
+      'an error event of a busy provider',
+      [event({ error: { code: 429 } })],
+      (response) => response.end(),
+      'error_body',
+      FAILED,
+    ],
+    ['a finish reason of error', [chunk({}, 'error')], (response) => response.end(DONE), 'error_body', FAILED],
+    ['garbage', ['data: {"id":\n\n'], (response) => response.end(DONE), 'malformed', FAILED],
+    ['something that is no object', ['data: [1]\n\n'], (response) => response.end(DONE), 'malformed', FAILED],
+    ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], (response) => response.end(), 'malformed', FAILED],
+    ['a stall', [], stalls, 'stall', TIMED_OUT],
+    ['a body above the limit', [chunk({ content: 'x'.repeat(5000) })], stalls, 'too_large', FAILED],
+  ])('by %s', async (_, more, after, result, final) => {
+    egress.answerWith(sendStream([...HELLO, ...more], after));
+    const { outcome, charges, to, text } = await deliverStream({
+      includeUsage: true,
+      responseBodyBytes: 3000,
+      timeouts: { streamIdleMs: 80 },
+    });
+    const [first, second, third, usage, ...end] = text.split('\n\n').map((one) => `${one}\n\n`);
+    expect([first, second, third]).toEqual(HELLO.map(ours));
+    expect(JSON.parse(usage?.slice(6) ?? '')).toMatchObject({
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.25 },
+    });
+    expect(end.join('')).toBe(`${final}${DONE}\n\n`);
+    expect(to.ended).toBe(true);
+    expect(charges).toMatchObject([
+      { usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true, cancelled: false },
+    ]);
+    expect(outcome).toMatchObject({
+      status: 200,
+      attempts: [{ result }],
+      refusal: { code: final === FAILED ? 'upstream_error' : 'request_timeout' },
+    });
+  });
+
+  test('shows no usage to a client that did not ask', async () => {
+    egress.answerWith(sendStream(HELLO, resets));
+    const { text } = await deliverStream();
+    expect(text).toBe(HELLO.map(ours).join('') + FAILED + DONE);
+  });
+
+  test('by the total time-out', async () => {
+    egress.answerWith(sendStream(HELLO, stalls));
+    const { outcome, text } = await deliverStream({ timeouts: { totalMs: 120 } });
+    expect(text).toBe(HELLO.map(ours).join('') + TIMED_OUT + DONE);
+    expect(outcome).toMatchObject({ attempts: [{ result: 'total_timeout' }], refusal: { code: 'request_timeout' } });
+    await egress.asked[0]?.cancelled;
+  });
+
+  test.each<[string, (response: ServerResponse) => unknown]>([
+    ['a clean end', (response) => response.end()],
+    ['a reset', resets],
+    ['a stall', stalls],
+  ])('but not when all was said before %s', async (_, after) => {
+    egress.answerWith(sendStream([...HELLO, STOP], after));
+    const { outcome, text } = await deliverStream({ timeouts: { streamIdleMs: 80 } });
+    expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+    expect(outcome.refusal).toBeUndefined();
+  });
+
+  test('when one of several choices did not finish', async () => {
+    const other = event({
+      id: 'chatcmpl-1',
+      model: 'alpha-model-2025',
+      choices: [{ index: 1, delta: { content: 'x' } }],
+    });
+    egress.answerWith(sendStream([...HELLO, other, STOP]));
+    const { outcome } = await deliverStream({ completions: 2 });
+    expect(outcome.refusal?.code).toBe('upstream_error');
+    egress.answerWith(sendStream([...HELLO, other, STOP, DONE]));
+    expect((await deliverStream({ completions: 2 })).outcome.refusal).toBeUndefined();
+  });
+
+  test('ignores what follows [DONE]', async () => {
+    egress.answerWith(sendStream([...HELLO, STOP, DONE + chunk({ content: 'late' }), 'data: {oops\n\n']));
+    const { text } = await deliverStream();
+    expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+  });
+});
