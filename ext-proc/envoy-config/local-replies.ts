@@ -1,5 +1,6 @@
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '../errors/refusal.ts';
 import { STATUS_FAULT } from '../transport/ext-proc-server.ts';
+import { MAX_HEADER_BYTES } from '../transport/request-head.ts';
 
 /**
  * What clients get where Envoy answers by itself (INTERFACE 4): the envelope with the catalogue's texts, so that they cannot drift. The
@@ -11,9 +12,6 @@ export interface LocalReplyMapper {
   readonly headers_to_add: readonly object[];
   readonly body_format_override: object;
 }
-
-/** In `envoy.yaml`: max_request_headers_kb. */
-const MAX_HEADER_BYTES = 64 * 1024;
 
 export function localReplyMappers(): readonly LocalReplyMapper[] {
   const noCapacity = refuse('no_capacity');

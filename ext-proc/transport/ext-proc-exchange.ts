@@ -73,9 +73,14 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#head?.peerAddress ?? '';
   }
 
+  /** More or longer headers than the gateway takes. */
+  get oversized(): boolean {
+    return this.#head?.oversized === true;
+  }
+
   get gone(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#state === 'gone') this.#controller.abort();
+    if (this.#state === 'gone' || this.#expired) this.#controller.abort();
     return this.#controller.signal;
   }
 

@@ -9,16 +9,25 @@ export interface RequestHead {
   readonly headers: ReadonlyMap<string, string>;
   /** Neither body nor trailers follow. */
   readonly bodiless: boolean;
+  /** More or longer headers than the gateway takes. */
+  readonly oversized: boolean;
   /** From content-length; 0 when there is none. */
   readonly declaredBytes: number;
 }
+
+export const MAX_HEADER_BYTES = 64 * 1024;
+/** A client's hundred, and those that Envoy adds and pseudo-headers. */
+const MAX_HEADERS = 110;
 
 const FILTER = 'envoy.filters.http.ext_proc';
 
 export function readHead(message: ProcessingRequest, head: HttpHeaders): RequestHead {
   const headers = new Map<string, string>();
-  for (const { key, rawValue } of head.headers?.headers ?? []) {
+  const listed = head.headers?.headers ?? [];
+  let headerBytes = 0;
+  for (const { key, rawValue } of listed) {
     if (key === undefined) continue;
+    headerBytes += key.length + (rawValue?.length ?? 0);
     // Latin-1 keeps every byte, as Node's own HTTP parser does.
     const value = rawValue?.toString('latin1') ?? '';
     const earlier = headers.get(key);
@@ -34,6 +43,7 @@ export function readHead(message: ProcessingRequest, head: HttpHeaders): Request
     path: headers.get(':path') ?? '',
     peerAddress: withoutPort(message.attributes?.[FILTER]?.fields?.['source.address']?.stringValue ?? ''),
     headers,
+    oversized: headerBytes > MAX_HEADER_BYTES || listed.length > MAX_HEADERS,
     bodiless: head.endOfStream === true,
     declaredBytes: Number.isSafeInteger(declared) ? declared : Number.MAX_SAFE_INTEGER,
   };

@@ -3,6 +3,7 @@ import { BodyBudget } from './body-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
 import { startExtProcServer } from './ext-proc-server.ts';
+import { MAX_HEADER_BYTES } from './request-head.ts';
 import { StreamListener } from './stream-listener.ts';
 import type { TcpAddress } from './unix-socket.ts';
 
@@ -52,7 +53,8 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     onBegin(exchange: ExtProcExchange) {
       const full = inFlight.size >= (options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
       inFlight.add(exchange);
-      void run(exchange, full ? refuseForCapacity : options.handler, options.onFault);
+      const handler = full ? refuseForCapacity : exchange.oversized ? refuseHeaders : options.handler;
+      void run(exchange, handler, options.onFault);
     },
     onDone(exchange: ExtProcExchange) {
       inFlight.delete(exchange);
@@ -115,6 +117,9 @@ function answerInternalError(exchange: ExtProcExchange): Promise<void> {
 }
 
 const refuseForCapacity: ExchangeHandler = (exchange) => exchange.respond(renderRefusal(refuse('no_capacity')));
+
+const refuseHeaders: ExchangeHandler = (exchange) =>
+  exchange.respond(renderRefusal(refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })));
 
 function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOptions): void {
   const startedBeforeMs = performance.now() - options.exchangeDeadlineMs();
