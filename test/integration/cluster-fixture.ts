@@ -1,0 +1,83 @@
+import { writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
+import { loadConfig } from '../../ext-proc/config/load.ts';
+import type { EnvoyProcess } from './envoy-process.ts';
+
+/** What the tests of provider clusters share: configurations read as in production, and calls through the egress listener. */
+
+export const PROVIDER_SECRET = 'provider-secret-77';
+
+/** The configuration with these providers, each with a model of its name; read from a file, as in production. */
+export async function configOf(
+  envoy: EnvoyProcess,
+  urls: Readonly<Record<string, string>>,
+  caPath?: string,
+): Promise<GatewayConfig> {
+  const entry = { context_window: 100, max_output_tokens: 10, usd_per_million_tokens: { input: 1, output: 1 } };
+  const file = {
+    timeouts: { total: '100ms' },
+    providers: Object.fromEntries(
+      Object.entries(urls).map(([name, url]) => [name, { base_url: url, api_key: PROVIDER_SECRET }]),
+    ),
+    models: Object.fromEntries(
+      Object.keys(urls).map((name) => [name, { ...entry, targets: [{ provider: name, model: name }] }]),
+    ),
+  };
+  const path = join(envoy.paths.dataDir, 'gateway.yaml');
+  await writeFile(path, JSON.stringify(file));
+  const result = await loadConfig(path, caPath === undefined ? {} : { SSL_CERT_FILE: caPath });
+  if (!result.ok) throw new Error(JSON.stringify(result.problems));
+  return result.config;
+}
+
+export function clusterOf(config: GatewayConfig, name: string): string {
+  const cluster = config.providers.get(name)?.cluster;
+  if (cluster === undefined) throw new Error(`no provider ${name}`);
+  return cluster;
+}
+
+export async function activeClusters(envoy: EnvoyProcess): Promise<string[]> {
+  const dump = await envoy.admin('/config_dump?resource=dynamic_active_clusters&mask=cluster.name');
+  const { configs = [] }: { configs?: { cluster: { name: string } }[] } = JSON.parse(dump);
+  return configs.map(({ cluster }) => cluster.name).sort();
+}
+
+export interface EgressAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export function call(envoy: EnvoyProcess, cluster: string, host: string, stream = false): Promise<EgressAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      socketPath: envoy.paths.egressSocket,
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { host, 'x-gw-cluster': cluster, 'content-type': 'application/json' },
+      timeout: 10_000,
+    });
+    sent.on('response', (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+      });
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+      answer.on('error', reject);
+    });
+    sent.on('timeout', () => sent.destroy(new Error('no answer')));
+    sent.on('error', reject);
+    sent.end(JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'hello' }] }));
+  });
+}
+
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = performance.now() + 8000;
+  while (!(await condition())) {
+    if (performance.now() > deadlineMs) throw new Error('it did not happen within 8 s');
+    await wait(20);
+  }
+}
