@@ -77,6 +77,8 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   const inFlight = chat(home, service, 'Tell me about yourself at some length, please.');
   await sleep(100);
   process.kill(-service.pid, 'SIGINT');
+  // npm passes on what the terminal has sent already: still one Ctrl-C.
+  process.kill(service.pid, 'SIGINT');
   expect(await inFlight).toMatchObject({ status: 200, text: expect.stringMatching(/data: \[DONE\]\n\n$/) });
   expect(await service.exited).toBe(0);
   expect(await allGoneWithin(processes, 1_000)).toEqual([]);
@@ -127,6 +129,21 @@ test.each(['api', 'metrics'] as const)(
     expect(existsSync(join(home.folder, 'data', 'postgres'))).toBe(false);
   },
 );
+
+test('a second Ctrl-C does not wait for requests in flight, and still leaves nothing', async () => {
+  const home = await newHome();
+  const service = await startService(home);
+  const processes = service.processes();
+  const inFlight = chat(home, service, 'fail: stall').catch(() => undefined);
+  await sleep(300);
+  process.kill(service.pid, 'SIGINT');
+  await sleep(1_200);
+  expect(service.hasEnded()).toBe(false);
+  process.kill(service.pid, 'SIGINT');
+  expect(await service.exited).toBe(1);
+  expect(await allGoneWithin(processes, 5_000)).toEqual([]);
+  await inFlight;
+});
 
 test('a stale lock file of PostgreSQL with the id of a living process does not matter', async () => {
   const home = await newHome();

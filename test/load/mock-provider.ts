@@ -1,16 +1,18 @@
 /**
  * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no parsing. In its own process for load
- * and bench. Models: `json` (1 KB), `fast-stream` (200 events at once), `paced-stream` (10 events, 300 ms apart).
+ * and bench. Models: `json` (1 KB), `fast-stream` (200 events at once), `paced-stream` (10 events, 300 ms apart),
+ * `big-stream` and `big-json` (50 MB).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { completionBody, DONE, streamEvents } from '../provider/chat-format.ts';
+import { chunkBody, completionBody, DONE, sse, streamEvents } from '../provider/chat-format.ts';
 
 const FAST_EVENTS = 200;
 const PACED_EVENTS = 10;
 const PACE_MS = 300;
 
 const usage = { prompt_tokens: 200, completion_tokens: 200, total_tokens: 400 };
+const BIG_BYTES = 50_000_000;
 const json = Buffer.from(completionBody({ model: 'json', text: 'x'.repeat(700), usage }));
 const fast = eventsOf('fast-stream', FAST_EVENTS);
 const paced = eventsOf('paced-stream', PACED_EVENTS);
@@ -29,6 +31,8 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
   request.on('end', () => {
     if (model === 'fast-stream') return playFast(response);
     if (model === 'paced-stream') return playPaced(response);
+    if (model === 'big-stream') return playBig(response);
+    if (model === 'big-json') return playBigJson(response);
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': json.length });
     response.end(json);
   });
@@ -56,6 +60,32 @@ function playPaced(response: ServerResponse): void {
     response.end();
   }, PACE_MS);
   response.on('close', () => clearInterval(timer));
+}
+
+/** Follows its reader, so that a reader that does not read shows in nobody's memory but the one that ignores it. */
+function playBig(response: ServerResponse): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const event = Buffer.from(sse(chunkBody({ model: 'big-stream', delta: { content: 'x'.repeat(16_000) } })));
+  let sent = 0;
+  const step = (): void => {
+    while (sent < BIG_BYTES && !response.destroyed) {
+      sent += event.length;
+      if (!response.write(event)) {
+        response.once('drain', step);
+        return;
+      }
+    }
+    if (response.destroyed) return;
+    for (const last of fast.slice(-3)) response.write(last);
+    response.end();
+  };
+  step();
+}
+
+function playBigJson(response: ServerResponse): void {
+  const body = completionBody({ model: 'big-json', text: 'x'.repeat(BIG_BYTES), usage });
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
+  response.end(body);
 }
 
 server.listen(0, '127.0.0.1', 8192, () => {

@@ -23,15 +23,14 @@ export function pythonClient(baseUrl: string, apiKey: string): SdkClient {
   if (!child.stdout || !child.stdin) throw new Error('the Python process has no pipes');
   const { stdin } = child;
   const lines: Interface = createInterface({ input: child.stdout });
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the Python process ended');
+  });
+  ended.catch(() => {});
   return {
     call: async (call: SdkCall) => {
       stdin.write(`${JSON.stringify(call)}\n`);
-      const [line] = (await Promise.race([
-        once(lines, 'line'),
-        once(child, 'exit').then(() => {
-          throw new Error('the Python process ended');
-        }),
-      ])) as [string];
+      const [line] = (await Promise.race([once(lines, 'line'), ended])) as [string];
       return JSON.parse(line) as SdkResult;
     },
     close: async () => {

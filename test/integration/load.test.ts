@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { loadJob, withSilentClients } from '../load/checks.ts';
+import { type LoadStack, startLoadStack } from '../load/load-stack.ts';
+import { showLogsOnFailure } from './failure-logs.ts';
+
+/** A size that still shows the traps (rapid reset comes after about 1,000 requests on a connection); test/load/main.ts runs the full one. */
+let load: LoadStack;
+
+beforeAll(async () => {
+  load = await startLoadStack(inject('postgresSocketDir'));
+});
+
+afterAll(() => load?.close());
+
+showLogsOnFailure(() => load?.stack);
+
+test('4,000 requests at 64 in flight: no error', async () => {
+  const result = await load.generator.run(loadJob(load.target, 'json', { concurrency: 64, requests: 4000 }));
+  expect(result).toMatchObject({ good: 4000, faults: {} });
+});
+
+test('400 concurrent paced streams: no error, no stream late', async () => {
+  const result = await load.generator.run(loadJob(load.target, 'paced-stream', { concurrency: 400, requests: 400 }));
+  expect(result).toMatchObject({ good: 400, faults: {} });
+});
+
+test.each(['big-stream', 'big-json'] as const)(
+  '20 clients that never read 50 MB (%s): memory stays bounded',
+  async (model) => {
+    const result = await withSilentClients(load.target, load.generator, model, 20, 1500);
+    expect(result.faults).toEqual({});
+    expect(result.envoyGrowthBytes).toBeLessThan(100 * 1024 * 1024);
+  },
+);
+
+test('after all of it every charge is in the ledger once', async () => {
+  await load.stack.operator.verifyLedger();
+});

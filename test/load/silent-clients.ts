@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** Clients that ask for a large answer and never read it: the kernel's buffers fill, then ours must not. */
+export interface SilentClients {
+  close(): void;
+}
+
+export async function openSilentClients(
+  origin: string,
+  key: string,
+  body: string,
+  count: number,
+): Promise<SilentClients> {
+  const { hostname, port } = new URL(origin);
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = connect(Number(port), hostname);
+    // It is cut in the end; that is not what is looked at.
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.pause();
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+    sockets.push(socket);
+  }
+  return {
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
