@@ -3,6 +3,8 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 export interface BatchBounds {
   readonly maxBatch: number;
   readonly maxInFlight: number;
+  /** Shortest time between two batches while they are shared at all; a lone caller never waits for company that does not come. */
+  readonly paceMs: number;
   /** More waiting items than this are refused at once. */
   readonly maxWaiting: number;
   /** An item that is not under way by then is refused. */
@@ -29,6 +31,8 @@ export function createBatching<T, R>(
   let waiting: Waiting<T, R>[] = [];
   let inFlight = 0;
   let scheduled = false;
+  let lastSize = 0;
+  let lastSentMs = 0;
   let expiring = false;
 
   function add(item: T): Promise<R> {
@@ -46,8 +50,10 @@ export function createBatching<T, R>(
       if (!expiring) expireIn(bounds.waitMs);
     } else if (!scheduled) {
       scheduled = true;
+      const restMs = lastSize > 1 ? lastSentMs + bounds.paceMs - performance.now() : 0;
+      if (restMs > 0) setTimeout(send, restMs);
       // After the poll phase: all requests whose bytes arrived in this turn have asked by then.
-      setImmediate(send);
+      else setImmediate(send);
     }
   }
 
@@ -57,6 +63,8 @@ export function createBatching<T, R>(
       const batch = waiting.slice(0, bounds.maxBatch);
       waiting = waiting.slice(bounds.maxBatch);
       inFlight++;
+      lastSize = batch.length;
+      lastSentMs = performance.now();
       void deliver(batch);
     }
     schedule();

@@ -18,10 +18,11 @@ export interface Timeouts {
 const ANSWER_MARGIN_MS = 500;
 
 /**
- * Every statement here is an index lookup by design. The planner sees the tables for the first time while they are empty, and a plan it then
- * makes for a prepared statement would scan them; generic plans spare a planning of about a millisecond for each execution.
+ * Every statement here looks up rows by index, by design. The planner may see the tables for the first time while they are empty, and a plan
+ * it then makes for a prepared statement would read them whole until statistics follow their growth; generic plans spare a planning of about
+ * a millisecond for each execution.
  */
-const SESSION = `set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off; set synchronous_commit = on;
+const SESSION = `set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set plan_cache_mode = force_generic_plan; set jit = off; set synchronous_commit = on;
   set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 export function createPool(url: string, connections: number, timeouts: Timeouts, log: StoreLog): pg.Pool {

@@ -95,7 +95,8 @@ const COUNTS = `select (select count(*) from accounts) as organizations, (select
 /** All rules on one snapshot, so that settlements going on meanwhile are no differences. */
 export async function verifyLedger(pool: pg.Pool): Promise<LedgerReport> {
   return inTransaction(pool, 'begin isolation level repeatable read read only', async (client) => {
-    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; set local enable_seqscan = on`);
+    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; set local enable_seqscan = on;
+       set local enable_hashjoin = on; set local enable_mergejoin = on`);
     const [counts] = await read<Record<'organizations' | 'entries' | 'generations', string>>(client, COUNTS);
     const differences: LedgerDifference[] = [];
     for (const [rule, sql] of RULES) {
