@@ -14,9 +14,12 @@ import { type Supervisor, startSupervisor } from './supervisor.ts';
 /** `npm start`: PostgreSQL, demo provider, gateway processes and Envoy as children of this process, on one data folder. */
 
 const READY_TIMEOUT_MS = 60_000;
+/** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
+const SAME_SIGNAL_MS = 1_000;
 const stopping = new AbortController();
 let supervisor: Supervisor | undefined;
 let failure: string | undefined;
+let firstSignalMs: number | undefined;
 
 function report(line: string): void {
   process.stderr.write(`supervisor: ${line}\n`);
@@ -24,11 +27,13 @@ function report(line: string): void {
 
 /** A second signal while draining means now. What is left over then is ended by the guard. */
 function onStopSignal(): void {
-  if (stopping.signal.aborted) {
+  if (firstSignalMs === undefined) {
+    firstSignalMs = performance.now();
+    stopping.abort();
+  } else if (performance.now() - firstSignalMs > SAME_SIGNAL_MS) {
     supervisor?.kill();
     process.exit(1);
   }
-  stopping.abort();
 }
 
 function giveUp(message: string): void {
