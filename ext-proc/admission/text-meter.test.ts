@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { TextMeter } from './text-meter.ts';
+
+function measure(literal: string): TextMeter {
+  const meter = new TextMeter();
+  const bytes = Buffer.from(literal);
+  meter.add(bytes, 1, bytes.length - 1);
+  return meter;
+}
+
+/** As some libraries write JSON: every character outside ASCII escaped. */
+const escapeAll = (literal: string) =>
+  literal.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+describe('TextMeter', () => {
+  it('counts the bytes of a text exactly, escaped or not', () => {
+    const character = fc.constantFrom(
+      'a',
+      'Z',
+      '7',
+      ' ',
+      '\n',
+      '\t',
+      '"',
+      '\\',
+      '/',
+      '\0',
+      'é',
+      '中',
+      '😀',
+      'ß',
+      '\ufeff',
+      '\u2028',
+    );
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: character }), fc.string({ unit: 'grapheme' })), (text) => {
+        const outsideAscii = Buffer.byteLength(text.replace(/[\0-\x7f]/g, ''));
+        for (const literal of [JSON.stringify(text), escapeAll(JSON.stringify(text))]) {
+          const meter = measure(literal);
+          expect(meter.bytes()).toBe(Buffer.byteLength(text));
+          expect(meter.bytesOutsideAscii()).toBe(outsideAscii);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('estimates a script the same, escaped or not', () => {
+    for (const text of ['Страница не найдена', '请把下面这段话翻译成英文', 'ตลาดน้ำยามเช้า', '😀🎉']) {
+      const estimate = measure(JSON.stringify(text)).estimatedTokens();
+      expect(measure(escapeAll(JSON.stringify(text))).estimatedTokens()).toBeCloseTo(estimate, 5);
+    }
+  });
+
+  it('adds up over texts', () => {
+    const meter = new TextMeter();
+    const bytes = Buffer.from('one two');
+    meter.add(bytes, 0, 3);
+    meter.add(bytes, 3, 7);
+    expect(meter.bytes()).toBe(7);
+    expect(meter.estimatedTokens()).toBeGreaterThan(1.5);
+  });
+
+  it('samples what goes beyond 2 MiB, within 5 % of the whole, and never counts too few bytes', () => {
+    const sentence = 'The quick brown fox jumps over 12 lazy dogs;\n\nпотом 狐狸 "rests" \\o/ 😀. ';
+    const text = sentence.repeat(60_000);
+    const perSentence = measure(JSON.stringify(sentence)).estimatedTokens();
+    for (const literal of [JSON.stringify(text), escapeAll(JSON.stringify(text))]) {
+      const meter = measure(literal);
+      expect(meter.estimatedTokens() / (perSentence * 60_000)).toBeCloseTo(1, 1);
+      expect(Math.abs(meter.estimatedTokens() / (perSentence * 60_000) - 1)).toBeLessThan(0.05);
+      expect(meter.bytes()).toBeGreaterThanOrEqual(Buffer.byteLength(text));
+      expect(meter.bytesOutsideAscii()).toBeGreaterThanOrEqual(Buffer.byteLength(text.replace(/[\0-\x7f]/g, '')));
+    }
+  });
+
+  it('samples escapes that blocks cut, at every place, without counting too few bytes', () => {
+    // Each repetition is 17 bytes long, so cuts fall at every place of it.
+    const text = '\\\\u00e9😀'.repeat(250_000);
+    const literal = escapeAll(JSON.stringify(text));
+    expect(measure(literal).bytes()).toBeGreaterThanOrEqual(Buffer.byteLength(text));
+  });
+});
