@@ -1,4 +1,4 @@
-import type { Charge, Produced } from '../delivery/delivery.ts';
+import type { Account, Produced } from '../delivery/delivery.ts';
 import type { Clock, UtcDay } from '../domain/clock.ts';
 import { usdNumber } from '../domain/money.ts';
 import { chargeNanoUsd, type Prices } from '../domain/pricing.ts';
@@ -34,12 +34,9 @@ export interface Accounting {
   close(): Promise<void>;
 }
 
-export interface OpenHold {
-  readonly charge: Charge;
+export interface OpenHold extends Account {
   /** What was charged; for the log. */
   charged(): Settlement | undefined;
-  /** Frees the hold if nothing was charged. */
-  releaseUnlessCharged(): Promise<void>;
 }
 
 export interface AccountingOptions {
@@ -62,7 +59,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
   }, REPLAY_EVERY_MS);
   timer.unref();
 
-  async function release(
+  async function releaseHold(
     settled: Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>,
     tokensUsed: number,
     snapshot?: AccountSnapshot,
@@ -87,7 +84,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
   async function settle(settlement: Settlement): Promise<boolean> {
     try {
       const snapshot = await ledger.settle(settlement);
-      await release(settlement, tokensOf(settlement), snapshot);
+      await releaseHold(settlement, tokensOf(settlement), snapshot);
       return true;
     } catch (error) {
       metrics.settlementFailed();
@@ -110,7 +107,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
   async function replayAll(): Promise<void> {
     for (const settlement of spool.pending()) {
       const snapshot = await ledger.settle(settlement).catch((error: unknown) => refusedByLedger(settlement, error));
-      await release(settlement, tokensOf(settlement), snapshot);
+      await releaseHold(settlement, tokensOf(settlement), snapshot);
       await spool.remove(settlement.generationId);
     }
   }
@@ -130,6 +127,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
     holds.keep(hold.generationId);
     return {
       charged: () => charged,
+      costUsd: (usage) => usdNumber(chargeNanoUsd(hold.prices, usage)),
       async charge(produced) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
@@ -141,12 +139,12 @@ export function createAccounting(options: AccountingOptions): Accounting {
         const costUsd = usdNumber(settlement.costNanoUsd);
         const { promptTokens, completionTokens } = produced.usage;
         metrics.charged({ model: hold.model, costUsd, promptTokens, completionTokens, counted: produced.usageCounted });
-        return { kind: 'charged', costUsd };
+        return undefined;
       },
-      async releaseUnlessCharged() {
+      async release() {
         if (state === 'charged' || state === 'released') return;
         state = 'released';
-        await release(hold, 0);
+        await releaseHold(hold, 0);
       },
     };
   }

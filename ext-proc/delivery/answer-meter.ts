@@ -36,6 +36,12 @@ export class AnswerMeter {
     this.#producedSinceUsage = false;
   }
 
+  /** A chunk that brings this text and changes nothing else. */
+  takeContent(text: string): void {
+    this.#text += text;
+    this.#producedSinceUsage = true;
+  }
+
   #takeChoice(choice: Record<string, unknown>): void {
     const text = textOf(choice);
     if (text !== '') {

@@ -6,6 +6,7 @@ import { bodyFailure, envoyFailure, FAILURES, type ProviderFailure, statusFailur
 import { providerRequest } from './provider-request.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
+import { meaningOf } from './stream-event.ts';
 import { type Batch, StreamSource } from './stream-source.ts';
 
 /** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
@@ -105,14 +106,16 @@ async function openStream(run: Run, target: Target, call: ProviderCall): Promise
   const source = new StreamSource(call, run.order.config.limits.responseBodyBytes);
   for (;;) {
     const batch = await source.next();
-    const [event] = batch.events;
-    if (event?.kind === 'failure') return event;
-    // Nothing has been produced: neither `[DONE]` nor the end make an answer of it.
-    if (event?.kind === 'done') return FAILURES.malformed;
-    if (event) {
+    for (const [index, event] of batch.events.entries()) {
+      const meaning = meaningOf(event);
+      if (meaning?.kind === 'failure') return meaning;
+      // Nothing has been produced: neither `[DONE]` nor the end make an answer of it.
+      if (meaning?.kind === 'done') return FAILURES.malformed;
+      if (meaning === undefined) continue;
       call.limit(remainingMs(run), FAILURES.deadline);
       call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
-      return { kind: 'stream', target, call, source, first: batch, latencyMs: elapsedMs(run) };
+      const first = { ...batch, events: batch.events.slice(index) };
+      return { kind: 'stream', target, call, source, first, latencyMs: elapsedMs(run) };
     }
     if (batch.end) return batch.end.kind === 'end' ? FAILURES.malformed : batch.end;
   }

@@ -1,7 +1,7 @@
 import { systemClock } from '../domain/clock.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery } from './deliver.ts';
-import type { Charge, CountTokens, DeliveryOutcome, Order, Produced } from './delivery.ts';
+import type { Account, CountTokens, DeliveryOutcome, Order, Produced } from './delivery.ts';
 import type { Egress } from './egress.fixture.ts';
 
 /** A client, and what reached it. */
@@ -103,11 +103,20 @@ export interface Delivered {
   readonly charges: readonly Produced[];
 }
 
-export async function deliverTo(delivery: Delivery, to: Client, what: Order, charge?: Charge): Promise<Delivered> {
+export async function deliverTo(
+  delivery: Delivery,
+  to: Client,
+  what: Order,
+  charge?: Account['charge'],
+): Promise<Delivered> {
   const charges: Produced[] = [];
-  const outcome = await delivery.deliver(what, to.exchange, async (produced) => {
-    charges.push(produced);
-    return charge ? charge(produced) : { kind: 'charged', costUsd: 0.25 };
+  const outcome = await delivery.deliver(what, to.exchange, {
+    costUsd: () => 0.25,
+    async charge(produced) {
+      charges.push(produced);
+      return charge?.(produced);
+    },
+    release: async () => undefined,
   });
   return { outcome, charges };
 }

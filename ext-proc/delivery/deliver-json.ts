@@ -1,4 +1,3 @@
-import { isRefusal } from '../errors/refusal.ts';
 import { AnswerMeter } from './answer-meter.ts';
 import type { OpenedJson } from './attempt.ts';
 import type { DeliveryOutcome } from './delivery.ts';
@@ -17,7 +16,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   meter.take(opened.completion);
   const { usage, counted } = await meter.usage(order.chat, run.countTokens);
   // The ledger bounds its own wait: giving up on it here could lose the charge.
-  const charged = await run.charge({
+  const refused = await run.account.charge({
     provider,
     ...meter.facts(),
     usage,
@@ -26,7 +25,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     latencyMs: opened.latencyMs,
     generationTimeMs,
   });
-  if (isRefusal(charged)) return answerRefusal(run, charged);
+  if (refused) return answerRefusal(run, refused);
   const members = membersOf(opened.text);
   const sent = members.findLast((member) => member.name === 'usage');
   const provided = counted || sent === undefined ? undefined : opened.text.slice(sent.valueStart, sent.valueEnd);
@@ -35,7 +34,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     {
       id: JSON.stringify(order.generationId),
       model: JSON.stringify(order.model.id),
-      usage: usageJson(provided, usage, charged.costUsd),
+      usage: usageJson(provided, usage, run.account.costUsd(usage)),
     },
     members,
   );

@@ -1,8 +1,7 @@
-import { isRefusal, type Refusal } from '../errors/refusal.ts';
 import type { ResponseStream } from '../transport/exchange.ts';
 import type { MeteredUsage } from './answer-meter.ts';
 import type { OpenedStream } from './attempt.ts';
-import type { ChargeResult, DeliveryOutcome } from './delivery.ts';
+import type { DeliveryOutcome } from './delivery.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { brokenStreamRefusal } from './provider-failure.ts';
 import { lastBytesMs, type Run } from './run.ts';
@@ -20,7 +19,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     run.attempts.push({ provider: provider.name, result: relayed.failure?.result ?? 'ok' });
     const metered = await relayed.meter.usage(order.chat, run.countTokens);
     // The ledger bounds its own wait: giving up on it here could lose the charge.
-    const charged = await run.charge({
+    const refused = await run.account.charge({
       provider: provider.name,
       ...relayed.meter.facts(),
       usage: metered.usage,
@@ -31,28 +30,18 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     });
     const outcome = { status: 200, attempts: run.attempts, timeToFirstEventMs: opened.latencyMs };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
-    const refusal = relayed.failure ? brokenStreamRefusal(relayed.failure) : refusalIn(charged);
-    const inTime = await endClient(run, relayed.client, lastEvents(run, relayed, metered, charged, refusal));
+    const refusal = relayed.failure ? brokenStreamRefusal(relayed.failure) : refused;
+    const usage = refused ? '' : usageEvent(run, relayed, metered);
+    const last = usage + (refusal ? failureEvent(order, refusal) : '') + DONE_EVENT;
+    const inTime = await endClient(run, relayed.client, last);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } finally {
     opened.call.release(complete);
   }
 }
 
-function refusalIn(charged: ChargeResult): Refusal | undefined {
-  return isRefusal(charged) ? charged : undefined;
-}
-
-function lastEvents(
-  { order }: Run,
-  { usageFrame }: RelayedStream,
-  metered: MeteredUsage,
-  charged: ChargeResult,
-  refusal: Refusal | undefined,
-): string {
-  const showsUsage = order.chat.includeUsage && charged.kind === 'charged';
-  const usage = showsUsage ? usageFrame.event(metered, charged.costUsd) : '';
-  return usage + (refusal ? failureEvent(order, refusal) : '') + DONE_EVENT;
+function usageEvent({ order, account }: Run, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
+  return order.chat.includeUsage ? usageFrame.event(metered, account.costUsd(metered.usage)) : '';
 }
 
 /** False: the client did not read to the end in time, and was cut off. */

@@ -3,7 +3,7 @@ import type { Exchange } from '../transport/exchange.ts';
 import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
-import type { Charge, CountTokens, DeliveryOutcome, Order } from './delivery.ts';
+import type { Account, CountTokens, DeliveryOutcome, Order } from './delivery.ts';
 import { createProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
 import { answerRefusal } from './respond.ts';
@@ -12,7 +12,7 @@ import type { Run } from './run.ts';
 /** Takes an admitted order to its provider and the answer to its client. */
 export interface Delivery {
   /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider produced anything. */
-  deliver(order: Order, exchange: Exchange, charge: Charge): Promise<DeliveryOutcome>;
+  deliver(order: Order, exchange: Exchange, account: Account): Promise<DeliveryOutcome>;
   /** Ends every call under way. */
   close(): Promise<void>;
 }
@@ -29,9 +29,9 @@ const CLIENT_GONE_STATUS = 499;
 export function createDelivery({ egressSocketPath, clock, countTokens }: DeliveryOptions): Delivery {
   const providers = createProviderClient(egressSocketPath);
   return {
-    deliver(order, exchange, charge) {
+    deliver(order, exchange, account) {
       const startedMs = clock.monotonicMs();
-      return deliver({ order, exchange, charge, clock, providers, countTokens, startedMs, attempts: [] });
+      return deliver({ order, exchange, account, clock, providers, countTokens, startedMs, attempts: [] });
     },
     close: () => providers.close(),
   };

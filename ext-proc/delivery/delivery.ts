@@ -32,10 +32,15 @@ export interface Produced {
   readonly generationTimeMs: number;
 }
 
-/** Charges what was produced; resolves after the commit (DESIGN invariant 4) with the cost in USD for `usage.cost`. */
-export type Charge = (produced: Produced) => Promise<ChargeResult>;
-
-export type ChargeResult = { readonly kind: 'charged'; readonly costUsd: number } | Refusal;
+/** The hold of an order: it ends in one charge, or is released before the client learns that nothing was produced. */
+export interface Account {
+  /** What that usage costs, in USD, for `usage.cost`. */
+  costUsd(usage: TokenUsage): number;
+  /** Resolves after the commit (DESIGN invariant 4); a refusal when the charge could not be made durable, and is not made. */
+  charge(produced: Produced): Promise<Refusal | undefined>;
+  /** Frees the hold; nothing happens when it was charged. */
+  release(): Promise<void>;
+}
 
 /** How a delivery ended, for log and metrics. Nothing was charged unless `charged`. */
 export interface DeliveryOutcome {

@@ -9,8 +9,10 @@ export async function respond(run: Run, answer: Answer): Promise<void> {
   await settlesWithin(run.exchange.respond(answer), lastBytesMs(run));
 }
 
+/** The hold is free before the client knows, so that its next request is not refused for it. */
 export async function answerRefusal(run: Run, refusal: Refusal): Promise<DeliveryOutcome> {
   const { order, exchange, attempts } = run;
+  await run.account.release();
   const rendered = renderRefusal(refusal);
   await respond(run, { ...rendered, headers: { ...order.responseHeaders, ...rendered.headers } });
   return { status: rendered.status, refusal, attempts, clientGone: exchange.gone.aborted };

@@ -1,14 +1,14 @@
 import type { Target } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import type { Attempt, Charge, CountTokens, Order } from './delivery.ts';
+import type { Account, Attempt, CountTokens, Order } from './delivery.ts';
 import type { ProviderClient } from './provider-client.ts';
 
 /** One delivery under way: what every step of it needs. */
 export interface Run {
   readonly order: Order;
   readonly exchange: Exchange;
-  readonly charge: Charge;
+  readonly account: Account;
   readonly clock: Clock;
   readonly providers: ProviderClient;
   readonly countTokens: CountTokens;

@@ -3,11 +3,13 @@ import { AnswerMeter } from './answer-meter.ts';
 import type { OpenedStream } from './attempt.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import type { Completion } from './completion.ts';
+import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
 import { isObject } from './json-object.ts';
 import type { END } from './provider-call.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
+import { meaningOf } from './stream-event.ts';
 import type { Batch } from './stream-source.ts';
 import { UsageFrame } from './usage-frame.ts';
 import { settlesWithin } from './wait.ts';
@@ -48,6 +50,7 @@ class StreamRelay {
   readonly #meter: AnswerMeter;
   readonly #rewriter: ChunkRewriter;
   readonly #usageFrame: UsageFrame;
+  readonly #template = new ContentTemplate();
   #client: ResponseStream | undefined;
   #clientIsFull = false;
 
@@ -104,15 +107,29 @@ class StreamRelay {
     let out = '';
     let end: StreamEnd = batch.end;
     for (const event of batch.events) {
-      if (event.kind !== 'chunk') {
-        end = event.kind === 'done' ? 'done' : event;
+      const content = event.type === '' ? this.#template.match(event.data) : undefined;
+      if (content !== undefined) {
+        this.#meter.takeContent(content);
+        out += this.#template.eventWith(content);
+        continue;
+      }
+      const meaning = meaningOf(event);
+      if (meaning === undefined) continue;
+      if (meaning.kind !== 'chunk') {
+        end = meaning.kind === 'done' ? 'done' : meaning;
         break;
       }
-      this.#meter.take(event.completion);
-      out += this.#eventFor(event.text, event.completion);
+      out += this.#takeChunk(event.data, meaning.completion);
     }
     if (out !== '' && this.#client) this.#clientIsFull = !this.#client.write(Buffer.from(out));
     return end;
+  }
+
+  #takeChunk(text: string, completion: Completion): string {
+    this.#meter.take(completion);
+    const event = this.#eventFor(text, completion);
+    this.#template.learn(text, completion, event);
+    return event;
   }
 
   #eventFor(text: string, completion: Completion): string {

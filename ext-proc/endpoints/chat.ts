@@ -102,11 +102,11 @@ async function admitAndDeliver(
 
 async function deliverOrder(deps: ChatDeps, call: Call, order: Order, hold: OpenHold): Promise<EndpointResult> {
   try {
-    const outcome = await deps.delivery.deliver(order, call.exchange, hold.charge);
+    const outcome = await deps.delivery.deliver(order, call.exchange, hold);
     note(deps, call, outcome, hold);
     return { kind: 'answered', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };
   } finally {
-    await hold.releaseUnlessCharged();
+    await hold.release();
   }
 }
 

@@ -1,0 +1,27 @@
+import { asCompletion, type Completion, hasError } from './completion.ts';
+import { parseObject } from './json-object.ts';
+import { bodyFailure, FAILURES, type ProviderFailure } from './provider-failure.ts';
+import type { SseEvent } from './sse-splitter.ts';
+
+/** What one event of a provider's stream means. */
+export type StreamEvent = ChunkEvent | { readonly kind: 'done' } | ProviderFailure;
+
+export interface ChunkEvent {
+  readonly kind: 'chunk';
+  readonly completion: Completion;
+}
+
+const DONE = '[DONE]';
+
+/** `undefined`: an object that is neither a chunk nor an error, such as a ping. It is dropped: clients could not read it either. */
+export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
+  if (data === DONE) return { kind: 'done' };
+  const value = parseObject(data);
+  if (value === undefined) {
+    if (data.trim() === DONE) return { kind: 'done' };
+    return type === 'error' ? bodyFailure({}) : FAILURES.malformed;
+  }
+  if (type === 'error' || hasError(value)) return bodyFailure(value);
+  const completion = asCompletion(value);
+  return completion && { kind: 'chunk', completion };
+}
