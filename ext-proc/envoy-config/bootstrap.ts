@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { RuntimePaths } from '../config/runtime-paths.ts';
 import { localReplyMappers } from './local-replies.ts';
+import { replaceFile } from './replace-file.ts';
 
 /** The cluster that leads back to gateway process `index`: its `streamClusterName`. */
 export function streamClusterName(index: number): string {
@@ -136,10 +137,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function replaceFile(path: string, content: string): Promise<void> {
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, content, { mode: 0o600 });
-  await rename(temporary, path);
 }
