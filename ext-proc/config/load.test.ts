@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -319,4 +319,57 @@ test('JSON is YAML too, and anchors may be used', async () => {
   expect((await loaded(json)).config.limits.requestBodyBytes).toBe(1_048_576);
   const { config } = await loaded('limits: {request_body: &size 1MiB, response_body: *size}');
   expect(config.limits.responseBodyBytes).toBe(1_048_576);
+});
+
+test('whatever is typed, loading ends in a configuration or in problems that stand inside the file', async () => {
+  const shipped = await readFile(join(import.meta.dirname, '../../config/gateway.yaml'), 'utf8');
+  const bare = shipped.replace(/^ *#.*\n|^\n/gm, '');
+  const edit = fc.record({
+    at: fc.nat(bare.length),
+    remove: fc.nat(12),
+    insert: fc.oneof(
+      fc.string({ maxLength: 6 }),
+      fc.constantFrom(
+        '\n',
+        '\t',
+        '  ',
+        ': ',
+        '- ',
+        '{',
+        '}',
+        '[',
+        ']',
+        '*a',
+        '&a ',
+        '${',
+        '"',
+        '|',
+        '? ',
+        '---\n',
+        '<<: ',
+      ),
+    ),
+  });
+  let refusals = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
+      const text = edits.reduce(
+        (before, { at, remove, insert }) => before.slice(0, at) + insert + before.slice(at + remove),
+        bare,
+      );
+      const result = await load(text, { OPENAI_API_KEY: 'x' });
+      const lines = text.split('\n');
+      for (const { line, column } of result.ok ? result.warnings : result.problems) {
+        expect(line).toBeLessThanOrEqual(lines.length);
+        expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
+        expect(Math.min(line, column)).toBeGreaterThanOrEqual(1);
+      }
+      if (!result.ok) {
+        refusals++;
+        expect(result.problems).not.toEqual([]);
+      }
+    }),
+    { numRuns: 150 },
+  );
+  expect(refusals).toBeGreaterThan(30);
 });

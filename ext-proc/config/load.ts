@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { GatewayConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
 import { readYaml } from './read-yaml.ts';
-import { FileReferences, type Missing, readReferencedFiles, references } from './references.ts';
+import { FILE_PREFIX, FileReferences, type Missing, readReferencedFiles, references } from './references.ts';
 import { checkRules, type RuleProblem } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import { checkServerCertificate } from './server-certificate.ts';
@@ -38,7 +38,7 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
   const files = new FileReferences(folder);
   const text = await readConfigText(path);
   // This reading only finds the files that are referred to; what it says about the syntax, the next says too.
-  if (text.ok) readYaml(text.text, files.collect);
+  if (text.ok && text.text.includes(FILE_PREFIX)) readYaml(text.text, files.collect);
   const contents = await readReferencedFiles(files.paths);
   const source: ConfigSource = { files: [...files.paths], fingerprint: fingerprint(text, contents) };
   const refused = (problems: readonly SourceProblem[]): RefusedConfig => ({

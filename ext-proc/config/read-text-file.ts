@@ -5,6 +5,8 @@ export type TextFileResult =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
+const PIECE_BYTES = 65_536;
+
 /** Reads a whole small UTF-8 file. The reason of a failure holds nothing of its content. */
 export async function readTextFile(path: string, maxBytes: number): Promise<TextFileResult> {
   try {
@@ -21,14 +23,16 @@ async function readBounded(path: string, maxBytes: number): Promise<Buffer | str
   await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const status = await file.stat();
   if (!status.isFile()) return 'it is not a regular file';
-  const buffer = Buffer.alloc(maxBytes + 1);
+  const pieces: Buffer[] = [];
   let length = 0;
-  while (length <= maxBytes) {
-    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
-    if (bytesRead === 0) return buffer.subarray(0, length);
+  for (;;) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, maxBytes + 1 - length));
+    const { bytesRead } = await file.read(piece);
+    if (bytesRead === 0) return Buffer.concat(pieces);
+    pieces.push(piece.subarray(0, bytesRead));
     length += bytesRead;
+    if (length > maxBytes) return `it is larger than ${maxBytes} bytes`;
   }
-  return `it is larger than ${maxBytes} bytes`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

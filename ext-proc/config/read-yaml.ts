@@ -1,5 +1,5 @@
 import { LineCounter, parseDocument, type YAMLError } from 'yaml';
-import { type Position, type SourceProblem, type TextResolver, YamlTree } from './yaml-tree.ts';
+import { type SourceProblem, type TextResolver, YamlTree } from './yaml-tree.ts';
 
 export type YamlResult =
   | { readonly ok: true; readonly tree: YamlTree }
@@ -7,7 +7,6 @@ export type YamlResult =
 
 /** Our own words for the parser's: its messages may quote the file, and the file may hold a secret. */
 const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
-  DUPLICATE_KEY: 'this name is given twice in the same mapping; keep one',
   TAB_AS_INDENT: 'tabs are not accepted as indentation; use spaces',
   MULTIPLE_DOCS: 'only one YAML document is accepted; remove the "---" before the second',
   TAG_RESOLVE_FAILED: 'YAML tags are not accepted; remove the "!"',
@@ -22,10 +21,12 @@ const SYNTAX_MESSAGES: Readonly<Partial<Record<YAMLError['code'], string>>> = {
 /** Reads YAML 1.2 text. Repeated names, tabs, tags, several documents and bad syntax are problems with their place. */
 export function readYaml(text: string, resolve: TextResolver): YamlResult {
   const lines = new LineCounter();
-  // Without prettyErrors the parser does not copy the source line into its messages.
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' });
-  const faults = [...document.errors, ...document.warnings];
-  if (faults.length > 0) return { ok: false, problems: syntaxProblems(faults, lines) };
+  // Without prettyErrors the parser does not copy the source line into its messages. Repeated names are found by the tree: the parser
+  // compares each with all before it, which took a sixth of the time for 2,000 models.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, version: '1.2' });
+  // After a syntax error the rest is guesswork: only the first is told.
+  const fault = [...document.errors, ...document.warnings][0];
+  if (fault !== undefined) return { ok: false, problems: [syntaxProblem(fault, lines)] };
   if (document.contents === null) return refused('the file is empty');
   const tree = new YamlTree(document, lines, resolve);
   return tree.problems.length > 0 ? { ok: false, problems: tree.problems } : { ok: true, tree };
@@ -35,18 +36,8 @@ function refused(message: string): YamlResult {
   return { ok: false, problems: [{ line: 1, column: 1, message }] };
 }
 
-/** After a syntax error the rest is guesswork: only the first is reported, but every repeated name. */
-function syntaxProblems(faults: readonly YAMLError[], lines: LineCounter): SourceProblem[] {
-  const first = faults.find((fault) => fault.code !== 'DUPLICATE_KEY');
-  return faults
-    .filter((fault) => fault.code === 'DUPLICATE_KEY' || fault === first)
-    .map((fault) => ({
-      ...placeOf(fault, lines),
-      message: SYNTAX_MESSAGES[fault.code] ?? 'this is not valid YAML',
-    }));
-}
-
-function placeOf(fault: YAMLError, lines: LineCounter): Position {
+function syntaxProblem(fault: YAMLError, lines: LineCounter): SourceProblem {
   const { line, col } = lines.linePos(fault.pos[0]);
-  return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  const message = SYNTAX_MESSAGES[fault.code] ?? 'this is not valid YAML';
+  return { line: Math.max(line, 1), column: Math.max(col, 1), message };
 }

@@ -10,7 +10,8 @@ const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the message shows the form itself.
 const MALFORMED = 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${';
-const FILE_PREFIX = 'file:';
+/** Text without it refers to no file. */
+export const FILE_PREFIX = 'file:';
 const MAX_SECRET_BYTES = 65_536;
 const MAX_FILES = 1000;
 

@@ -92,13 +92,14 @@ export class YamlTree {
 
   #readMap(map: YAMLMap, path: Path): Data {
     const entries = new Map<string, Data>();
+    const names = new Set<string>();
     for (const pair of map.items) {
       const name = this.#readName(pair);
       if (name === undefined) continue;
       const child = [...path, name];
-      if (entries.has(name))
-        this.#refuse(this.#position(pair.key), 'this name is given twice in the same mapping; keep one');
       const position = this.#position(pair.key);
+      if (names.has(name)) this.#refuse(position, 'this name is given twice in the same mapping; keep one');
+      names.add(name);
       if (position) this.#names.set(JSON.stringify(child), position);
       const value = this.#read(pair.value, child);
       if (value !== undefined) entries.set(name, value);
