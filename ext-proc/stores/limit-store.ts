@@ -7,13 +7,14 @@ import type { AccountSnapshot, RateLimits } from '../domain/principal.ts';
  * rule in the documented order is the answer and nothing is. Facts only, no HTTP. Methods reject with StoreUnavailable.
  */
 export interface LimitStore {
+  /** Repeating a hold id that is held takes nothing more. */
   admit(request: AdmissionRequest): Promise<AdmissionResult>;
   /** Ends a hold: frees slot and hold, corrects the token window, learns the newer snapshot. Repeating it changes nothing. */
   release(release: HoldRelease): Promise<void>;
-  /** Extends the leases of live holds. Returns the ids that have lapsed already. */
-  renew(holdIds: readonly string[], nowMs: number): Promise<readonly string[]>;
+  /** Extends the leases of live holds, and takes back in what a store that forgot must know again. Returns the ids that have lapsed already. */
+  renew(holds: readonly LiveHold[], nowMs: number): Promise<readonly string[]>;
   /** What is held against an organization's balance now. */
-  heldNanoUsd(organizationId: string): Promise<NanoUsd>;
+  heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd>;
   /** `read_rpm`: one read by a key, counted in the UTC minute. */
   takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult>;
   close(): Promise<void>;
@@ -33,6 +34,16 @@ export interface AdmissionRequest {
   /** Worst case of the request (DESIGN invariant 1). */
   readonly holdNanoUsd: NanoUsd;
   readonly snapshot: AccountSnapshot;
+}
+
+/** What a store needs to know of a hold that its process still has. */
+export interface LiveHold {
+  readonly holdId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** The day that the admission assigned. */
+  readonly day: UtcDay;
+  readonly holdNanoUsd: NanoUsd;
 }
 
 export type AdmissionResult = Admitted | Refused | ReadAgain;

@@ -1,6 +1,13 @@
 import { MINUTE_MS, type UtcDay, utcDay } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
-import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore, ReadResult } from '../limit-store.ts';
+import type {
+  AdmissionRequest,
+  AdmissionResult,
+  HoldRelease,
+  LimitStore,
+  LiveHold,
+  ReadResult,
+} from '../limit-store.ts';
 import {
   addTo,
   believe,
@@ -58,8 +65,9 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     key.usedAtMs = nowMs;
     const { snapshot } = request;
     const isOfToday = snapshot.organization.day === day && snapshot.key.day === day;
+    const held = holds.get(holdId);
+    if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
     if (!believe(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
-    if (holds.has(holdId)) throw new Error('a hold is admitted once');
 
     const minute = minuteOf(nowMs);
     moveTo(organization.window, minute);
@@ -114,16 +122,25 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     }
   }
 
-  function renew(holdIds: readonly string[], nowMs: number): readonly string[] {
+  function renew(live: readonly LiveHold[], nowMs: number): readonly string[] {
     lapse(nowMs);
-    return holdIds.filter((holdId) => {
+    const lapsed: string[] = [];
+    for (const { holdId } of live) {
       const hold = holds.get(holdId);
-      if (!hold) return true;
+      if (!hold) {
+        lapsed.push(holdId);
+        continue;
+      }
       hold.lapsesAtMs = nowMs + leaseMs;
       holds.delete(holdId);
       holds.set(holdId, hold);
-      return false;
-    });
+    }
+    return lapsed;
+  }
+
+  function held(organizationId: string, nowMs: number): NanoUsd {
+    lapse(nowMs);
+    return organizations.get(organizationId)?.heldNanoUsd ?? 0n;
   }
 
   function takeRead(keyId: string, readsPerMinute: number, nowMs: number): ReadResult {
@@ -155,8 +172,8 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
   return {
     admit: async (request) => admit(request),
     release: async (hold) => release(hold),
-    renew: async (holdIds, nowMs) => renew(holdIds, nowMs),
-    heldNanoUsd: async (organizationId) => organizations.get(organizationId)?.heldNanoUsd ?? 0n,
+    renew: async (live, nowMs) => renew(live, nowMs),
+    heldNanoUsd: async (organizationId, nowMs) => held(organizationId, nowMs),
     takeRead: async (keyId, readsPerMinute, nowMs) => takeRead(keyId, readsPerMinute, nowMs),
     close: async () => {},
   };

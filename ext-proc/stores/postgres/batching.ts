@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 export interface BatchBounds {
   readonly maxBatch: number;
   readonly maxInFlight: number;
-  /** Shortest time between two batches while they are shared at all; a lone caller never waits for company that does not come. */
+  /** Shortest time between two batches: a call after a pause goes at once, calls in a row wait this long for company. */
   readonly paceMs: number;
   /** More waiting items than this are refused at once. */
   readonly maxWaiting: number;
@@ -31,8 +31,7 @@ export function createBatching<T, R>(
   let waiting: Waiting<T, R>[] = [];
   let inFlight = 0;
   let scheduled = false;
-  let lastSize = 0;
-  let lastSentMs = 0;
+  let lastSentMs = Number.NEGATIVE_INFINITY;
   let expiring = false;
 
   function add(item: T): Promise<R> {
@@ -50,7 +49,7 @@ export function createBatching<T, R>(
       if (!expiring) expireIn(bounds.waitMs);
     } else if (!scheduled) {
       scheduled = true;
-      const restMs = lastSize > 1 ? lastSentMs + bounds.paceMs - performance.now() : 0;
+      const restMs = lastSentMs + bounds.paceMs - performance.now();
       if (restMs > 0) setTimeout(send, restMs);
       // After the poll phase: all requests whose bytes arrived in this turn have asked by then.
       else setImmediate(send);
@@ -63,7 +62,6 @@ export function createBatching<T, R>(
       const batch = waiting.slice(0, bounds.maxBatch);
       waiting = waiting.slice(bounds.maxBatch);
       inFlight++;
-      lastSize = batch.length;
       lastSentMs = performance.now();
       void deliver(batch);
     }

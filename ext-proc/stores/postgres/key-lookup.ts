@@ -7,7 +7,7 @@ import { createBatching, type Outcome } from './batching.ts';
 import { run, type Statement } from './connection-pool.ts';
 
 /** A query costs about 240 us of CPU alone and 16 us as one of 32, of both processes together (measured). */
-const BOUNDS = { maxBatch: 500, maxInFlight: 2, paceMs: 1, maxWaiting: 20_000, waitMs: 2_000 };
+const BOUNDS = { maxBatch: 500, maxInFlight: 2, paceMs: 2, maxWaiting: 20_000, waitMs: 2_000 };
 
 /** Sequences of keys are those of their organization: both change under the account's row lock, so one number orders both. */
 const FIND_KEYS: Statement = {

@@ -10,7 +10,7 @@ import { isRefusedRow, isRollback } from './unavailable.ts';
  * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay what the disk can do. A commit costs about
  * 690 us of CPU alone and 66 us as one of 32, of both processes together (measured), hence the pace.
  */
-const BOUNDS = { maxBatch: 500, maxInFlight: 1, paceMs: 4, maxWaiting: 20_000, waitMs: 10_000 };
+const BOUNDS = { maxBatch: 500, maxInFlight: 1, paceMs: 3, maxWaiting: 20_000, waitMs: 10_000 };
 /** Batches lock in organization order and cannot deadlock each other; an operator's session could. */
 const MAX_TRIES = 3;
 
