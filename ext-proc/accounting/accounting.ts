@@ -1,6 +1,6 @@
 import type { Account, Produced } from '../delivery/delivery.ts';
 import type { Clock, UtcDay } from '../domain/clock.ts';
-import { usdNumber } from '../domain/money.ts';
+import { type NanoUsd, usdNumber } from '../domain/money.ts';
 import { chargeNanoUsd, type Prices } from '../domain/pricing.ts';
 import type { AccountSnapshot } from '../domain/principal.ts';
 import { refuse } from '../errors/refusal.ts';
@@ -26,7 +26,7 @@ export interface Hold {
 
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export interface Accounting {
-  open(hold: Hold): OpenHold;
+  open(hold: Hold, heldNanoUsd: NanoUsd): OpenHold;
   /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
   replaySpool(): Promise<void>;
   /** True while charges wait in the spool: new completions are refused (DESIGN 3). */
@@ -121,10 +121,11 @@ export function createAccounting(options: AccountingOptions): Accounting {
     );
   }
 
-  function open(hold: Hold): OpenHold {
+  function open(hold: Hold, heldNanoUsd: NanoUsd): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: Settlement | undefined;
-    holds.keep(hold.generationId);
+    const { generationId: holdId, organizationId, keyId, day } = hold;
+    holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd: heldNanoUsd });
     return {
       charged: () => charged,
       costUsd: (usage) => usdNumber(chargeNanoUsd(hold.prices, usage)),

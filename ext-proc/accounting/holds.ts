@@ -1,12 +1,12 @@
 import type { Clock } from '../domain/clock.ts';
-import type { LimitStore } from '../stores/limit-store.ts';
+import type { LimitStore, LiveHold } from '../stores/limit-store.ts';
 
 /**
  * Keeps the leases of this process's holds alive while their requests live. A lease lapses by itself when the process dies, so that what
  * it held is free again within 30 s (INTERFACE 5).
  */
 export interface HoldKeeper {
-  keep(holdId: string): void;
+  keep(hold: LiveHold): void;
   drop(holdId: string): void;
   close(): void;
 }
@@ -20,7 +20,7 @@ export interface HoldKeeperOptions {
 }
 
 export function createHoldKeeper({ limits, clock, renewEveryMs, onProblem }: HoldKeeperOptions): HoldKeeper {
-  const live = new Set<string>();
+  const live = new Map<string, LiveHold>();
   let renewing = false;
   const timer = setInterval(renewAll, renewEveryMs);
   timer.unref();
@@ -29,7 +29,7 @@ export function createHoldKeeper({ limits, clock, renewEveryMs, onProblem }: Hol
     if (renewing || live.size === 0) return;
     renewing = true;
     try {
-      const lapsed = await limits.renew([...live], clock.nowMs());
+      const lapsed = await limits.renew([...live.values()], clock.nowMs());
       // A request that ended while the renewal was under way has no lease to lapse.
       const missed = lapsed.filter((id) => live.has(id));
       if (missed.length > 0) onProblem({ lapsed: missed.length });
@@ -41,7 +41,7 @@ export function createHoldKeeper({ limits, clock, renewEveryMs, onProblem }: Hol
   }
 
   return {
-    keep: (holdId) => void live.add(holdId),
+    keep: (hold) => void live.set(hold.holdId, hold),
     drop: (holdId) => void live.delete(holdId),
     close: () => clearInterval(timer),
   };

@@ -28,6 +28,7 @@ export interface Candidate {
 export interface Admission {
   readonly kind: 'admission';
   readonly day: UtcDay;
+  readonly holdNanoUsd: NanoUsd;
   readonly rateLimitHeaders: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +43,12 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate): Promise<
     const result = await deps.limits.admit(request);
     switch (result.kind) {
       case 'admitted':
-        return { kind: 'admission', day: result.day, rateLimitHeaders: rateLimitHeaders(result.windows, nowMs) };
+        return {
+          kind: 'admission',
+          day: result.day,
+          holdNanoUsd: request.holdNanoUsd,
+          rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
+        };
       case 'refused':
         return refusalFor(result, request, candidate.config);
       case 'read_again': {

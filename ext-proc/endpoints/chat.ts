@@ -76,16 +76,19 @@ async function admitAndDeliver(
   const admission = await admit(deps, { generationId, principal, chat, choice, config, readAgain });
   if (isRefusal(admission)) return admission;
   notes.generationId = generationId;
-  const hold = deps.accounting.open({
-    generationId,
-    organizationId: principal.organization.id,
-    keyId: principal.key.id,
-    day: admission.day,
-    model: choice.model.id,
-    prices: choice.model.prices,
-    streamed: chat.stream,
-    createdAtMs: arrivedAtMs,
-  });
+  const hold = deps.accounting.open(
+    {
+      generationId,
+      organizationId: principal.organization.id,
+      keyId: principal.key.id,
+      day: admission.day,
+      model: choice.model.id,
+      prices: choice.model.prices,
+      streamed: chat.stream,
+      createdAtMs: arrivedAtMs,
+    },
+    admission.holdNanoUsd,
+  );
   const order: Order = {
     generationId,
     requestId: exchange.requestId,

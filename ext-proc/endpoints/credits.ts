@@ -14,7 +14,7 @@ export async function showCredits(call: Call, ledger: Ledger, limits: LimitStore
   const organizationId = call.principal.organization.id;
   const [credits, heldNanoUsd] = await Promise.all([
     ledger.credits(organizationId),
-    limits.heldNanoUsd(organizationId),
+    limits.heldNanoUsd(organizationId, call.arrivedAtMs),
   ]);
   return {
     kind: 'json',
