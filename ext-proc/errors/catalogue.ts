@@ -11,6 +11,8 @@ export interface CatalogueEntry {
   readonly retryAfter?: number | 'window';
   /** The field, where it is always the same one. */
   readonly param?: string;
+  /** Set where a stream that has begun can end so: it is then charged for what was delivered. Absent: such a request is never billed. */
+  readonly billed?: 'delivered';
   /** What a client should do, for README and dashboard. */
   readonly advice: string;
 }
@@ -194,6 +196,7 @@ export const CATALOGUE = {
     status: 408,
     type: 'timeout_error',
     message: 'The model did not answer in time.',
+    billed: 'delivered',
     advice: 'Retry with backoff.',
   },
   idempotency_key_in_flight: {
@@ -241,6 +244,7 @@ export const CATALOGUE = {
     status: 500,
     type: 'api_error',
     message: 'Something failed on our side. It has been recorded.',
+    billed: 'delivered',
     advice: 'Retry; if it persists, report the x-request-id.',
   },
   upstream_config_error: {
@@ -260,6 +264,7 @@ export const CATALOGUE = {
     status: 503,
     type: 'api_error',
     message: 'The model provider failed.',
+    billed: 'delivered',
     advice: 'Retry with backoff.',
   },
 } as const satisfies Record<string, CatalogueEntry>;

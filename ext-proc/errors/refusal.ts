@@ -19,16 +19,21 @@ type Places<Message extends string> = Message extends `${string}{${infer Name}}$
   ? Name | Places<Rest>
   : never;
 
+type PlacesOf<Code extends ErrorCode> = Places<(typeof CATALOGUE)[Code]['message']>;
+
 /** Every place of a code's message must be filled, and nothing else: a call that forgets one does not compile. */
-type ValuesOf<Code extends ErrorCode> = {
-  readonly [Name in Places<(typeof CATALOGUE)[Code]['message']>]: string | number;
-};
+type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
+  ? Readonly<Record<string, never>>
+  : Readonly<Record<PlacesOf<Code>, string | number>>;
 
 type Extra = Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>>;
 
-type RefuseArguments<Code extends ErrorCode> = [Places<(typeof CATALOGUE)[Code]['message']>] extends [never]
-  ? [values?: Readonly<Record<string, never>>, extra?: Extra]
-  : [values: ValuesOf<Code>, extra?: Extra];
+/** Where the catalogue says `window`, only the caller knows how long to wait, and must say it. */
+type RefuseArguments<Code extends ErrorCode> = (typeof CATALOGUE)[Code] extends { readonly retryAfter: 'window' }
+  ? [values: ValuesOf<Code>, extra: Extra & { readonly retryAfterSeconds: number }]
+  : [PlacesOf<Code>] extends [never]
+    ? [values?: ValuesOf<Code>, extra?: Extra]
+    : [values: ValuesOf<Code>, extra?: Extra];
 
 export function refuse<Code extends ErrorCode>(code: Code, ...[values, extra]: RefuseArguments<Code>): Refusal {
   return { kind: 'refusal', code, values: values ?? {}, ...extra };
