@@ -19,7 +19,15 @@ export default defineConfig({
           ],
         },
       },
-      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 20_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          name: 'contract',
+          include: ['test/contract/**/*.test.ts'],
+          globalSetup: ['test/integration/postgres-server.ts'],
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
       {
         test: {
           name: 'integration',

@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { NanoUsd } from '../../ext-proc/domain/money.ts';
+import type { RateLimits } from '../../ext-proc/domain/principal.ts';
+import type { Settlement } from '../../ext-proc/stores/ledger.ts';
+import { openPostgres, type Postgres, type PostgresOptions } from '../../ext-proc/stores/postgres/open.ts';
+import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
+
+/** A new, empty database on the test run's PostgreSQL. */
+export async function createDatabase(socketDir: string = inject('postgresSocketDir')): Promise<string> {
+  const name = `t_${randomBytes(6).toString('hex')}`;
+  const url = embeddedDatabaseUrl({ socketDir }, 'postgres');
+  await sql(url, `create database ${name}`);
+  return embeddedDatabaseUrl({ socketDir }, name);
+}
+
+/** Runs SQL as somebody who is not the gateway would. */
+export async function sql<R extends object = Record<string, unknown>>(url: string, text: string): Promise<R[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 10_000 });
+  await client.connect();
+  try {
+    const result = await client.query<R>(text);
+    return result.rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+}
+
+export async function openStore(
+  url: string,
+  options: Pick<PostgresOptions, 'timeouts'> = {},
+): Promise<Postgres & { readonly logged: LogLine[] }> {
+  const logged: LogLine[] = [];
+  const log = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });
+  const store = await openPostgres({
+    url,
+    log: { info: log('info'), warn: log('warn'), error: log('error') },
+    ...options,
+  });
+  return { ...store, logged };
+}
+
+export interface Customer {
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly hash: Buffer;
+}
+
+export async function addCustomer(
+  { administration }: Postgres,
+  balanceNanoUsd: NanoUsd = 1_000_000n,
+  limits: RateLimits = {},
+): Promise<Customer> {
+  const organizationId = newId('org', Date.now());
+  await administration.createOrganization(
+    { id: organizationId, name: 'test', allowMultipleCompletions: false, concurrency: 64, limits },
+    balanceNanoUsd === 0n ? undefined : { amountNanoUsd: balanceNanoUsd, actor: 'test' },
+  );
+  return { organizationId, ...(await addKey({ administration }, organizationId)) };
+}
+
+export async function addKey({ administration }: Pick<Postgres, 'administration'>, organizationId: string) {
+  const keyId = newId('key', Date.now());
+  const hash = randomBytes(32);
+  const settings = { organizationId, name: 'test', scopes: ['chat'] as const, limits: {} };
+  await administration.createKey({ ...settings, id: keyId, hash, last4: 'test' });
+  return { keyId, hash };
+}
+
+export const DAY = 20_778;
+
+export function settlementOf(customer: Customer, changes: Partial<Settlement> = {}): Settlement {
+  return {
+    generationId: newId('gen', Date.now()),
+    organizationId: customer.organizationId,
+    keyId: customer.keyId,
+    day: DAY,
+    model: 'gpt-5-mini',
+    provider: 'openai',
+    createdAtMs: Date.now(),
+    streamed: true,
+    cancelled: false,
+    usage: { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
+    usageCounted: false,
+    prices: { inputPicoUsd: 250_000n, cachedInputPicoUsd: 25_000n, outputPicoUsd: 2_000_000n },
+    costNanoUsd: 100n,
+    latencyMs: 12,
+    generationTimeMs: 34,
+    ...changes,
+  };
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, addKey, createDatabase, DAY, openStore, settlementOf } from './database.ts';
+
+describe('keys in PostgreSQL', () => {
+  let store: Postgres;
+  beforeAll(async () => {
+    store = await openStore(await createDatabase());
+  });
+  afterAll(() => store.close());
+
+  it('returns key, organization, limits, balance and the spend of the day that was asked for', async () => {
+    const { administration, keys, ledger } = store;
+    const customer = await addCustomer(store, 5_000n, { requestsPerMinute: 60, dailyBudgetNanoUsd: 900n });
+    const other = await addKey(store, customer.organizationId);
+    await administration.updateOrganization(customer.organizationId, {
+      maxTokens: 100,
+      allowMultipleCompletions: true,
+    });
+    await ledger.settle(settlementOf(customer, { costNanoUsd: 300n }));
+    await ledger.settle(settlementOf({ ...customer, keyId: other.keyId }, { costNanoUsd: 50n }));
+    const found = await keys.findByHash(customer.hash, DAY);
+    expect(found?.key).toEqual({ id: customer.keyId, scopes: new Set(['chat']), limits: {} });
+    expect(found?.organization).toEqual({
+      id: customer.organizationId,
+      suspended: false,
+      allowMultipleCompletions: true,
+      maxTokens: 100,
+      concurrency: 64,
+      limits: { requestsPerMinute: 60, dailyBudgetNanoUsd: 900n },
+    });
+    expect(found?.account).toEqual({
+      ledgerEpoch: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      organization: { sequence: 3, balanceNanoUsd: 4_650n, day: DAY, spentNanoUsd: 350n },
+      key: { sequence: 3, day: DAY, spentNanoUsd: 300n },
+    });
+    const tomorrow = await keys.findByHash(customer.hash, DAY + 1);
+    expect(tomorrow?.account.organization).toEqual({
+      sequence: 3,
+      balanceNanoUsd: 4_650n,
+      day: DAY + 1,
+      spentNanoUsd: 0n,
+    });
+    expect(tomorrow?.account.key.spentNanoUsd).toBe(0n);
+  });
+
+  it('does not find what is not there, among those that are', async () => {
+    const customer = await addCustomer(store);
+    const found = await Promise.all([
+      store.keys.findByHash(randomBytes(32), DAY),
+      store.keys.findByHash(customer.hash, DAY),
+      store.keys.findByHash(Buffer.alloc(0), DAY),
+      store.keys.findByHash(customer.hash, DAY + 1),
+      store.keys.findByHash(customer.hash, DAY),
+    ]);
+    expect(found.map((principal) => principal?.key.id)).toEqual([
+      undefined,
+      customer.keyId,
+      undefined,
+      customer.keyId,
+      customer.keyId,
+    ]);
+    expect(found.map((principal) => principal?.account.key.day)).toEqual([undefined, DAY, undefined, DAY + 1, DAY]);
+  });
+
+  it('sees every commit that was there when it was called, under load', async () => {
+    const customer = await addCustomer(store);
+    let busy = true;
+    const load = Array.from({ length: 20 }, async () => {
+      while (busy) await store.keys.findByHash(customer.hash, DAY);
+    });
+    for (let i = 1; i <= 20; i++) {
+      const suspended = i % 2 === 1;
+      await store.administration.setSuspended(customer.organizationId, suspended);
+      const found = await store.keys.findByHash(customer.hash, DAY);
+      expect(found?.organization.suspended).toBe(suspended);
+    }
+    await store.administration.revokeKey(customer.keyId);
+    const revoked = await store.keys.findByHash(customer.hash, DAY);
+    expect(revoked?.key.revokedAtMs).toBeGreaterThan(Date.now() - 5_000);
+    busy = false;
+    await Promise.all(load);
+  });
+
+  it('refuses a key whose limits are above its organization, at the limit it accepts', async () => {
+    const { organizationId } = await addCustomer(store, 0n, { tokensPerMinute: 100, dailyBudgetNanoUsd: 5n });
+    const create = (limits: object) =>
+      store.administration.createKey({
+        id: `key-${'0'.repeat(26)}`,
+        organizationId,
+        name: 'k',
+        scopes: ['chat'],
+        hash: randomBytes(32),
+        last4: 'abcd',
+        limits,
+      });
+    expect(await create({ tokensPerMinute: 101 })).toEqual({
+      kind: 'above_organization',
+      limit: 'tokensPerMinute',
+      organizationLimit: 100,
+    });
+    expect(await create({ dailyBudgetNanoUsd: 6n })).toMatchObject({
+      limit: 'dailyBudgetNanoUsd',
+      organizationLimit: 5n,
+    });
+    expect(await create({ requestsPerMinute: 9, tokensPerMinute: 100, dailyBudgetNanoUsd: 5n })).toMatchObject({
+      kind: 'created',
+    });
+  });
+
+  it('keeps no more of a key than its hash and last four characters', async () => {
+    const customer = await addCustomer(store);
+    const [record] = (await store.administration.keys(customer.organizationId)) ?? [];
+    expect(record).not.toHaveProperty('hash');
+    expect(record).toMatchObject({ id: customer.keyId, last4: 'test' });
+    expect(await store.administration.keys(`org-${'0'.repeat(26)}`)).toBeUndefined();
+  });
+});

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+
+describe('settlement in PostgreSQL', () => {
+  let url = '';
+  let store: Postgres;
+  /** A second gateway process, as far as PostgreSQL can tell. */
+  let second: Postgres;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    second = await openStore(url);
+  });
+  afterAll(async () => {
+    const report = await store.administration.verifyLedger();
+    await Promise.all([store.close(), second.close()]);
+    expect(report.differences).toEqual([]);
+  });
+
+  it('charges 500 settlements of 50 parallel callers in two processes once each', async () => {
+    const customers: Customer[] = [];
+    for (let i = 0; i < 5; i++) {
+      const customer = await addCustomer(store, 1_000_000n);
+      customers.push(customer, { ...customer, ...(await addKey(store, customer.organizationId)) });
+    }
+    const callers = Array.from({ length: 50 }, async (_, caller) => {
+      const process = caller % 2 === 0 ? store : second;
+      for (let i = 0; i < 10; i++) {
+        const customer = customers[(caller + i) % customers.length];
+        if (!customer) throw new Error('there are ten customers');
+        const settlement = settlementOf(customer, { costNanoUsd: BigInt(1 + caller), model: `model-${i % 3}` });
+        await process.ledger.settle(settlement);
+        // The other process was told too, as after a spool replay.
+        if (i === 0) await (caller % 2 === 0 ? second : store).ledger.settle(settlement);
+      }
+    });
+    await Promise.all(callers);
+    const [counts] = await sql(url, `select count(*)::int as n, sum(cost_nano_usd)::int as cost from generations`);
+    expect(counts).toEqual({ n: 500, cost: 10 * ((50 * 51) / 2) });
+    const report = await store.administration.verifyLedger();
+    expect(report).toMatchObject({ entries: 505, generations: 500, differences: [] });
+  });
+
+  it('returns the account after the charge, and the same account when it is repeated', async () => {
+    const customer = await addCustomer(store, 1_000n);
+    const settlement = settlementOf(customer, { costNanoUsd: 300n });
+    const first = await store.ledger.settle(settlement);
+    expect(first.organization).toEqual({ sequence: 2, balanceNanoUsd: 700n, day: DAY, spentNanoUsd: 300n });
+    expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n });
+    expect(await store.ledger.settle({ ...settlement, costNanoUsd: 999n })).toEqual(first);
+    const repeated = await Promise.all(Array.from({ length: 20 }, () => store.ledger.settle(settlement)));
+    expect(new Set(repeated.map((snapshot) => snapshot.organization.balanceNanoUsd))).toEqual(new Set([700n]));
+    expect(await store.ledger.credits(customer.organizationId)).toEqual({
+      balanceNanoUsd: 700n,
+      totalCreditsNanoUsd: 1_000n,
+      totalUsageNanoUsd: 300n,
+    });
+  });
+
+  it('charges actual cost above the balance in full, and nothing for a free model, with an entry for both', async () => {
+    const customer = await addCustomer(store, 10n);
+    const below = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 25n }));
+    expect(below.organization.balanceNanoUsd).toBe(-15n);
+    const free = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 0n }));
+    expect(free.organization).toMatchObject({ sequence: 3, balanceNanoUsd: -15n });
+  });
+
+  it('rejects a row that PostgreSQL refuses alone, and commits its neighbours', async () => {
+    const customer = await addCustomer(store, 100_000n);
+    const stranger = await addCustomer(store);
+    const batch = Array.from({ length: 40 }, () => settlementOf(customer, { costNanoUsd: 1n }));
+    const taken = settlementOf(stranger);
+    await store.ledger.settle(taken);
+    const poisoned = [
+      settlementOf(customer, { costNanoUsd: -1n }),
+      settlementOf(customer, { keyId: stranger.keyId }),
+      settlementOf(customer, { organizationId: `org-${'0'.repeat(26)}` }),
+      settlementOf(customer, { generationId: taken.generationId }),
+      settlementOf(customer, { costNanoUsd: 2n ** 70n }),
+      settlementOf(customer, { usage: { promptTokens: 1, completionTokens: 1, cachedTokens: 2, reasoningTokens: 0 } }),
+    ];
+    poisoned.forEach((settlement, i) => void batch.splice(i * 7, 0, settlement));
+    const outcomes = await Promise.allSettled(batch.map((settlement) => store.ledger.settle(settlement)));
+    outcomes.forEach((outcome, i) => {
+      const settlement = batch[i];
+      const expected = settlement && poisoned.includes(settlement) ? 'rejected' : 'fulfilled';
+      expect(outcome.status, `settlement ${i}`).toBe(expected);
+      if (outcome.status === 'rejected') expect(outcome.reason.name).toBe('Error');
+    });
+    const { balanceNanoUsd } = await store.ledger.credits(customer.organizationId);
+    expect(balanceNanoUsd).toBe(100_000n - 40n);
+  });
+
+  it('stores what providers and clocks make up without letting it stop the charge', async () => {
+    const customer = await addCustomer(store);
+    const settlement = settlementOf(customer, {
+      upstreamId: `a\0b${'x'.repeat(300)}`,
+      finishReason: 'stop\0\ud800',
+      latencyMs: Number.NaN,
+      generationTimeMs: -0.4,
+      model: '模型"\\{},NULL',
+    });
+    await store.ledger.settle(settlement);
+    const found = await store.ledger.findGeneration(customer.organizationId, settlement.generationId);
+    expect(found).toMatchObject({
+      upstreamId: `ab${'x'.repeat(198)}`,
+      finishReason: 'stop\ufffd',
+      latencyMs: 0,
+      generationTimeMs: 0,
+      model: '模型"\\{},NULL',
+    });
+  });
+
+  it('finds a generation of this organization only, with everything that was stored', async () => {
+    const customer = await addCustomer(store);
+    const settlement = settlementOf(customer, {
+      upstreamId: 'up',
+      finishReason: 'stop',
+      usageCounted: true,
+      cancelled: true,
+    });
+    const { generationId } = settlement;
+    expect(await store.ledger.findGeneration(customer.organizationId, generationId)).toBeUndefined();
+    await store.ledger.settle(settlement);
+    const { organizationId, day, prices, ...stored } = settlement;
+    expect(await store.ledger.findGeneration(organizationId, generationId)).toEqual(stored);
+    const other = await addCustomer(store);
+    expect(await store.ledger.findGeneration(other.organizationId, generationId)).toBeUndefined();
+    expect([day, prices]).toBeDefined();
+  });
+
+  it('sums usage by the groups that are asked for, newest day first', async () => {
+    const customer = await addCustomer(store);
+    const add = (day: number, model: string, costNanoUsd: bigint) =>
+      store.ledger.settle(settlementOf(customer, { day, model, costNanoUsd }));
+    await Promise.all([
+      add(DAY, 'a', 1n),
+      add(DAY, 'b', 2n),
+      add(DAY - 1, 'a', 4n),
+      add(DAY - 5, 'a', 8n),
+      add(DAY, 'a', 16n),
+    ]);
+    const query = { organizationId: customer.organizationId, firstDay: DAY - 1, lastDay: DAY };
+    const byDay = await store.ledger.usage({ ...query, groupBy: new Set(['day']) });
+    expect(byDay.map(({ day, requests, costNanoUsd }) => [day, requests, costNanoUsd])).toEqual([
+      [DAY, 3, 19n],
+      [DAY - 1, 1, 4n],
+    ]);
+    const byModelAndKey = await store.ledger.usage({ ...query, groupBy: new Set(['model', 'key']) });
+    expect(byModelAndKey.map(({ model, keyId, costNanoUsd }) => [model, keyId, costNanoUsd])).toEqual([
+      ['a', customer.keyId, 21n],
+      ['b', customer.keyId, 2n],
+    ]);
+    const [total] = await store.ledger.usage({ ...query, firstDay: 0, groupBy: new Set() });
+    expect(total).toEqual({
+      requests: 5,
+      usage: { promptTokens: 150, completionTokens: 35, cachedTokens: 10, reasoningTokens: 5 },
+      costNanoUsd: 31n,
+    });
+  });
+
+  it('applies a credit with a reference once, also when operators race', async () => {
+    const { administration } = store;
+    const { organizationId } = await addCustomer(store, 0n);
+    const entry = { amountNanoUsd: 500n, reference: 'invoice 7', actor: 'test' };
+    const results = await Promise.all(Array.from({ length: 10 }, () => administration.credit(organizationId, entry)));
+    expect(results.map(({ kind }) => kind).sort()).toEqual(['applied', ...Array(9).fill('repeated')]);
+    expect(await administration.credit(organizationId, { amountNanoUsd: -700n, actor: 'test' })).toEqual({
+      kind: 'applied',
+      balanceNanoUsd: -200n,
+    });
+    const most = 2n ** 63n - 1n;
+    expect(await administration.credit(organizationId, { amountNanoUsd: most, actor: 'test' })).toMatchObject({
+      kind: 'applied',
+    });
+    expect(await administration.credit(organizationId, { amountNanoUsd: most, actor: 'test' })).toEqual({
+      kind: 'out_of_range',
+    });
+    expect(await administration.credit(`org-${'0'.repeat(26)}`, entry)).toEqual({ kind: 'unknown_organization' });
+  });
+});
