@@ -15,7 +15,7 @@ export interface PublisherOptions {
   readonly paths: RuntimePaths;
   /** What went wrong when nobody was waiting: clusters that could not be taken out. */
   readonly onFault: (message: string) => void;
-  /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 4 s of it. */
+  /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 6 s of it. */
   readonly confirmWithinMs?: number;
   /** Beyond `timeouts.total`, until a cluster that is no longer used is taken out. */
   readonly drainMarginMs?: number;
