@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
+
+const CUT_LOCK_CONNECTIONS =
+  "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
+
+describe('the memory-mode lock', () => {
+  it('lets one process in, and the next after it has gone', async () => {
+    const url = await createDatabase();
+    const [first, second] = await Promise.all([openStore(url), openStore(url)]);
+    expect((await first.memoryModeLock(() => {})).kind).toBe('held');
+    const refused = await second.memoryModeLock(() => {});
+    expect(refused).toMatchObject({ kind: 'refused', message: expect.stringContaining('Another gateway process') });
+    await first.close();
+    expect((await second.memoryModeLock(() => {})).kind).toBe('held');
+    await second.close();
+  });
+
+  it('lets only one of several in that start together', async () => {
+    const url = await createDatabase();
+    const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
+    const locks = await Promise.all(stores.map((store) => store.memoryModeLock(() => {})));
+    expect(locks.map(({ kind }) => kind).sort()).toEqual(['held', 'refused', 'refused']);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('is taken again by itself when its connection is lost', async () => {
+    const url = await createDatabase();
+    const [store, other] = await Promise.all([openStore(url), openStore(url)]);
+    const customer = await addCustomer(store);
+    let takenOver = false;
+    await store.memoryModeLock(() => {
+      takenOver = true;
+    });
+    await sql(url, CUT_LOCK_CONNECTIONS);
+    await expect.poll(() => store.logged.map(({ message }) => message)).toContain('the memory-mode lock is held again');
+    expect((await store.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
+    expect((await other.memoryModeLock(() => {})).kind).toBe('refused');
+    expect(takenOver).toBe(false);
+    await Promise.all([store.close(), other.close()]);
+  });
+
+  it('when it is lost to another process: from then on nobody is authenticated here, and the process is told', async () => {
+    const url = await createDatabase();
+    const [store, other] = await Promise.all([openStore(url), openStore(url)]);
+    const customer = await addCustomer(store);
+    let reason = '';
+    await store.memoryModeLock((told) => {
+      reason = told;
+    });
+    // Both reach for the free lock; whoever is first keeps it.
+    await sql(url, CUT_LOCK_CONNECTIONS);
+    let taken = await other.memoryModeLock(() => {});
+    for (let tries = 0; taken.kind === 'refused' && tries < 20; tries++) {
+      await sql(url, CUT_LOCK_CONNECTIONS);
+      taken = await other.memoryModeLock(() => {});
+    }
+    expect(taken.kind).toBe('held');
+    await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
+    expect((await other.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
+    await expect.poll(() => reason, { timeout: 5_000 }).toContain('Another gateway process');
+    await sleep(50);
+    await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
+    await Promise.all([store.close(), other.close()]);
+  });
+});

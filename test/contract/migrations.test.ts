@@ -1,0 +1,110 @@
+import { appendFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { makePartitions } from '../../ext-proc/stores/postgres/generation-partitions.ts';
+import { migrate } from '../../ext-proc/stores/postgres/migrate.ts';
+import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+describe('migrations', () => {
+  let url = '';
+  let pool: pg.Pool;
+  let folder = '';
+  beforeEach(async () => {
+    url = await createDatabase();
+    pool = new pg.Pool({ connectionString: url });
+    folder = await mkdtemp(join(tmpdir(), 'gw migrations '));
+    await cp(new URL('../../ext-proc/stores/postgres/migrations/', import.meta.url), folder, { recursive: true });
+  });
+  afterEach(async () => {
+    await pool.end();
+    await rm(folder, { recursive: true });
+  });
+  const ours = () => pathToFileURL(`${folder}/`);
+
+  it('apply once, when several processes start together too', async () => {
+    const pools = Array.from({ length: 4 }, () => new pg.Pool({ connectionString: url }));
+    const applied = await Promise.all(pools.map((each) => migrate(each)));
+    expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
+    expect(await migrate(pool)).toEqual([]);
+    await Promise.all(pools.map((each) => each.end()));
+  });
+
+  it('refuse a database that newer code has migrated', async () => {
+    await writeFile(join(folder, '0004_later.sql'), 'create table later (id integer)');
+    expect(await migrate(pool, ours())).toHaveLength(4);
+    await expect(migrate(pool)).rejects.toThrow('The database schema is at version 4, newer than this release (3)');
+    await expect(openStore(url)).rejects.toThrow('newer than this release');
+  });
+
+  it('refuse a file that was changed after it was applied', async () => {
+    await migrate(pool, ours());
+    await appendFile(join(folder, '0002_ledger.sql'), '-- harmless?\n');
+    await expect(migrate(pool, ours())).rejects.toThrow('0002_ledger differs from the one that was applied');
+  });
+
+  it('leave nothing of a file that fails', async () => {
+    await writeFile(join(folder, '0004_broken.sql'), 'create table half (id integer); select 1 / 0');
+    await expect(migrate(pool, ours())).rejects.toThrow('0004_broken failed and was rolled back');
+    expect(
+      await sql(url, "select to_regclass('half') as half, max(version) as version from schema_migrations"),
+    ).toEqual([{ half: null, version: 3 }]);
+  });
+
+  it('refuse files that are not numbered one after the other', async () => {
+    await writeFile(join(folder, '0005_gap.sql'), 'select 1');
+    await expect(migrate(pool, ours())).rejects.toThrow('0005_gap is out of sequence');
+  });
+});
+
+describe('partitions of generations', () => {
+  it('are made for this month and three more, and take the ids of their months', async () => {
+    const url = await createDatabase();
+    const store = await openStore(url);
+    const customer = await addCustomer(store);
+    const now = new Date();
+    const month = (ahead: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1);
+    const moments = [month(0), month(1) - 1, month(1), month(3), month(4) - 1, month(4), month(-1)];
+    for (const moment of moments) {
+      await store.ledger.settle(settlementOf(customer, { generationId: newId('gen', moment), createdAtMs: moment }));
+    }
+    const rows = await sql<{ partition: string; n: number }>(
+      url,
+      'select tableoid::regclass::text as partition, count(*)::int as n from generations group by 1 order by 1',
+    );
+    const name = (ahead: number) => `generations_${new Date(month(ahead)).toISOString().slice(0, 7).replace('-', '_')}`;
+    expect(rows).toEqual(
+      [
+        { partition: name(0), n: 2 },
+        { partition: name(1), n: 1 },
+        { partition: name(3), n: 2 },
+        { partition: 'generations_other', n: 2 },
+      ].sort((a, b) => (a.partition < b.partition ? -1 : 1)),
+    );
+    await store.close();
+  });
+
+  it('that cannot be made are reported, and nothing else breaks', async () => {
+    const url = await createDatabase();
+    const store = await openStore(url);
+    const customer = await addCustomer(store);
+    const soon = Date.now() + 200 * 86_400_000;
+    await store.ledger.settle(settlementOf(customer, { generationId: newId('gen', soon) }));
+    const warnings: string[] = [];
+    const log = { info: () => {}, warn: (_: object, message: string) => void warnings.push(message), error: () => {} };
+    const pool = new pg.Pool({ connectionString: url });
+    await makePartitions(pool, soon, log);
+    await pool.end();
+    expect(warnings).toEqual(['a partition of generations could not be made now']);
+    const [made] = await sql<{ n: number }>(
+      url,
+      "select count(*)::int as n from pg_inherits where inhparent = 'generations'::regclass",
+    );
+    // The default, four from opening the store, and the three months after the one that is blocked.
+    expect(made?.n).toBeGreaterThanOrEqual(8);
+    await store.close();
+  });
+});
