@@ -1,45 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { makeCertificate } from '../../test/provider/certificate.ts';
-import { type Environment, type LoadedConfig, loadConfig } from './load.ts';
+import { configFolder, oneModel } from './load.fixture.ts';
+import { loadConfig } from './load.ts';
 import { formatProblem } from './problem.ts';
 
-let folder: string;
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gw-config-'));
-});
-
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
-
-async function load(text: string | Buffer, env: Environment = {}) {
-  const path = join(folder, 'gateway.yaml');
-  await writeFile(path, text);
-  return loadConfig(path, env);
-}
-
-async function loaded(text: string, env: Environment = {}): Promise<LoadedConfig> {
-  const result = await load(text, env);
-  if (!result.ok) throw new Error(result.problems.map(formatProblem).join('\n'));
-  return result;
-}
-
-async function messages(text: string | Buffer, env: Environment = {}): Promise<string[]> {
-  const result = await load(text, env);
-  return result.ok ? [] : result.problems.map((problem) => formatProblem(problem).slice(folder.length + 1));
-}
-
-const MODEL = 'context_window: 8000, max_output_tokens: 1000, usd_per_million_tokens: {input: 0.25, output: 2}';
-
-function oneModel(targets: string, providers: string): string {
-  return `providers:\n${providers}\nmodels:\n  m: {${MODEL}, targets: ${targets}}\n`;
-}
+const folder = configFolder();
 
 describe('the shipped file', () => {
   const PATH = join(import.meta.dirname, '../../config/gateway.yaml');
@@ -61,14 +29,21 @@ describe('the shipped file', () => {
     expect(result.warnings).toEqual([]);
     expect([...result.config.models.values()].filter(({ problem }) => problem !== undefined)).toEqual([]);
     const { providers, models, demo, ...written } = result.config;
-    const { providers: none, models: nothing, demo: off, ...defaults } = (await loaded('providers: {}\n')).config;
+    const {
+      providers: none,
+      models: nothing,
+      demo: off,
+      ...defaults
+    } = (await folder.loaded('providers: {}\n')).config;
     expect(written).toEqual(defaults);
   });
 });
 
 describe('defaults', () => {
   test('of a model and its provider', async () => {
-    const { config } = await loaded(oneModel('[{provider: p, model: x}]', '  p: {base_url: http://127.0.0.1:9/}'));
+    const { config } = await folder.loaded(
+      oneModel('[{provider: p, model: x}]', '  p: {base_url: http://127.0.0.1:9/}'),
+    );
     expect(config.models.get('m')).toEqual({
       id: 'm',
       capabilities: new Set(),
@@ -90,16 +65,16 @@ describe('defaults', () => {
       'context_window: 8000, max_output_tokens: 1000',
       'context_window: 80000, max_output_tokens: 40000',
     );
-    expect((await loaded(text)).config.models.get('m')?.defaultOutputTokens).toBe(16_384);
+    expect((await folder.loaded(text)).config.models.get('m')?.defaultOutputTokens).toBe(16_384);
   });
 
   test('waits are 120 s, or total where that is less', async () => {
-    expect((await loaded('timeouts: {total: 20s}')).config.timeouts).toEqual({
+    expect((await folder.loaded('timeouts: {total: 20s}')).config.timeouts).toEqual({
       firstByteMs: 20_000,
       streamIdleMs: 20_000,
       totalMs: 20_000,
     });
-    expect((await loaded('timeouts: {total: 20m, stream_idle: 5s}')).config.timeouts).toEqual({
+    expect((await folder.loaded('timeouts: {total: 20m, stream_idle: 5s}')).config.timeouts).toEqual({
       firstByteMs: 120_000,
       streamIdleMs: 5000,
       totalMs: 1_200_000,
@@ -107,111 +82,27 @@ describe('defaults', () => {
   });
 
   test('a configuration without models is accepted with a warning', async () => {
-    expect((await loaded('workers: 1')).warnings.map(({ message }) => message)).toEqual([
+    expect((await folder.loaded('workers: 1')).warnings.map(({ message }) => message)).toEqual([
       'models: no model is configured; every completion is model_not_found',
     ]);
   });
 });
 
-describe('references', () => {
-  test('stand for a whole text, a part of it, and a number', async () => {
-    const { config } = await loaded(
-      'workers: ${WORKERS}\nstores: {redis: "redis://:${REDIS_PASSWORD}@redis:6379"}\ndemo: ${DEMO}\ntop_up_url: https://x.example/$${a}/${PART}\n',
-      { WORKERS: '2', REDIS_PASSWORD: 'hush', DEMO: 'true', PART: 'top-up' },
-    );
-    expect(config.workers).toBe(2);
-    expect(config.stores.redis).toEqual({ kind: 'url', url: 'redis://:hush@redis:6379' });
-    expect(config.demo).toBe(true);
-    expect(config.topUpUrl).toBe('https://x.example/$%7Ba%7D/top-up');
-  });
-
-  test('to files count from the folder of the file, and drop the line end', async () => {
-    await mkdir(join(folder, 'secrets'));
-    await writeFile(join(folder, 'secrets/p'), 'hush-1\r\n');
-    const text = oneModel(
-      '[{provider: p, model: x}]',
-      '  p:\n    base_url: http://127.0.0.1:9\n    api_key: ${file:secrets/p}',
-    );
-    const { config, source } = await loaded(text);
-    expect(config.providers.get('p')?.apiKey).toBe('hush-1');
-    expect(source.files).toEqual([join(folder, 'secrets/p')]);
-  });
-
-  test.each([
-    ['a variable that is not set', '${ABSENT}', {}, 'the environment variable ABSENT is not set'],
-    ['a variable that is empty', '${ABSENT}', { ABSENT: '' }, 'the environment variable ABSENT is not set'],
-    ['a file that is not there', '${file:absent}', {}, 'the file absent cannot be read: there is no such file'],
-    ['an empty file', '${file:empty}', {}, 'the file empty is empty'],
-    ['a folder', '${file:.}', {}, 'the file . cannot be read: it is not a regular file'],
-    ['a file too large', '${file:large}', {}, 'the file large cannot be read: it is larger than 65536 bytes'],
-  ])('%s as a secret only breaks the models of its provider', async (_name, secret, env, reason) => {
-    await writeFile(join(folder, 'empty'), '\n');
-    await writeFile(join(folder, 'large'), Buffer.alloc(65_537, 'x'));
-    const providers = `  p:\n    base_url: http://127.0.0.1:9\n    api_key: ${secret}\n  q: {base_url: http://127.0.0.1:9}`;
-    const text = `${oneModel('[{provider: p, model: x}]', providers)}  n: {${MODEL}, targets: [{provider: q, model: x}]}\n`;
-    const { config, warnings } = await loaded(text, env);
-    expect(warnings.map(formatProblem)).toEqual([
-      `${join(folder, 'gateway.yaml')}:4:14: providers.p.api_key: ${reason}; models that have no other target answer upstream_config_error`,
-    ]);
-    expect(config.models.get('m')).toMatchObject({ targets: [], problem: `target 1: provider p: ${reason}` });
-    expect(config.providers.get('p')).not.toHaveProperty('apiKey');
-    expect(config.models.get('n')).not.toHaveProperty('problem');
-    expect(config.models.get('n')?.targets).toHaveLength(1);
-  });
-
-  test('a secret never reaches a message, wherever it is put and however little it fits', async () => {
-    const places = [
-      'SECRET',
-      'workers: SECRET',
-      'trusted_proxies: [SECRET]',
-      'listen: {api: SECRET}',
-      'stores: {postgres: SECRET, redis: SECRET}',
-      'timeouts: {total: SECRET}',
-      'top_up_url: SECRET',
-      'providers: {p: {base_url: "https://user:SECRET@x.example", api_key: "SECRET "}}',
-      'providers: {p: {base_url: SECRET, on_disconnect: SECRET, output_limit_field: SECRET}}',
-      `models: {m: {capabilities: [SECRET], targets: [{provider: SECRET, model: SECRET}], disabled: SECRET}}`,
-      `models: {m: {${MODEL}, targets: [{provider: SECRET, model: x}]}}`,
-      'a: "SECRET',
-      'a: [SECRET',
-      'a: SECRET: b',
-      'a: *SECRET',
-      'a: !SECRET x',
-      'a: @SECRET',
-      '\ta: SECRET',
-      'a: {SECRET',
-      '- a\nSECRET',
-      'top_up_url: "${SECRET"',
-    ];
-    await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...places), fc.boolean(), async (place, byReference) => {
-        const text = place.replaceAll('SECRET', byReference ? '${HUSH}' : 'Zx9-hush-hush');
-        const result = await load(text, { HUSH: 'Zx9-hush-hush' });
-        const said = JSON.stringify(
-          result.ok ? [result.warnings, [...result.config.models.values()].map((m) => m.problem)] : result.problems,
-        );
-        expect(said).not.toContain('hush-hush');
-      }),
-      { numRuns: 60 },
-    );
-  });
-});
-
 describe('a mapping that cannot work', () => {
   test('to an unknown provider breaks that model alone', async () => {
-    const { config, warnings } = await loaded(
+    const { config, warnings } = await folder.loaded(
       oneModel('[{provider: opneai, model: x}]', '  openai: {base_url: http://127.0.0.1:9}'),
     );
     expect(config.models.get('m')?.problem).toBe(
       'target 1: names a provider that is not declared; declared are: openai',
     );
-    expect(warnings.map((warning) => formatProblem(warning).slice(folder.length + 1))).toEqual([
+    expect(warnings.map((warning) => formatProblem(warning).slice(folder.path.length + 1))).toEqual([
       'gateway.yaml:4:125: models.m.targets[0].provider: names a provider that is not declared; declared are: openai',
     ]);
   });
 
   test('is passed over when another target can', async () => {
-    const { config, warnings } = await loaded(
+    const { config, warnings } = await folder.loaded(
       oneModel(
         '[{provider: a, model: x}, {provider: b, model: y}, {provider: c, model: z}]',
         '  b: {base_url: http://127.0.0.1:9}\n  c: {base_url: http://127.0.0.1:9, api_key: "${ABSENT}"}',
@@ -224,10 +115,10 @@ describe('a mapping that cannot work', () => {
 
   test('over https without any trusted CA breaks that provider alone', async () => {
     const providers = '  p: {base_url: https://p.example}\n  q: {base_url: http://127.0.0.1:9}';
-    const { config, warnings } = await loaded(
+    const { config, warnings } = await folder.loaded(
       oneModel('[{provider: p, model: x}, {provider: q, model: x}]', providers),
       {
-        SSL_CERT_FILE: join(folder, 'absent.pem'),
+        SSL_CERT_FILE: join(folder.path, 'absent.pem'),
       },
     );
     expect(warnings[0]?.message).toBe(
@@ -240,7 +131,7 @@ describe('a mapping that cannot work', () => {
 describe('the environment stands above the stores', () => {
   test('DATABASE_URL and REDIS_URL', async () => {
     const env = { DATABASE_URL: 'postgres://gateway@/gateway?host=%2Frun', REDIS_URL: 'rediss://redis:6380' };
-    const { config } = await loaded('workers: 2\nstores: {postgres: embedded}', env);
+    const { config } = await folder.loaded('workers: 2\nstores: {postgres: embedded}', env);
     expect(config.stores).toEqual({
       postgres: { kind: 'url', url: env.DATABASE_URL },
       redis: { kind: 'url', url: env.REDIS_URL },
@@ -249,7 +140,7 @@ describe('the environment stands above the stores', () => {
 
   test('and are checked like the file', async () => {
     expect(
-      await messages('stores:\n  postgres: embedded\n', { DATABASE_URL: 'mysql://x', REDIS_URL: 'redis' }),
+      await folder.messages('stores:\n  postgres: embedded\n', { DATABASE_URL: 'mysql://x', REDIS_URL: 'redis' }),
     ).toEqual([
       'gateway.yaml:1:1: stores.redis: is overridden by REDIS_URL, which must be a redis:// or rediss:// URL',
       'gateway.yaml:2:13: stores.postgres: is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL',
@@ -257,7 +148,7 @@ describe('the environment stands above the stores', () => {
   });
 
   test('empty ones do not count', async () => {
-    expect((await loaded('workers: 1', { DATABASE_URL: '', REDIS_URL: '' })).config.stores.postgres.kind).toBe(
+    expect((await folder.loaded('workers: 1', { DATABASE_URL: '', REDIS_URL: '' })).config.stores.postgres.kind).toBe(
       'embedded',
     );
   });
@@ -266,19 +157,19 @@ describe('the environment stands above the stores', () => {
 describe('the public listener', () => {
   test('takes a certificate with its key, from paths beside the file', async () => {
     const { cert, key } = makeCertificate();
-    await writeFile(join(folder, 'a.crt'), cert);
-    await writeFile(join(folder, 'a.key'), key);
-    const { config } = await loaded('listen: {tls: {certificate: a.crt, private_key: a.key}}');
+    await writeFile(join(folder.path, 'a.crt'), cert);
+    await writeFile(join(folder.path, 'a.key'), key);
+    const { config } = await folder.loaded('listen: {tls: {certificate: a.crt, private_key: a.key}}');
     expect(config.listen.tls).toEqual({
-      certificatePath: join(folder, 'a.crt'),
-      privateKeyPath: join(folder, 'a.key'),
+      certificatePath: join(folder.path, 'a.crt'),
+      privateKeyPath: join(folder.path, 'a.key'),
     });
   });
 
   test("refuses another certificate's key", async () => {
-    await writeFile(join(folder, 'a.crt'), makeCertificate().cert);
-    await writeFile(join(folder, 'b.key'), makeCertificate().key);
-    expect(await messages('listen: {tls: {certificate: a.crt, private_key: b.key}}')).toEqual([
+    await writeFile(join(folder.path, 'a.crt'), makeCertificate().cert);
+    await writeFile(join(folder.path, 'b.key'), makeCertificate().key);
+    expect(await folder.messages('listen: {tls: {certificate: a.crt, private_key: b.key}}')).toEqual([
       'gateway.yaml:1:49: listen.tls.private_key: does not belong to the certificate',
     ]);
   });
@@ -293,14 +184,14 @@ describe('files that are no configuration', () => {
     ['nested without end', 'a: '.concat('['.repeat(50_000)), '1:806: the file is nested too deeply'],
     ['aliases that multiply', aliasBomb(), '2:20: more than 1000 aliases'],
   ])('%s', async (_name, text, expected) => {
-    const [first] = await messages(text);
+    const [first] = await folder.messages(text);
     expect(first?.replace(/^gateway.yaml:1:\d+: the file is nested/, 'gateway.yaml:1:806: the file is nested')).toBe(
       `gateway.yaml:${expected}`,
     );
   });
 
   test('absent', async () => {
-    const result = await loadConfig(join(folder, 'absent.yaml'), {});
+    const result = await loadConfig(join(folder.path, 'absent.yaml'), {});
     expect(result.ok ? [] : result.problems.map(({ message }) => message)).toEqual([
       'the file cannot be read: there is no such file',
     ]);
@@ -316,60 +207,7 @@ function aliasBomb(): string {
 
 test('JSON is YAML too, and anchors may be used', async () => {
   const json = JSON.stringify({ limits: { request_body: '1MiB' } });
-  expect((await loaded(json)).config.limits.requestBodyBytes).toBe(1_048_576);
-  const { config } = await loaded('limits: {request_body: &size 1MiB, response_body: *size}');
+  expect((await folder.loaded(json)).config.limits.requestBodyBytes).toBe(1_048_576);
+  const { config } = await folder.loaded('limits: {request_body: &size 1MiB, response_body: *size}');
   expect(config.limits.responseBodyBytes).toBe(1_048_576);
-});
-
-test('whatever is typed, loading ends in a configuration or in problems that stand inside the file', async () => {
-  const shipped = await readFile(join(import.meta.dirname, '../../config/gateway.yaml'), 'utf8');
-  const bare = shipped.replace(/^ *#.*\n|^\n/gm, '');
-  const edit = fc.record({
-    at: fc.nat(bare.length),
-    remove: fc.nat(12),
-    insert: fc.oneof(
-      fc.string({ maxLength: 6 }),
-      fc.constantFrom(
-        '\n',
-        '\t',
-        '  ',
-        ': ',
-        '- ',
-        '{',
-        '}',
-        '[',
-        ']',
-        '*a',
-        '&a ',
-        '${',
-        '"',
-        '|',
-        '? ',
-        '---\n',
-        '<<: ',
-      ),
-    ),
-  });
-  let refusals = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(edit, { minLength: 1, maxLength: 3 }), async (edits) => {
-      const text = edits.reduce(
-        (before, { at, remove, insert }) => before.slice(0, at) + insert + before.slice(at + remove),
-        bare,
-      );
-      const result = await load(text, { OPENAI_API_KEY: 'x' });
-      const lines = text.split('\n');
-      for (const { line, column } of result.ok ? result.warnings : result.problems) {
-        expect(line).toBeLessThanOrEqual(lines.length);
-        expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
-        expect(Math.min(line, column)).toBeGreaterThanOrEqual(1);
-      }
-      if (!result.ok) {
-        refusals++;
-        expect(result.problems).not.toEqual([]);
-      }
-    }),
-    { numRuns: 150 },
-  );
-  expect(refusals).toBeGreaterThan(30);
 });
