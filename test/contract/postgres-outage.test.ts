@@ -1,0 +1,133 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+
+/** A server of its own: these tests kill it. */
+describe('PostgreSQL going away', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-outage-'));
+  const paths = runtimePaths({ GATEWAY_DATA: dataDir });
+  let server: EmbeddedPostgres;
+  let url = '';
+  let store: Postgres;
+  beforeEach(async () => {
+    server = await startEmbeddedPostgres(paths);
+    url = await createDatabase(paths.socketDir);
+    store = await openStore(url, { timeouts: { connectMs: 500, statementMs: 500 } });
+  });
+  afterEach(async () => {
+    await store.close();
+    await server.stop();
+  });
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  it('killed under load: every settlement that resolved is there, and each that is repeated is charged once', async () => {
+    const customers = [await addCustomer(store, 10n ** 12n), await addCustomer(store, 10n ** 12n)];
+    const resolved = new Set<string>();
+    let failures = 0;
+    let unexpected: unknown;
+    let ending = false;
+    const callers = Array.from({ length: 20 }, async (_, caller) => {
+      const customer = customers[caller % 2];
+      while (customer && !ending) {
+        const settlement = settlementOf(customer, { costNanoUsd: 3n });
+        // As the spool does it: the same settlement until it is durable.
+        while (!resolved.has(settlement.generationId)) {
+          try {
+            await store.ledger.settle(settlement);
+            resolved.add(settlement.generationId);
+          } catch (error) {
+            failures++;
+            if (!(error instanceof StoreUnavailable)) unexpected = error;
+            await sleep(20);
+          }
+        }
+      }
+    });
+    await expect.poll(() => resolved.size, { timeout: 10_000 }).toBeGreaterThan(200);
+    const before = [...resolved];
+    process.kill(server.pid, 'SIGKILL');
+    await server.exited;
+    await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(20);
+    server = await startEmbeddedPostgres(paths);
+    const restartedAt = resolved.size;
+    await expect.poll(() => resolved.size, { timeout: 10_000 }).toBeGreaterThan(restartedAt + 200);
+    ending = true;
+    await Promise.all(callers);
+    expect(unexpected).toBeUndefined();
+    const stored = new Set((await sql<{ id: string }>(url, 'select id from generations')).map(({ id }) => id));
+    expect(before.filter((id) => !stored.has(id))).toEqual([]);
+    expect(stored).toEqual(resolved);
+    expect(await store.administration.verifyLedger()).toMatchObject({ generations: resolved.size, differences: [] });
+  });
+
+  /** Every way to ask PostgreSQL, at once: how the calls ended, and how long the slowest took. */
+  async function everyCall(customer: Customer): Promise<{ outcomes: readonly string[]; slowestMs: number }> {
+    const { organizationId, hash } = customer;
+    const startedMs = performance.now();
+    const calls: readonly Promise<unknown>[] = [
+      store.keys.findByHash(hash, DAY),
+      store.ledger.settle(settlementOf(customer)),
+      store.ledger.findGeneration(organizationId, 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAV'),
+      store.ledger.credits(organizationId),
+      store.ledger.usage({ organizationId, firstDay: DAY, lastDay: DAY, groupBy: new Set() }),
+      store.administration.organizations(),
+      addKey(store, organizationId),
+      store.administration.verifyLedger(),
+      store.ping(),
+    ];
+    const settled = await Promise.allSettled(calls);
+    const outcomes = settled.map((outcome) => {
+      if (outcome.status === 'fulfilled') return 'answered';
+      return outcome.reason instanceof StoreUnavailable ? 'unavailable' : String(outcome.reason);
+    });
+    return { outcomes: [...new Set(outcomes)], slowestMs: performance.now() - startedMs };
+  }
+
+  it('stopped: every call is StoreUnavailable at once, and answers again when it is back', async () => {
+    const customer = await addCustomer(store);
+    await server.stop();
+    const away = await everyCall(customer);
+    expect(away.outcomes).toEqual(['unavailable']);
+    expect(away.slowestMs).toBeLessThan(1_500);
+    await expect(openStore(url)).rejects.toBeInstanceOf(StoreUnavailable);
+    server = await startEmbeddedPostgres(paths);
+    expect((await everyCall(customer)).outcomes).toEqual(['answered']);
+  });
+
+  it('frozen: every call is StoreUnavailable within its bound, and answers again when it goes on', async () => {
+    const customer = await addCustomer(store);
+    await everyCall(customer);
+    const frozen = [server.pid, ...childrenOf(server.pid)];
+    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    try {
+      // Twice: with connections that were there before, and with new ones that nobody accepts.
+      for (let round = 0; round < 2; round++) {
+        const away = await everyCall(customer);
+        expect(away.outcomes).toEqual(['unavailable']);
+        expect(away.slowestMs).toBeLessThan(3_000);
+      }
+    } finally {
+      for (const pid of frozen.toReversed()) process.kill(pid, 'SIGCONT');
+    }
+    await expect.poll(async () => (await everyCall(customer)).outcomes, { timeout: 10_000 }).toEqual(['answered']);
+  });
+});
+
+function childrenOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]) === parent;
+      } catch {
+        return false;
+      }
+    });
+}
