@@ -1,9 +1,10 @@
 import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import type { Customer } from './demo.ts';
 import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import { reachable } from './readiness.ts';
 
-/** What the operator reads when everything serves. `demoKey` is there once, on the empty database it was made in. */
-export function renderBanner(config: GatewayConfig, demoKey: string | undefined): string {
+/** What the operator reads when everything serves. */
+export function renderBanner(config: GatewayConfig, customer: Customer): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [
     'Inference Gateway is ready.',
@@ -14,25 +15,35 @@ export function renderBanner(config: GatewayConfig, demoKey: string | undefined)
   if (demoProviderPort(config) !== undefined) {
     lines.push('', '  No provider key is set, so the demo model answers: canned text, not a language model.');
   }
-  if (demoKey === undefined) {
-    lines.push(
-      '',
-      '  A key for an organization:',
-      '  npm run -s gateway -- key create --org ID --name NAME --scopes chat,usage:read',
-    );
-    lines.push('  (npm run -s gateway -- org list shows the organizations.)');
-  } else {
-    lines.push(
-      '',
-      '  This key belongs to a new demo organization with 10 USD of credit. It is shown this once:',
-      `  ${demoKey}`,
-    );
-    lines.push('', '  Try it:', ...example(config, api, demoKey));
-  }
-  lines.push('', '  Ctrl-C drains and stops everything.');
+  lines.push('', ...nextStep(config, customer, api), '', '  Ctrl-C drains and stops everything.');
   return `\n${lines.join('\n')}\n\n`;
 }
 
+function nextStep(config: GatewayConfig, customer: Customer, api: string): string[] {
+  switch (customer.kind) {
+    case 'demo':
+      return [
+        '  This key belongs to a new demo organization with 10 USD of credit. It is shown this once:',
+        `  ${customer.key}`,
+        '',
+        '  Try it:',
+        ...example(config, api, customer.key),
+      ];
+    case 'existing':
+      return [
+        '  To make another key:',
+        `  npm run -s gateway -- key create --org ${customer.organizationId} --name NAME --scopes chat,usage:read`,
+      ];
+    case 'none':
+      return [
+        '  There is no organization yet. To make one, and then its key:',
+        '  npm run -s gateway -- org create --name NAME --credit USD',
+        '  npm run -s gateway -- key create --org ID --name NAME --scopes chat,usage:read',
+      ];
+  }
+}
+
+/** To be copied as it is, so nothing in it may need quoting beyond what is there: ids and keys have no apostrophe. */
 function example(config: GatewayConfig, api: string, key: string): string[] {
   const model = exampleModel(config);
   if (model === undefined) return ['  (no model of the configuration can answer yet: set a provider key)'];

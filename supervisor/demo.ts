@@ -7,13 +7,21 @@ import { createOrganization } from '../operator/organizations.ts';
 const CREDIT_USD = 10n;
 const REQUESTS_PER_MINUTE = 600;
 
-/** On a database without any organization: makes one with some credit, and returns its key. Otherwise changes nothing. */
-export async function createDemoOrganization(databaseUrl: string): Promise<string | undefined> {
+/** Who could call the gateway, for the banner: the demo organization's key (shown this once), an organization that is there, or nobody. */
+export type Customer =
+  | { readonly kind: 'demo'; readonly key: string }
+  | { readonly kind: 'existing'; readonly organizationId: string }
+  | { readonly kind: 'none' };
+
+/** Makes the demo organization if it is wanted and the database has no organization at all. */
+export async function findCustomer(databaseUrl: string, wantDemo: boolean): Promise<Customer> {
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const database = await openPostgres({ url: databaseUrl, log: quiet });
   try {
     const { administration } = database;
-    if ((await administration.organizations()).length > 0) return undefined;
+    const oldest = (await administration.organizations())[0];
+    if (oldest !== undefined) return { kind: 'existing', organizationId: oldest.id };
+    if (!wantDemo) return { kind: 'none' };
     const organization = await createOrganization(administration, {
       name: 'Demo',
       limits: { requestsPerMinute: REQUESTS_PER_MINUTE },
@@ -26,7 +34,9 @@ export async function createDemoOrganization(databaseUrl: string): Promise<strin
       scopes: SCOPES,
       limits: {},
     });
-    return created.kind === 'created' ? created.secret : undefined;
+    return created.kind === 'created'
+      ? { kind: 'demo', key: created.secret }
+      : { kind: 'existing', organizationId: organization.id };
   } finally {
     await database.close();
   }

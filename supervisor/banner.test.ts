@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import { loadConfig } from '../ext-proc/config/load.ts';
+import { renderBanner } from './banner.ts';
+import { demoProviderPort, exampleModel } from './demo-provider.ts';
+
+async function defaultConfig(env: Record<string, string>): Promise<GatewayConfig> {
+  const loaded = await loadConfig('config/gateway.yaml', env);
+  if (!loaded.ok) throw new Error(loaded.problems[0]?.message);
+  return loaded.config;
+}
+
+const demo = { kind: 'demo', key: 'sk-gw-example' } as const;
+
+test('without a provider key the demo provider is wanted, and the example asks its model', async () => {
+  const config = await defaultConfig({});
+  expect(demoProviderPort(config)).toBe(9390);
+  const banner = renderBanner(config, demo);
+  expect(banner).toContain('canned text, not a language model');
+  expect(banner).toContain('curl -sN http://localhost:8080/v1/chat/completions');
+  expect(banner).toContain('"model":"demo-chat"');
+});
+
+test('with a provider key the demo provider is not started, and the example asks a real model', async () => {
+  const config = await defaultConfig({ OPENAI_API_KEY: 'secret-of-the-provider' });
+  expect(demoProviderPort(config)).toBeUndefined();
+  expect(exampleModel(config)).toBe('gpt-5-mini');
+  const banner = renderBanner(config, demo);
+  expect(banner).not.toContain('canned text');
+  expect(banner).not.toContain('secret-of-the-provider');
+});
+
+test('with `demo: false` there is no demo provider', async () => {
+  const config = { ...(await defaultConfig({})), demo: false };
+  expect(demoProviderPort(config)).toBeUndefined();
+  expect(renderBanner(config, { kind: 'none' })).toContain('org create --name NAME');
+});
+
+test('later starts say how to make a key', async () => {
+  const banner = renderBanner(await defaultConfig({}), { kind: 'existing', organizationId: 'org-1' });
+  expect(banner).toContain('npm run -s gateway -- key create --org org-1 --name NAME --scopes chat,usage:read');
+});
