@@ -37,7 +37,7 @@ describe('references', () => {
     ['a variable that is empty', '${ABSENT}', { ABSENT: '' }, 'the environment variable ABSENT is not set'],
     ['a file that is not there', '${file:absent}', {}, 'the file absent cannot be read: there is no such file'],
     ['an empty file', '${file:empty}', {}, 'the file empty is empty'],
-    ['a folder.path', '${file:.}', {}, 'the file . cannot be read: it is not a regular file'],
+    ['a folder', '${file:.}', {}, 'the file . cannot be read: it is not a regular file'],
     ['a file too large', '${file:large}', {}, 'the file large cannot be read: it is larger than 65536 bytes'],
   ])('%s as a secret only breaks the models of its provider', async (_name, secret, env, reason) => {
     await writeFile(join(folder.path, 'empty'), '\n');

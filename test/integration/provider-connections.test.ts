@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '../../ext-proc/envoy-config/publish.ts';
+import { errorAnswer } from '../provider/acts.ts';
 import { makeCertificate } from '../provider/certificate.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { call, clusterOf, configOf, type EgressAnswer, until } from './cluster-fixture.ts';
@@ -122,6 +123,28 @@ describe('a provider that refuses connections', () => {
     await provider({ port });
     await until(async () => (await call(envoy, clusterOf(config, 'p'), 'p')).status === 200);
   });
+});
+
+test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 500 or a 429 is the request's own", async () => {
+  const server = await provider();
+  const config = await configOf(envoy, { p: `http://0.0.0.0:${server.port}/v1` });
+  await publisher.publish(config);
+  const statuses = async (count: number) => {
+    const seen: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const answer = await call(envoy, clusterOf(config, 'p'), 'p');
+      seen.push(`${answer.status} ${answer.headers['x-gw-local'] ?? 'own'}`);
+    }
+    return seen;
+  };
+  server.script('m', errorAnswer(500, 'no'));
+  expect(new Set(await statuses(25))).toEqual(new Set(['500 own']));
+  server.script('m', errorAnswer(429, 'slow down'));
+  expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
+  server.script('m', errorAnswer(503, 'overloaded'));
+  const seen = await statuses(22);
+  expect(seen.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => '503 own'));
+  expect(seen.at(-1)).toBe('503 UH');
 });
 
 async function freePort(): Promise<number> {
