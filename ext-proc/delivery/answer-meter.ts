@@ -25,8 +25,7 @@ export class AnswerMeter {
   }
 
   take(completion: Completion): void {
-    this.#upstreamId ??=
-      typeof completion.id === 'string' ? completion.id.slice(0, MAX_UPSTREAM_ID_CHARACTERS) : undefined;
+    if (typeof completion.id === 'string') this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
     for (const choice of completion.choices) {
       if (isObject(choice)) this.#takeChoice(choice);
     }
@@ -52,7 +51,7 @@ export class AnswerMeter {
     if (typeof reason === 'string' && reason !== '') {
       this.#finished.add(index);
       this.#open.delete(index);
-      this.#finishReason = reason.slice(0, MAX_FINISH_REASON_CHARACTERS);
+      this.#finishReason = storable(reason, MAX_FINISH_REASON_CHARACTERS);
     } else if (!this.#finished.has(index)) {
       this.#open.add(index);
     }
@@ -93,4 +92,12 @@ export class AnswerMeter {
 export interface MeteredUsage {
   readonly usage: TokenUsage;
   readonly counted: boolean;
+}
+
+/** PostgreSQL takes no NUL in a text; a provider's odd id must not be what a charge fails for. */
+function storable(text: string, maxCharacters: number): string {
+  return text
+    .slice(0, maxCharacters)
+    .replace(/\p{Cc}/gu, '')
+    .toWellFormed();
 }

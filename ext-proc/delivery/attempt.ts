@@ -33,18 +33,18 @@ export interface OpenedStream {
 /** Asks one target once. Every wait in here is bounded by the call's limit. */
 export async function attempt(run: Run, target: Target): Promise<Opened | ProviderFailure> {
   const { order, exchange, providers } = run;
-  const abandon = () => call.abort(FAILURES.abandoned);
+  const drained = isDrained(run, target);
+  if (exchange.gone.aborted && !drained) return FAILURES.abandoned;
   const call = providers.call(providerRequest(order, target));
   setLimit(run, call);
-  if (!isDrained(run, target)) {
-    if (exchange.gone.aborted) abandon();
-    else exchange.gone.addEventListener('abort', abandon, { once: true });
-  }
+  const abandon = () => call.abort(FAILURES.abandoned);
+  if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
+  let opened: Opened | ProviderFailure | undefined;
   try {
-    const opened = await open(run, target, call);
-    if (opened.kind !== 'stream') call.release(opened.kind === 'json');
+    opened = await open(run, target, call);
     return opened.kind === 'failure' ? withoutSecret(opened, target) : opened;
   } finally {
+    if (opened?.kind !== 'stream') call.release(opened?.kind === 'json');
     exchange.gone.removeEventListener('abort', abandon);
   }
 }

@@ -168,6 +168,15 @@ describe('a stream that fails before its first event', () => {
     expect(to.answers).toEqual([]);
   });
 
+  test('is not asked for when the client has left already', async () => {
+    egress.answerWith(stream);
+    to.leave();
+    const { outcome, charges } = await deliverTo(delivery, to, order({ stream: true }));
+    expect(outcome).toMatchObject({ status: 499, clientGone: true });
+    expect(charges).toEqual([]);
+    expect(egress.asked).toEqual([]);
+  });
+
   test('is not tried again when the client leaves between attempts', async () => {
     egress.answerWith((response) => {
       response.writeHead(429, { 'retry-after': '1' }).end();

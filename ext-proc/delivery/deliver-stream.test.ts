@@ -123,6 +123,28 @@ describe('a stream', () => {
     expect(to.text().endsWith(DONE)).toBe(true);
   });
 
+  test('ends with an error when the charge is impossible, which is a bug', async () => {
+    egress.answerWith(sendStream([...HELLO, STOP, DONE]));
+    const to = client();
+    const impossible = async () => {
+      throw new Error('a constraint was violated');
+    };
+    await expect(deliverTo(delivery, to, order({ stream: true }), impossible)).rejects.toThrow('constraint');
+    expect(to.text()).toContain('"code":"internal_error"');
+    expect(to.text().endsWith(DONE)).toBe(true);
+    expect(to.ended).toBe(true);
+  });
+
+  test('may have an id that no database takes', async () => {
+    const odd = event({
+      id: `a\u0000${'x'.repeat(197)}\ud83d\ude00`,
+      choices: [{ delta: { content: 'a' }, finish_reason: 'st\u0000op' }],
+    });
+    egress.answerWith(sendStream([odd, DONE]));
+    const { charges } = await deliverStream();
+    expect(charges).toMatchObject([{ upstreamId: `a${'x'.repeat(197)}\ufffd`, finishReason: 'stop' }]);
+  });
+
   test('leaves its connection for the next', async () => {
     egress.answerWith(sendStream([...HELLO, STOP, DONE], (response) => setTimeout(() => response.end(), 30)));
     const one = deliveryOver(egress);

@@ -1,3 +1,4 @@
+import { refuse } from '../errors/refusal.ts';
 import type { ResponseStream } from '../transport/exchange.ts';
 import type { MeteredUsage } from './answer-meter.ts';
 import type { OpenedStream } from './attempt.ts';
@@ -13,8 +14,11 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
   const { order, exchange } = run;
   const { provider } = opened.target;
   let complete = false;
+  let begun: ResponseStream | undefined;
   try {
-    const relayed = await relayStream(run, opened);
+    const relayed = await relayStream(run, opened, (client) => {
+      begun = client;
+    });
     complete = relayed.failure === undefined;
     run.attempts.push({ provider: provider.name, result: relayed.failure?.result ?? 'ok' });
     const metered = await relayed.meter.usage(order.chat, run.countTokens);
@@ -33,8 +37,13 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     const refusal = relayed.failure ? brokenStreamRefusal(relayed.failure) : refused;
     const usage = refused ? '' : usageEvent(run, relayed, metered);
     const last = usage + (refusal ? failureEvent(order, refusal) : '') + DONE_EVENT;
+    begun = undefined;
     const inTime = await endClient(run, relayed.client, last);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
+  } catch (error) {
+    // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off without a word (DESIGN invariant 5).
+    if (begun) await endClient(run, begun, failureEvent(order, refuse('internal_error')) + DONE_EVENT);
+    throw error;
   } finally {
     opened.call.release(complete);
   }

@@ -29,14 +29,18 @@ export interface RelayedStream {
 type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 
 /** Passes a provider's events on as they come, at the client's pace, until the stream ends one way or another. */
-export async function relayStream(run: Run, opened: OpenedStream): Promise<RelayedStream> {
+export async function relayStream(
+  run: Run,
+  opened: OpenedStream,
+  onBegun: (client: ResponseStream) => void,
+): Promise<RelayedStream> {
   const relay = new StreamRelay(run, opened);
   const { gone } = run.exchange;
   const leave = () => relay.leave();
   gone.addEventListener('abort', leave, { once: true });
   if (gone.aborted) leave();
   try {
-    await relay.openClient();
+    await relay.openClient(onBegun);
     return await relay.passAll();
   } finally {
     gone.removeEventListener('abort', leave);
@@ -70,7 +74,7 @@ class StreamRelay {
     if (!isDrained(this.#run, this.#opened.target)) this.#opened.call.abort(FAILURES.abandoned);
   }
 
-  async openClient(): Promise<void> {
+  async openClient(onBegun: (client: ResponseStream) => void): Promise<void> {
     const { exchange, order } = this.#run;
     if (exchange.gone.aborted) return;
     const headers = {
@@ -89,7 +93,10 @@ class StreamRelay {
         () => undefined,
       );
     if (stream === undefined || exchange.gone.aborted) this.leave();
-    else this.#client = stream;
+    else {
+      this.#client = stream;
+      onBegun(stream);
+    }
   }
 
   async passAll(): Promise<RelayedStream> {
