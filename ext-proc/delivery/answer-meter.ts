@@ -3,6 +3,7 @@ import type { TokenUsage } from '../domain/pricing.ts';
 import { type Completion, textOf } from './completion.ts';
 import type { CountTokens, Order } from './delivery.ts';
 import { isObject } from './json-object.ts';
+import { ProducedText } from './produced-text.ts';
 import { readUsage, type UsageBounds } from './usage.ts';
 
 /** The provider's ids can be anything; the ledger keeps this much. */
@@ -14,7 +15,7 @@ export class AnswerMeter {
   readonly #bounds: UsageBounds;
   readonly #open = new Set<unknown>();
   readonly #finished = new Set<unknown>();
-  #text = '';
+  readonly #text = new ProducedText();
   #usage: TokenUsage | undefined;
   #producedSinceUsage = false;
   #finishReason: string | undefined;
@@ -25,7 +26,9 @@ export class AnswerMeter {
   }
 
   take(completion: Completion): void {
-    if (typeof completion.id === 'string') this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
+    if (typeof completion.id === 'string' && completion.id !== '') {
+      this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
+    }
     for (const choice of completion.choices) {
       if (isObject(choice)) this.#takeChoice(choice);
     }
@@ -37,15 +40,14 @@ export class AnswerMeter {
 
   /** A chunk that brings this text and changes nothing else. */
   takeContent(text: string): void {
-    this.#text += text;
+    this.#text.add(text);
     this.#producedSinceUsage = true;
   }
 
   #takeChoice(choice: Record<string, unknown>): void {
     const text = textOf(choice);
     if (text !== '') {
-      this.#text += text;
-      this.#producedSinceUsage = true;
+      this.takeContent(text);
     }
     const { index = 0, finish_reason: reason } = choice;
     if (typeof reason === 'string' && reason !== '') {
@@ -73,7 +75,7 @@ export class AnswerMeter {
   async usage(chat: ChatRequest, countTokens: CountTokens): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
-      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text]);
+      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.whole()]);
       // The text says nothing of what the images cost.
       const promptTokens = chat.hasImages && chat.inputTokens.estimate > prompt ? chat.inputTokens.estimate : prompt;
       return {
@@ -81,9 +83,9 @@ export class AnswerMeter {
         usage: { promptTokens, completionTokens: completion, cachedTokens: 0, reasoningTokens: 0 },
       };
     }
-    const covers = !this.#producedSinceUsage && (reported.completionTokens > 0 || this.#text === '');
+    const covers = !this.#producedSinceUsage && (reported.completionTokens > 0 || this.#text.isEmpty());
     if (covers) return { counted: false, usage: reported };
-    const [counted = 0] = await countTokens([this.#text]);
+    const [counted = 0] = await countTokens([this.#text.whole()]);
     if (counted <= reported.completionTokens) return { counted: false, usage: reported };
     return { counted: true, usage: { ...reported, completionTokens: counted } };
   }

@@ -73,11 +73,12 @@ const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 2000;
 
 async function failureOf(run: Run, call: ProviderCall, head: ProviderHead): Promise<ProviderFailure> {
-  const local = head.header('x-gw-local');
-  if (local !== undefined) return envoyFailure(local);
   const leftMs = remainingMs(run);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
+  // Read in any case: a connection whose answer is not read to its end is lost.
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
+  const local = head.header('x-gw-local');
+  if (local !== undefined) return envoyFailure(local);
   const value = typeof body === 'string' ? parseObject(body) : undefined;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
 }
