@@ -68,7 +68,9 @@ describe('defaults', () => {
     expect((await folder.loaded(text)).config.models.get('m')?.defaultOutputTokens).toBe(16_384);
   });
 
-  test('waits are 120 s, or total where that is less', async () => {
+  test('waits are 120 s, and never longer than total', async () => {
+    const long = await folder.loaded('timeouts: {first_byte: 31s, stream_idle: 1m, total: 30s}');
+    expect(long.config.timeouts).toEqual({ firstByteMs: 30_000, streamIdleMs: 30_000, totalMs: 30_000 });
     expect((await folder.loaded('timeouts: {total: 20s}')).config.timeouts).toEqual({
       firstByteMs: 20_000,
       streamIdleMs: 20_000,

@@ -1,5 +1,4 @@
 import { formatAddress, overlap } from './network-names.ts';
-import { formatDuration } from './quantities.ts';
 import type { ConfigFile, ModelEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
@@ -12,7 +11,6 @@ export interface RuleProblem {
 export function checkRules(file: ConfigFile): RuleProblem[] {
   return [
     ...checkPorts(file),
-    ...checkTimeouts(file),
     ...checkWorkers(file),
     ...Object.entries(file.models).flatMap(([id, model]) => checkModel(['models', id], model)),
   ];
@@ -33,15 +31,6 @@ function checkPorts({ listen }: ConfigFile): RuleProblem[] {
         message: `is taken by listen.${otherName} (${formatAddress(other)}); give each its own port`,
       })),
   );
-}
-
-function checkTimeouts({ timeouts }: ConfigFile): RuleProblem[] {
-  return (['first_byte', 'stream_idle'] as const)
-    .filter((name) => (timeouts[name] ?? 0) > timeouts.total)
-    .map((name) => ({
-      path: ['timeouts', name],
-      message: `must not be longer than timeouts.total (${formatDuration(timeouts.total)})`,
-    }));
 }
 
 /** Processes that share no limit store would each grant the whole limit. */

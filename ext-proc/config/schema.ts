@@ -54,10 +54,10 @@ const limits = section({
   read_rpm: whole(1, 1_000_000).prefault(600),
 });
 
-/** `first_byte` and `stream_idle` have no default here: it is 120 s, or `total` where that is less. */
+/** Nothing waits longer than `total`, whatever `first_byte` and `stream_idle` say. */
 const timeouts = section({
-  first_byte: duration(100, HOUR_MS).optional(),
-  stream_idle: duration(100, HOUR_MS).optional(),
+  first_byte: duration(100, HOUR_MS).prefault('120s'),
+  stream_idle: duration(100, HOUR_MS).prefault('120s'),
   total: duration(100, HOUR_MS).prefault('15m'),
 });
 

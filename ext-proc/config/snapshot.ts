@@ -22,7 +22,6 @@ export interface Snapshot {
   readonly warnings: readonly { readonly path: Path; readonly message: string }[];
 }
 
-const DEFAULT_WAIT_MS = 120_000;
 const DEFAULT_OUTPUT_TOKENS = 16_384;
 
 export function takeSnapshot(input: SnapshotInput): Snapshot {
@@ -70,8 +69,8 @@ function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'provide
       readRequestsPerMinute: file.limits.read_rpm,
     },
     timeouts: {
-      firstByteMs: timeouts.first_byte ?? Math.min(DEFAULT_WAIT_MS, timeouts.total),
-      streamIdleMs: timeouts.stream_idle ?? Math.min(DEFAULT_WAIT_MS, timeouts.total),
+      firstByteMs: Math.min(timeouts.first_byte, timeouts.total),
+      streamIdleMs: Math.min(timeouts.stream_idle, timeouts.total),
       totalMs: timeouts.total,
     },
     retriesPerTarget: file.retries.per_target,
