@@ -1,8 +1,9 @@
 import { DAY_MS, type UtcDay } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
 import type { AdmissionRequest, Refused, Windows } from '../limit-store.ts';
+import { type WindowUse, windowsLeft } from '../windows-left.ts';
 import type { KeyState, OrganizationState } from './account-state.ts';
-import { endOf, hasRequest, hasTokens, report, tightest } from './minute-window.ts';
+import { endOf, hasRequest, hasTokens, type MinuteWindow } from './minute-window.ts';
 
 /** The first rule that stands in the way, in the documented order. The windows are those of the request's minute already. */
 export function failingRule(
@@ -38,16 +39,8 @@ export function failingRule(
 }
 
 export function windowsOf(request: AdmissionRequest, organization: OrganizationState, key: KeyState): Windows {
-  const { organizationLimits: ofOrganization, keyLimits: ofKey } = request;
-  const requests = tightest([
-    report(ofKey.requestsPerMinute, key.window.requests, endOf(key.window)),
-    report(ofOrganization.requestsPerMinute, organization.window.requests, endOf(organization.window)),
-  ]);
-  const tokens = tightest([
-    report(ofKey.tokensPerMinute, key.window.tokens, endOf(key.window)),
-    report(ofOrganization.tokensPerMinute, organization.window.tokens, endOf(organization.window)),
-  ]);
-  return { ...(requests ? { requests } : {}), ...(tokens ? { tokens } : {}) };
+  const use = (window: MinuteWindow): WindowUse => ({ ...window, resetsAtMs: endOf(window) });
+  return windowsLeft(request, use(organization.window), use(key.window));
 }
 
 /** A day's budget covers what was spent and what is held for that day. */

@@ -65,13 +65,13 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     key.usedAtMs = nowMs;
     const { snapshot } = request;
     const isOfToday = snapshot.organization.day === day && snapshot.key.day === day;
+    const minute = minuteOf(nowMs);
+    moveTo(organization.window, minute);
+    moveTo(key.window, minute);
     const held = holds.get(holdId);
     if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
     if (!believe(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
 
-    const minute = minuteOf(nowMs);
-    moveTo(organization.window, minute);
-    moveTo(key.window, minute);
     const failing = failingRule(request, day, organization, key);
     if (failing) {
       const availableNanoUsd = organization.balanceNanoUsd - organization.heldNanoUsd;

@@ -1,5 +1,4 @@
 import { MINUTE_MS } from '../../domain/clock.ts';
-import type { Window } from '../limit-store.ts';
 
 /** What one organization or key has used of one UTC minute. */
 export interface MinuteWindow {
@@ -43,15 +42,4 @@ export function hasTokens(window: MinuteWindow, limit: number | undefined, token
 
 export function hasRequest(window: MinuteWindow, limit: number | undefined): boolean {
   return limit === undefined || window.requests + 1 <= limit;
-}
-
-export function report(limit: number | undefined, used: number, resetsAtMs: number): Window | undefined {
-  return limit === undefined ? undefined : { limit, remaining: Math.max(0, limit - used), resetsAtMs };
-}
-
-/** Of the limits that exist, the one with less left. */
-export function tightest(windows: readonly (Window | undefined)[]): Window | undefined {
-  let least: Window | undefined;
-  for (const window of windows) if (window && (!least || window.remaining < least.remaining)) least = window;
-  return least;
 }

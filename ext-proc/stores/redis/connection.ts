@@ -1,0 +1,185 @@
+import { Cluster, Redis } from 'ioredis';
+import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
+import { SCRIPTS, type ScriptName } from './scripts.ts';
+import { asStoreError, isNoScript } from './unavailable.ts';
+
+/** The part of the process's logger that stores need; pino fits. */
+export interface StoreLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface RedisConnection {
+  /** Runs one script. Rejects with StoreUnavailable, soon, while Redis is away. */
+  run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly log: StoreLog;
+  /** Redis answers a script in far less than a millisecond; when it has been silent for this long the connection is given up. */
+  readonly answerMs?: number;
+}
+
+const ANSWER_MS = 1_000;
+const CONNECT_MS = 2_000;
+const FIRST_RETRY_MS = 50;
+const LONGEST_RETRY_MS = 1_000;
+const CLOSE_MS = 500;
+
+/** Connects, and finds out whether it is a cluster. Rejects with StoreUnavailable, or says why this Redis must not keep limits. */
+export async function connectRedis(options: ConnectionOptions): Promise<RedisConnection> {
+  const address = parseRedisUrl(options.url);
+  const node = await connectToAny(address, options);
+  try {
+    const info = String(await node.call('INFO'));
+    refuseEviction(info);
+    if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) return connectionOver(node);
+  } catch (error) {
+    node.disconnect();
+    throw asStoreError(error);
+  }
+  node.disconnect();
+  return connectionOver(await connectToCluster(address, options));
+}
+
+/**
+ * Eviction takes single keys: holds without their sum, or a sum without its holds, and then money is spent twice. Where the server does not
+ * say, it is taken to be right.
+ */
+function refuseEviction(info: string): void {
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+  const limit = /^maxmemory:(\d+)/m.exec(info)?.[1] ?? '0';
+  if (limit !== '0' && policy !== 'noeviction') {
+    throw new EvictionRefused(policy);
+  }
+}
+
+/** Not an outage: it stays until the operator changes it. */
+export class EvictionRefused extends Error {
+  override readonly name = 'EvictionRefused';
+
+  constructor(policy: string) {
+    super(
+      `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would forget what is held. Set maxmemory-policy to noeviction.`,
+    );
+  }
+}
+
+async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
+  let problem: unknown;
+  for (const { host, port } of address.nodes) {
+    const redis = new Redis({
+      ...nodeOptions(address, options),
+      host,
+      port,
+      db: address.database,
+      lazyConnect: true,
+      // While the connection is away a call fails at once.
+      enableOfflineQueue: false,
+      retryStrategy: retryAfterMs,
+    });
+    tellOf(redis, options.log);
+    try {
+      await redis.connect();
+      return redis;
+    } catch (error) {
+      redis.disconnect();
+      problem = error;
+    }
+  }
+  throw asStoreError(problem);
+}
+
+async function connectToCluster(address: RedisAddress, options: ConnectionOptions): Promise<Cluster> {
+  const cluster = new Cluster([...address.nodes], {
+    redisOptions: nodeOptions(address, options),
+    enableOfflineQueue: false,
+    lazyConnect: true,
+    clusterRetryStrategy: retryAfterMs,
+    slotsRefreshTimeout: CONNECT_MS,
+    // A call that a node no longer serves is tried once more where the cluster says; longer than that nobody waits for a fail-over.
+    maxRedirections: 2,
+    retryDelayOnFailover: 100,
+    retryDelayOnClusterDown: 100,
+    retryDelayOnTryAgain: 50,
+    // Certificates are for names, and nodes announce themselves by address.
+    ...(address.tls ? { dnsLookup: (host, found) => found(null, host) } : {}),
+  });
+  tellOf(cluster, options.log);
+  try {
+    await cluster.connect();
+    return cluster;
+  } catch (error) {
+    cluster.disconnect();
+    throw asStoreError(error);
+  }
+}
+
+function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: ConnectionOptions) {
+  return {
+    ...(address.username === undefined ? {} : { username: address.username }),
+    ...(address.password === undefined ? {} : { password: address.password }),
+    ...(address.tls ? { tls: {} } : {}),
+    connectionName: 'inference-gateway',
+    protocol: 2 as const,
+    connectTimeout: CONNECT_MS,
+    disconnectTimeout: CLOSE_MS,
+    commandTimeout: answerMs,
+    socketTimeout: answerMs,
+    // What was sent and not answered is not sent again: it may have been done.
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    // A master that became a replica: the address leads to the new one, if to any.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  };
+}
+
+function retryAfterMs(times: number): number {
+  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(times - 1, 10), LONGEST_RETRY_MS) * (0.75 + Math.random() / 4);
+}
+
+/** One line when Redis goes and one when it comes back, not one for each attempt. */
+function tellOf(client: Redis | Cluster, log: StoreLog): void {
+  let away = false;
+  let reason = 'the connection was closed';
+  client.on('error', (error: Error) => {
+    reason = error.message;
+  });
+  client.on('close', () => {
+    if (!away) log.warn({ reason }, 'Redis is away');
+    away = true;
+  });
+  client.on('ready', () => {
+    if (away) log.info({}, 'Redis is back');
+    away = false;
+  });
+}
+
+function connectionOver(client: Redis | Cluster): RedisConnection {
+  async function run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const script = SCRIPTS[name];
+    try {
+      return await client.call('EVALSHA', script.sha1, script.keys, ...keys, ...args);
+    } catch (error) {
+      if (!isNoScript(error)) throw asStoreError(error);
+    }
+    try {
+      return await client.call('EVAL', script.source, script.keys, ...keys, ...args);
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+  return {
+    run,
+    async close() {
+      client.removeAllListeners('close');
+      await Promise.race([
+        client.quit().catch(() => undefined),
+        new Promise((resolve) => setTimeout(resolve, CLOSE_MS)),
+      ]);
+      client.disconnect();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+-- Ends a hold: frees slot and hold, corrects the token windows of the admission's minute, learns the snapshot. Repeating it changes nothing.
+--
+-- KEYS  1 shard  2 org  3 key  4 holds  5 leases
+-- ARGV  1 clock, or '' for the server's   2 lease in ms   3 prefix of key hashes   4 hold id   5 tokens used
+--       6 ledger epoch, '' without a snapshot   7-10 the organization's sequence, day, balance, spent   11-13 the key's sequence, day, spent
+-- Returns  1 when the hold was held, else 0
+
+local shard, org, key, holds, leases = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local hold_id, epoch = ARGV[4], ARGV[6]
+local now = clock(ARGV[1])
+local incarnation = incarnation_of(shard, now, tonumber(ARGV[2]))
+if redis.call('HGET', org, 'incarnation') ~= incarnation then
+  return 0
+end
+lapse(org, holds, leases, ARGV[3], now)
+local o = redis.call('HMGET', org, 'generation', 'trusted', 'epoch', 'sequence', 'minute', 'spent:' .. ARGV[8])
+local k = redis.call('HMGET', key, 'incarnation', 'minute', 'spent:' .. ARGV[12])
+local key_is_known = k[1] == incarnation
+
+if epoch ~= '' and epoch == o[3] then
+  if tonumber(ARGV[7]) >= tonumber(o[4]) then
+    redis.call('HSET', org, 'sequence', ARGV[7], 'balance', ARGV[9])
+  end
+  redis.call('HSET', org, 'spent:' .. ARGV[8], newer_spent(o[6], o[1], ARGV[7], ARGV[10]))
+  if key_is_known then
+    redis.call('HSET', key, 'spent:' .. ARGV[12], newer_spent(k[3], o[1], ARGV[11], ARGV[13]))
+  end
+elseif epoch ~= '' and o[2] == '1' then
+  redis.call('HSET', org, 'trusted', 0)
+  redis.call('HINCRBY', org, 'round', 1)
+end
+
+local record = redis.call('HGET', holds, hold_id)
+if not record then
+  return 0
+end
+local minute, tokens = free(org, holds, leases, ARGV[3], hold_id, record)
+if o[5] and tonumber(o[5]) == minute then
+  redis.call('HINCRBY', org, 'tokens', tonumber(ARGV[5]) - tokens)
+end
+if key_is_known and k[2] and tonumber(k[2]) == minute then
+  redis.call('HINCRBY', key, 'tokens', tonumber(ARGV[5]) - tokens)
+end
+return 1

@@ -1,0 +1,95 @@
+-- Stands in front of every script that works on holds (scripts.ts).
+--
+-- One organization shard is one hash slot: the tag {n} is in every key of a call. The fields of the hashes:
+--   shard  run, incarnation, opens, nonce, generations
+--   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY, spent:DAY, day, minute, requests, tokens
+--   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute, requests, tokens
+--   holds  hold id -> key id|day|minute|tokens|amount        leases  hold id, scored by the millisecond of its lapse
+--   told   generation/round/hold id of callers that were told to read again
+-- A `spent:DAY` is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts has the rules and their proof.
+-- Key hashes of lapsed holds are not among KEYS: their names are made from a prefix with the same tag.
+
+-- Most holds that one call lets lapse. What is left over errs low until the next call.
+local MOST_LAPSED = 1000
+-- A shard that was not touched for this long is as good as forgotten. The gateway processes touch all of them every hour.
+local SHARD_TTL_MS = 30 * 86400000
+
+-- Unix milliseconds: the caller's where it gives them (tests), else this server's, which every process shares.
+local function clock(given)
+  if given ~= '' then
+    return tonumber(given)
+  end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function begin_incarnation(shard, run, now, opens, nonce)
+  local incarnation = string.sub(run, 1, 12) .. ':' .. string.format('%.0f', now) .. nonce
+  redis.call('DEL', shard)
+  redis.call('HSET', shard, 'run', run, 'incarnation', incarnation, 'opens', opens, 'nonce', nonce)
+  redis.call('PEXPIRE', shard, SHARD_TTL_MS)
+  return incarnation
+end
+
+-- What is kept here belongs to one incarnation of the shard. It ends when the shard's marker is gone (flushed) or was made by another server
+-- process (restarted, failed over, restored): asking for the run id costs 4 us and is the only sign of these that cannot be late. A new
+-- incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew.
+local function incarnation_of(shard, now, lease_ms)
+  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+  local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens')
+  if marker[1] == run then
+    return marker[2], tonumber(marker[3]) <= now
+  end
+  return begin_incarnation(shard, run, now, now + lease_ms, ''), false
+end
+
+local function next_generation(shard, incarnation)
+  return incarnation .. '.' .. redis.call('HINCRBY', shard, 'generations', 1)
+end
+
+local function add_to_day(hash, day, amount)
+  if amount == '0' then
+    return
+  end
+  if tonumber(redis.call('HINCRBY', hash, 'held:' .. day, amount)) <= 0 then
+    redis.call('HDEL', hash, 'held:' .. day)
+  end
+end
+
+local function negative(amount)
+  return amount == '0' and '0' or '-' .. amount
+end
+
+local function free(org, holds, leases, key_prefix, hold_id, record)
+  local key_id, day, minute, tokens, amount = string.match(record, '^(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
+  redis.call('HDEL', holds, hold_id)
+  redis.call('ZREM', leases, hold_id)
+  redis.call('HINCRBY', org, 'held', negative(amount))
+  add_to_day(org, day, negative(amount))
+  add_to_day(key_prefix .. key_id, day, negative(amount))
+  return tonumber(minute), tonumber(tokens)
+end
+
+local function lapse(org, holds, leases, key_prefix, now)
+  local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, MOST_LAPSED)
+  for _, hold_id in ipairs(lapsed) do
+    local record = redis.call('HGET', holds, hold_id)
+    if record then
+      free(org, holds, leases, key_prefix, hold_id, record)
+    else
+      redis.call('ZREM', leases, hold_id)
+    end
+  end
+  return #lapsed > 0
+end
+
+-- Newest by sequence; of another generation: nothing is known.
+local function newer_spent(known, generation, sequence, amount)
+  if known then
+    local of, known_sequence = string.match(known, '^(.-)|(-?%d+)|')
+    if of == generation and tonumber(known_sequence) > tonumber(sequence) then
+      return known
+    end
+  end
+  return generation .. '|' .. sequence .. '|' .. amount
+end
