@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import {
   BACKSLASH,
   byteAt,
@@ -10,6 +11,8 @@ import {
   QUOTE,
   skipSpace,
 } from './json-bytes.ts';
+import { unescapeText } from './json-text.ts';
+import { frequentWord } from './json-words.ts';
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
@@ -56,10 +59,10 @@ export class JsonCursor {
   text(): string {
     const start = this.pos;
     this.pos = this.#afterString(start);
-    const known = WORDS.find(this.bytes, start + 1, this.pos - 1);
+    const known = frequentWord(this.bytes, start + 1, this.pos - 1);
     if (known !== undefined) return known;
-    const literal = this.bytes.toString('utf8', start, this.pos);
-    return literal.includes('\\') ? String(JSON.parse(literal)) : literal.slice(1, -1);
+    const text = this.bytes.toString('utf8', start + 1, this.pos - 1);
+    return text.includes('\\') ? Buffer.from(unescapeText(this.bytes, start + 1, this.pos - 1)).toString() : text;
   }
 
   /** Steps over a string and says where its text stands, between the quotes. */
@@ -156,6 +159,7 @@ const NEAR = 128;
 function afterLongString(bytes: Buffer, from: number): number {
   let quote = bytes.indexOf(QUOTE, from);
   for (;;) {
+    assert(quote >= 0, 'a text that was not scanned');
     let first = quote;
     while (first > from && bytes[first - 1] === BACKSLASH) first--;
     if ((quote - first) % 2 === 0) return quote + 1;
@@ -166,53 +170,3 @@ function afterLongString(bytes: Buffer, from: number): number {
 const IN_SCALAR = new Uint8Array(256);
 for (const character of '0123456789+.eEtrufalsn') IN_SCALAR[character.charCodeAt(0)] = 1;
 IN_SCALAR[MINUS] = 1;
-
-/** The words that every request consists of, found without making a string. */
-class WordList {
-  readonly #slots: ({ readonly text: string; readonly bytes: Buffer } | undefined)[] = Array(1024).fill(undefined);
-
-  constructor(words: readonly string[]) {
-    for (const text of words) {
-      const bytes = Buffer.from(text);
-      this.#slots[slotOf(bytes, 0, bytes.length)] = { text, bytes };
-    }
-  }
-
-  find(bytes: Uint8Array, start: number, end: number): string | undefined {
-    const word = this.#slots[slotOf(bytes, start, end)];
-    if (word === undefined || word.bytes.length !== end - start) return undefined;
-    for (let i = 0; i < word.bytes.length; i++) {
-      if (word.bytes[i] !== bytes[start + i]) return undefined;
-    }
-    return word.text;
-  }
-}
-
-function slotOf(bytes: Uint8Array, start: number, end: number): number {
-  return (byteAt(bytes, start) * 37 + byteAt(bytes, end - 1) * 7 + (end - start) * 131) & 1023;
-}
-
-const WORDS = new WordList([
-  'role',
-  'content',
-  'type',
-  'text',
-  'image_url',
-  'url',
-  'detail',
-  'name',
-  'function',
-  'arguments',
-  'id',
-  'parameters',
-  'description',
-  'tool_calls',
-  'tool_call_id',
-  'system',
-  'developer',
-  'user',
-  'assistant',
-  'tool',
-  'strict',
-  'refusal',
-]);
