@@ -3,8 +3,8 @@ const behaviour = process.argv[2];
 
 if (behaviour === 'refuse') process.exit(78);
 if (behaviour === 'crash') process.exit(1);
-if (behaviour !== 'mute') process.send?.({ type: 'listening' });
 if (behaviour === 'stubborn') process.on('SIGTERM', () => {});
 else process.on('SIGTERM', () => process.exit(0));
 process.on('disconnect', () => process.exit(0));
+if (behaviour !== 'mute') process.send?.({ type: 'listening' });
 setInterval(() => {}, 1_000);
