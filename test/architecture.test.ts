@@ -21,6 +21,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'ext-proc/stores': { uses: ['ext-proc/domain'] },
   'ext-proc/stores/memory': { uses: ['ext-proc/domain', 'ext-proc/stores'] },
   'ext-proc/stores/postgres': { uses: ['ext-proc/domain', 'ext-proc/stores'], packages: ['pg'] },
+  'ext-proc/stores/redis': { uses: ['ext-proc/domain', 'ext-proc/stores'], packages: ['ioredis'] },
   'ext-proc/telemetry': {
     uses: ['ext-proc/domain', 'ext-proc/errors'],
     knows: ['ext-proc/config', 'ext-proc/admission', 'ext-proc/delivery'],
