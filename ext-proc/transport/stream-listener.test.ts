@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { request, type ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { StreamListener } from './stream-listener.ts';
+
+let folder: string;
+let socketPath: string;
+let listener: StreamListener;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gw stream-'));
+  socketPath = join(folder, 'stream.sock');
+  listener = await StreamListener.start(socketPath, (error) => {
+    throw error;
+  });
+});
+afterEach(() => {
+  vi.useRealTimers();
+  listener.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function get(id: string | undefined): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, headers: id === undefined ? {} : { 'x-gw-stream': id } }, (response) => {
+      let text = '';
+      response.on('data', (piece) => {
+        text += piece;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+describe('StreamListener', () => {
+  test('brings a request to whom it names, once', async () => {
+    const id = listener.expect((response) => response?.end('mine'));
+    expect(listener.waiting).toBe(1);
+    expect(await get(id)).toEqual({ status: 200, text: 'mine' });
+    expect(listener.waiting).toBe(0);
+    expect((await get(id)).status).toBe(500);
+  });
+
+  test.each([['AAAAAAAAAAAAAAAAAAAAAA'], [undefined], ['']])('refuses the id %s with the envelope', async (id) => {
+    listener.expect(() => undefined);
+    const { status, text } = await get(id);
+    expect(status).toBe(500);
+    expect(JSON.parse(text).error.code).toBe('internal_error');
+    expect(listener.waiting).toBe(1);
+  });
+
+  test('ids are long and do not repeat', () => {
+    const ids = Array.from({ length: 100 }, () => listener.expect(() => undefined));
+    expect(new Set(ids).size).toBe(100);
+    // 128 bits.
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  });
+
+  test('forgets who is never asked for, sooner once nothing else is left to do', async () => {
+    vi.useFakeTimers();
+    const outcomes: [string, ServerResponse | undefined][] = [];
+    listener.expect((response) => outcomes.push(['late', response]));
+    const soon = listener.expect((response) => outcomes.push(['soon', response]));
+    listener.expectSoon(soon);
+    await vi.advanceTimersByTimeAsync(2_001);
+    expect(outcomes).toEqual([['soon', undefined]]);
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(outcomes).toEqual([
+      ['soon', undefined],
+      ['late', undefined],
+    ]);
+    expect(listener.waiting).toBe(0);
+  });
+
+  test('closing tells all who wait', () => {
+    let told = 0;
+    for (let index = 0; index < 3; index++) {
+      listener.expect((response) => {
+        if (response === undefined) told++;
+      });
+    }
+    listener.close();
+    expect(told).toBe(3);
+  });
+});
