@@ -1,0 +1,34 @@
+import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+
+/** PostgreSQL's part of the money, as plainly as it can be said: what has been committed, and what a read of it returns. */
+export function createLedgerModel(openingNanoUsd: bigint) {
+  const entries = new Map<string, { nanoUsd: bigint; keyId?: string; day?: number; holdId?: string }[]>();
+  const of = (organizationId: string) => {
+    const known = entries.get(organizationId) ?? [{ nanoUsd: openingNanoUsd }];
+    entries.set(organizationId, known);
+    return known;
+  };
+  const sum = (amounts: readonly { nanoUsd: bigint }[]) => amounts.reduce((total, { nanoUsd }) => total + nanoUsd, 0n);
+  return {
+    credit: (organizationId: string, nanoUsd: bigint) => void of(organizationId).push({ nanoUsd }),
+    charge(
+      holdId: string,
+      { organizationId, keyId }: { organizationId: string; keyId: string },
+      day: number,
+      cost: bigint,
+    ) {
+      of(organizationId).push({ nanoUsd: -cost, keyId, day, holdId });
+    },
+    read(organizationId: string, keyId: string, day: number): AccountSnapshot {
+      const all = of(organizationId);
+      const ofDay = all.filter((entry) => entry.day === day);
+      const sequence = all.length;
+      const ofKey = ofDay.filter((entry) => entry.keyId === keyId);
+      return {
+        ledgerEpoch: 'epoch',
+        organization: { sequence, balanceNanoUsd: sum(all), day, spentNanoUsd: -sum(ofDay) },
+        key: { sequence, day, spentNanoUsd: -sum(ofKey) },
+      };
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { expect } from 'vitest';
+import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { createLedgerModel } from './ledger.model.ts';
+import { NOON_ISH } from './limit-store.contract.ts';
+
+/**
+ * One thing that happens. Reads, admissions, commits and releases of a request are moves of their own, with any others in between, so that
+ * snapshots come late, twice and in any order, and organizations are evicted while snapshots of them are on their way.
+ */
+export const move = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('read'), organization: fc.constantFrom(0, 0, 0, 1), key: fc.nat(1) }),
+  },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('admit'), pick: fc.nat(), holdNanoUsd: fc.bigInt(1n, 400n) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant('commit'), pick: fc.nat(), share: fc.integer({ min: 60, max: 100 }) }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('release'), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('abandon'), pick: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('credit'), nanoUsd: fc.bigInt(1n, 300n) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('idle'), minutes: fc.constantFrom(0.5, 2, 30, 14 * 60) }) },
+);
+export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
+
+interface Hold {
+  readonly request: AdmissionRequest;
+  readonly day: number;
+  charged: boolean;
+  /** Of the commit, on its way to the store. */
+  snapshot?: AccountSnapshot;
+}
+
+/** Leases never lapse here: a live process renews them. */
+export const INTERLEAVING_LEASE_MS = 365 * 24 * 60 * MINUTE_MS;
+const BUDGET = 700n;
+const OPENING = 1_000n;
+
+/** Plays the moves and checks at every admission what was promised: DESIGN invariant 3, and the same for the daily budget. */
+export async function neverBeyond(store: LimitStore, moves: readonly Move[]): Promise<void> {
+  const ledger = createLedgerModel(OPENING);
+  const asked: AdmissionRequest[] = [];
+  const holds: Hold[] = [];
+  const released: Hold[] = [];
+  let nowMs = NOON_ISH;
+  let requests = 0;
+
+  async function admit(request: AdmissionRequest): Promise<void> {
+    const result = await store.admit(request);
+    const { organizationId, keyId } = request;
+    // Whoever is told to read asks again after other moves: its snapshot may be old again by then.
+    if (result.kind === 'read_again')
+      asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
+    if (result.kind !== 'admitted') return;
+    holds.push({ request, day: result.day, charged: false });
+    const uncharged = holds.filter((hold) => hold.request.organizationId === organizationId && !hold.charged);
+    const { balanceNanoUsd, spentNanoUsd } = ledger.read(organizationId, keyId, result.day).organization;
+    expect(balanceNanoUsd - sumOf(uncharged)).toBeGreaterThanOrEqual(0n);
+    expect(spentNanoUsd + sumOf(uncharged.filter(({ day }) => day === result.day))).toBeLessThanOrEqual(BUDGET);
+  }
+
+  function commit(hold: Hold, share: number): void {
+    const { holdId, organizationId, keyId, holdNanoUsd } = hold.request;
+    hold.charged = true;
+    ledger.charge(holdId, hold.request, hold.day, (holdNanoUsd * BigInt(share)) / 100n);
+    hold.snapshot = ledger.read(organizationId, keyId, hold.day);
+  }
+
+  async function release(hold: Hold): Promise<void> {
+    const { holdId, organizationId, keyId } = hold.request;
+    const snapshot = hold.snapshot === undefined ? {} : { snapshot: hold.snapshot };
+    await store.release({ holdId, organizationId, keyId, nowMs, tokensUsed: 1, ...snapshot });
+    const at = holds.indexOf(hold);
+    if (at !== -1) released.push(...holds.splice(at, 1));
+  }
+
+  for (const current of moves) {
+    if (current.kind === 'idle') nowMs += current.minutes * MINUTE_MS;
+    else if (current.kind === 'credit') ledger.credit('org-0', current.nanoUsd);
+    else if (current.kind === 'read') {
+      const organizationId = `org-${current.organization}`;
+      const keyId = `${organizationId} key-${current.key}`;
+      const snapshot = ledger.read(organizationId, keyId, utcDay(nowMs));
+      asked.push({ ...TEMPLATE, holdId: `hold-${requests++}`, organizationId, keyId, nowMs, snapshot });
+    } else if (current.kind === 'admit') {
+      const at = asked.length === 0 ? 0 : current.pick % asked.length;
+      const [request] = asked.splice(at, 1);
+      if (request) await admit({ ...request, nowMs, holdNanoUsd: request.holdNanoUsd || current.holdNanoUsd });
+    } else if (current.kind === 'commit') {
+      const hold = oneOf(
+        holds.filter(({ charged }) => !charged),
+        current.pick,
+      );
+      if (hold) commit(hold, current.share);
+    } else {
+      const isAbandoned = current.kind === 'abandon';
+      // A release may be repeated long after.
+      const hold = oneOf(
+        isAbandoned
+          ? holds.filter(({ charged }) => !charged)
+          : [...holds.filter(({ charged }) => charged), ...released],
+        current.pick,
+      );
+      if (hold) await release(hold);
+    }
+  }
+  await store.close();
+}
+
+const TEMPLATE = {
+  concurrency: 64,
+  organizationLimits: { dailyBudgetNanoUsd: BUDGET },
+  keyLimits: {},
+  tokens: 1,
+  holdNanoUsd: 0n,
+};
+
+function oneOf<T>(list: readonly T[], pick: number): T | undefined {
+  return list[pick % Math.max(1, list.length)];
+}
+
+function sumOf(holds: readonly Hold[]): bigint {
+  return holds.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
+}

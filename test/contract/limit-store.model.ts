@@ -1,0 +1,124 @@
+import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import type { RateLimits } from '../../ext-proc/domain/principal.ts';
+import type {
+  AdmissionRequest,
+  AdmissionResult,
+  HoldRelease,
+  Refused,
+  Window,
+} from '../../ext-proc/stores/limit-store.ts';
+
+interface Admission {
+  readonly request: AdmissionRequest;
+  tokens: number;
+  released: boolean;
+  renewedAtMs: number;
+}
+
+/** The rules as INTERFACE.md tells them, counted anew for each question from the list of everything that was admitted. */
+export function createLimitModel(leaseMs: number) {
+  const admissions: Admission[] = [];
+
+  const isLive = (admission: Admission, nowMs: number) =>
+    !admission.released && nowMs < admission.renewedAtMs + leaseMs;
+  const find = (holdId: string) => admissions.find(({ request }) => request.holdId === holdId);
+  const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS);
+  const sumOf = (of: readonly Admission[]) => of.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
+
+  function usage(mine: (other: AdmissionRequest) => boolean, nowMs: number) {
+    const all = admissions.filter(({ request }) => mine(request));
+    const inMinute = all.filter(({ request }) => minuteOf(request.nowMs) === minuteOf(nowMs));
+    const live = all.filter((admission) => isLive(admission, nowMs));
+    return {
+      requests: inMinute.length,
+      tokens: inMinute.reduce((sum, { tokens }) => sum + tokens, 0),
+      live,
+      heldToday: sumOf(live.filter(({ request }) => utcDay(request.nowMs) === utcDay(nowMs))),
+    };
+  }
+
+  function admit(request: AdmissionRequest): AdmissionResult {
+    const { nowMs, snapshot, holdNanoUsd, tokens } = request;
+    const subjects = () => {
+      const organization = usage((other) => other.organizationId === request.organizationId, nowMs);
+      const key = usage((other) => other.keyId === request.keyId, nowMs);
+      return [
+        { limits: request.keyLimits, spent: snapshot.key.spentNanoUsd, ...key },
+        { limits: request.organizationLimits, spent: snapshot.organization.spentNanoUsd, ...organization },
+      ] as const;
+    };
+    const minuteEnd = (minuteOf(nowMs) + 1) * MINUTE_MS;
+    const windows = () => ({
+      ...windowOf('requests', (limits) => limits.requestsPerMinute, minuteEnd, subjects()),
+      ...windowOf('tokens', (limits) => limits.tokensPerMinute, minuteEnd, subjects()),
+    });
+    const before = subjects();
+    const available = snapshot.organization.balanceNanoUsd - sumOf(before[1].live);
+    const rules: readonly (readonly [Refused['rule'], boolean, number])[] = [
+      ['concurrency', before[1].live.length >= request.concurrency, nowMs],
+      [
+        'requests',
+        before.some(({ limits, requests }) => requests + 1 > (limits.requestsPerMinute ?? Infinity)),
+        minuteEnd,
+      ],
+      [
+        'tokens',
+        before.some((each) => each.tokens > 0 && each.tokens + tokens > (each.limits.tokensPerMinute ?? Infinity)),
+        minuteEnd,
+      ],
+      [
+        'daily_budget',
+        before.some(({ limits, spent, heldToday }) => {
+          const budget = limits.dailyBudgetNanoUsd;
+          return budget !== undefined && spent + heldToday + holdNanoUsd > budget;
+        }),
+        (utcDay(nowMs) + 1) * DAY_MS,
+      ],
+      ['balance', available < holdNanoUsd, nowMs],
+    ];
+    const failing = rules.find(([, fails]) => fails);
+    if (failing) {
+      const [rule, , resetsAtMs] = failing;
+      return { kind: 'refused', rule, resetsAtMs, availableNanoUsd: available, windows: windows() };
+    }
+    admissions.push({ request, tokens, released: false, renewedAtMs: nowMs });
+    return { kind: 'admitted', day: utcDay(nowMs), windows: windows() };
+  }
+
+  return {
+    admit,
+    isHeld: (holdId: string, nowMs: number) => {
+      const admission = find(holdId);
+      return admission !== undefined && isLive(admission, nowMs);
+    },
+    release({ holdId, nowMs, tokensUsed }: HoldRelease) {
+      const admission = find(holdId);
+      if (!admission || !isLive(admission, nowMs)) return;
+      admission.released = true;
+      admission.tokens = tokensUsed;
+    },
+    renew: (holdIds: readonly string[], nowMs: number) =>
+      holdIds.filter((holdId) => {
+        const admission = find(holdId);
+        if (!admission || !isLive(admission, nowMs)) return true;
+        admission.renewedAtMs = nowMs;
+        return false;
+      }),
+    heldNanoUsd: (organizationId: string, nowMs: number) =>
+      sumOf(usage((other) => other.organizationId === organizationId, nowMs).live),
+  };
+}
+
+function windowOf(
+  name: 'requests' | 'tokens',
+  limitOf: (limits: RateLimits) => number | undefined,
+  resetsAtMs: number,
+  subjects: readonly { readonly limits: RateLimits; readonly requests: number; readonly tokens: number }[],
+): Partial<Record<'requests' | 'tokens', Window>> {
+  const candidates = subjects.flatMap((subject) => {
+    const limit = limitOf(subject.limits);
+    return limit === undefined ? [] : [{ limit, remaining: Math.max(0, limit - subject[name]), resetsAtMs }];
+  });
+  const [least] = candidates.toSorted((a, b) => a.remaining - b.remaining);
+  return least ? { [name]: least } : {};
+}

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import type { RateLimits } from '../../ext-proc/domain/principal.ts';
+import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { createLedgerModel } from './ledger.model.ts';
+import { NOON_ISH } from './limit-store.contract.ts';
+import { INTERLEAVING_LEASE_MS, move, neverBeyond } from './limit-store.interleavings.ts';
+import { createLimitModel } from './limit-store.model.ts';
+
+export type OpenForProperties = (options: { readonly leaseMs: number; readonly idleMs: number }) => Promise<LimitStore>;
+
+/** A hold that no store knows. */
+const UNKNOWN = { holdId: 'unknown', nowMs: NOON_ISH, organizationId: 'org-1', keyId: 'org-1 key-a', holdNanoUsd: 1n };
+const RUNS = 150;
+/** Short sequences reach nothing that could go wrong. */
+const LONG = { minLength: 1, maxLength: 100, size: 'max' } as const;
+const ORGANIZATIONS = ['org-1', 'org-2'];
+const KEYS = ['key-a', 'key-b'];
+
+/** Laws that hold for every sequence of calls. */
+export function limitStoreProperties(name: string, open: OpenForProperties): void {
+  describe(`${name} under random sequences`, () => {
+    it('decides as a model that counts everything from the list of all that happened', () =>
+      fc.assert(
+        fc.asyncProperty(fc.array(step, LONG), (steps) => sameAsModel(open, steps)),
+        {
+          numRuns: RUNS,
+        },
+      ));
+
+    it('never admits beyond the committed balance or budget, however late, repeated or reordered snapshots and releases are', () =>
+      fc.assert(
+        fc.asyncProperty(fc.array(move, LONG), async (moves) =>
+          neverBeyond(await open({ leaseMs: INTERLEAVING_LEASE_MS, idleMs: MINUTE_MS }), moves),
+        ),
+        { numRuns: RUNS * 4 },
+      ));
+  });
+}
+
+const limits: fc.Arbitrary<RateLimits> = fc.record(
+  {
+    requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+    tokensPerMinute: fc.integer({ min: 1, max: 60 }),
+    dailyBudgetNanoUsd: fc.bigInt({ min: 0n, max: 600n }),
+  },
+  { requiredKeys: [] },
+);
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('admit' as const),
+      organizationId: fc.constantFrom(...ORGANIZATIONS),
+      keyId: fc.constantFrom(...KEYS),
+      concurrency: fc.integer({ min: 1, max: 5 }),
+      organizationLimits: limits,
+      keyLimits: limits,
+      tokens: fc.integer({ min: 0, max: 80 }),
+      holdNanoUsd: fc.bigInt({ min: 0n, max: 300n }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('release' as const),
+      pick: fc.nat(),
+      tokensUsed: fc.integer({ min: 0, max: 90 }),
+      costNanoUsd: fc.option(fc.bigInt({ min: 0n, max: 300n }), { nil: undefined }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('renew' as const), picks: fc.array(fc.nat(), { maxLength: 4 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('advance' as const),
+      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, 16 * 60 * MINUTE_MS),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('credit' as const), nanoUsd: fc.bigInt({ min: -300n, max: 900n }) }),
+  },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+/** Every snapshot is fresh here, so that each answer is determined. */
+async function sameAsModel(open: OpenForProperties, steps: readonly Step[]): Promise<void> {
+  const leaseMs = 15_000;
+  const store = await open({ leaseMs, idleMs: 60_000 });
+  const model = createLimitModel(leaseMs);
+  const ledger = createLedgerModel(1_000n);
+  const requests: AdmissionRequest[] = [];
+  let nowMs = NOON_ISH;
+  for (const current of steps) {
+    if (current.kind === 'advance') nowMs += current.ms;
+    else if (current.kind === 'credit') ledger.credit('org-1', current.nanoUsd);
+    else if (current.kind === 'admit') {
+      const { kind, ...asked } = current;
+      const snapshot = ledger.read(asked.organizationId, keyOf(asked), utcDay(nowMs));
+      const request = { ...asked, keyId: keyOf(asked), holdId: `${kind}-${requests.length}`, nowMs, snapshot };
+      requests.push(request);
+      let result = await store.admit(request);
+      if (result.kind === 'read_again') result = await store.admit(request);
+      expect(result).toEqual(model.admit(request));
+    } else if (current.kind === 'renew') {
+      const picked = [...new Set(current.picks.map((pick) => pick % (requests.length + 1)))];
+      const holds = picked.map((i) => ({ ...(requests[i] ?? UNKNOWN), day: utcDay(requests[i]?.nowMs ?? nowMs) }));
+      const ids = holds.map(({ holdId }) => holdId);
+      expect(await store.renew(holds, nowMs)).toEqual(model.renew(ids, nowMs));
+    } else {
+      const request = requests[current.pick % Math.max(1, requests.length)];
+      if (!request) continue;
+      const { holdId, organizationId, keyId } = request;
+      const { costNanoUsd, tokensUsed } = current;
+      const isCharged = costNanoUsd !== undefined && model.isHeld(holdId, nowMs);
+      if (isCharged) ledger.charge(holdId, request, utcDay(request.nowMs), costNanoUsd);
+      const snapshot = ledger.read(organizationId, keyId, utcDay(request.nowMs));
+      const release = { holdId, organizationId, keyId, nowMs, tokensUsed, ...(isCharged ? { snapshot } : {}) };
+      await store.release(release);
+      model.release(release);
+    }
+    for (const id of ORGANIZATIONS) {
+      expect(await store.heldNanoUsd(id, nowMs)).toBe(model.heldNanoUsd(id, nowMs));
+    }
+  }
+  await store.close();
+}
+
+/** Keys belong to one organization. */
+function keyOf({ organizationId, keyId }: { organizationId: string; keyId: string }): string {
+  return `${organizationId} ${keyId}`;
+}

@@ -1,0 +1,6 @@
+import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
+import { limitStoreContract } from './limit-store.contract.ts';
+import { limitStoreProperties } from './limit-store.properties.ts';
+
+limitStoreContract('memory', async ({ leaseMs }) => createMemoryLimitStore({ leaseMs }));
+limitStoreProperties('memory', async ({ leaseMs, idleMs }) => createMemoryLimitStore({ leaseMs, idleMs }));
