@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { CATALOGUE, type ErrorCode } from '../errors/catalogue.ts';
+import { localReplyMappers } from './local-replies.ts';
+
+interface Body {
+  readonly content_type: string;
+  readonly text_format_source: { readonly inline_string: string };
+}
+
+test('every mapper gives a code of the catalogue with its status, type and text', () => {
+  const codes = localReplyMappers().map((mapper) => {
+    const body = mapper.body_format_override as Body;
+    const { error } = JSON.parse(body.text_format_source.inline_string.replaceAll('%%', '%'));
+    const entry = CATALOGUE[error.code as ErrorCode];
+    expect(mapper.status_code).toBe(entry.status);
+    expect(error.type).toBe(entry.type);
+    // No place of the message was forgotten, and nothing is left that Envoy would read as an operator of its own.
+    expect(error.message).not.toMatch(/[{}]/);
+    expect(body.text_format_source.inline_string.replaceAll('%%', '')).not.toContain('%');
+    expect(body.content_type).toBe('application/json');
+    return error.code;
+  });
+  expect(codes).toEqual([
+    'request_timeout',
+    'request_too_large',
+    'invalid_request',
+    'internal_error',
+    'no_capacity',
+    'internal_error',
+  ]);
+});
+
+test('the last mapper fits everything, so that no reply of Envoy keeps its own text', () => {
+  expect(localReplyMappers().at(-1)?.filter).toMatchObject({
+    status_code_filter: { comparison: { op: 'GE', value: { default_value: 100 } } },
+  });
+});
+
+test('no_capacity says when to come back', () => {
+  const mapper = localReplyMappers().find(({ status_code: status }) => status === 503);
+  expect(JSON.stringify(mapper?.headers_to_add)).toContain('{"key":"retry-after","value":"10"}');
+});
