@@ -14,7 +14,7 @@ import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
 import { ClusterPublisher } from './envoy-config/publish.ts';
 import { createGateway } from './gateway.ts';
-import { createMemoryLimitStore } from './stores/memory/limit-store.ts';
+import { openLimitStore } from './stores/open-limit-store.ts';
 import { openPostgres } from './stores/postgres/open.ts';
 import { startHealthServer } from './telemetry/health-server.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -61,12 +61,13 @@ async function openStores(config: GatewayConfig, log: Log) {
     );
   }
   const database = await openPostgres({ url: postgres.url, log });
-  const lock = await database.memoryModeLock((reason) => {
+  const onTakenOver = (reason: string) => {
     log.fatal(reason);
     process.exit(1);
-  });
-  if (lock.kind === 'refused') return refuseToStart(lock.message);
-  return { database, limits: createMemoryLimitStore({ leaseMs: LEASE_MS }) };
+  };
+  const opened = await openLimitStore({ redis: config.stores.redis, database, leaseMs: LEASE_MS, log, onTakenOver });
+  if (opened.kind === 'refused') return refuseToStart(opened.message);
+  return { database, limits: opened.limits };
 }
 
 type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
 import type { StoreLog } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
@@ -17,16 +18,43 @@ const RETRY_MS = 100;
 const HEARTBEAT_MS = 5_000;
 
 const REFUSED =
-  'Another gateway process already keeps the limits of this database in its memory. Stop it, or give all of them one redis:// store.';
+  'Another gateway process already keeps the limits of this database, in its memory or in Redis. Stop it, or give all of them one redis:// store.';
+const REFUSED_TO_SHARE =
+  'Another gateway process keeps the limits of this database in its memory. Stop it before others keep them in Redis.';
+
+/** The mark of every process whose limits are in Redis. */
+const SHARED_MARK = '00000000-0000-0000-0000-000000000000';
+
+type Mode = 'memory' | 'shared';
+
+const TRY_LOCK: Readonly<Record<Mode, string>> = {
+  memory: 'select pg_try_advisory_lock($1) as locked',
+  shared: 'select pg_try_advisory_lock_shared($1) as locked',
+};
+const UNLOCK: Readonly<Record<Mode, string>> = {
+  memory: 'select pg_advisory_unlock($1)',
+  shared: 'select pg_advisory_unlock_shared($1)',
+};
+
+/** A store that others share, and that may remember what is no longer so. */
+export interface SharedStore {
+  /** Makes it forget everything, and admit nothing until whatever is held elsewhere has ended. */
+  beginAnew(): Promise<{
+    /** Nothing is held anywhere: it need not wait. */
+    open(): Promise<void>;
+  }>;
+}
 
 /**
- * Two memories on one database would both admit against the same balance. An advisory lock on its own connection lets only one process in.
+ * Two memories on one database would both admit against the same balance. An advisory lock on its own connection lets only one process in,
+ * or any number of processes that share one store.
  * The lock can be lost without a crash (PostgreSQL restarts), so whoever takes it also writes its mark into the database, and authentication
  * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing, whatever it knows.
  * Losing the connection alone is therefore harmless, and the lock is taken again in the background.
  */
 export function createMemoryModeLock(url: string, log: StoreLog) {
   let owner: string | undefined;
+  let mode: Mode = 'memory';
   let client: pg.Client | undefined;
   let released = false;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -35,7 +63,7 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
     const mark = randomUUID();
     const connection = await connect(url);
     try {
-      if (!(await tryLock(connection, TAKE_TRIES))) {
+      if (!(await tryLock(connection, mode, TAKE_TRIES))) {
         abandon(connection);
         return { kind: 'refused', message: REFUSED };
       }
@@ -46,6 +74,24 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
     }
     owner = mark;
     keep(connection, mark, onTakenOver);
+    return { kind: 'held', release };
+  }
+
+  async function share(store: SharedStore, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
+    mode = 'shared';
+    const connection = await connect(url);
+    try {
+      if (!(await tryLock(connection, mode, TAKE_TRIES))) {
+        abandon(connection);
+        return { kind: 'refused', message: REFUSED_TO_SHARE };
+      }
+      await leaveSharedMark(connection, store);
+    } catch (error) {
+      abandon(connection);
+      throw error;
+    }
+    owner = SHARED_MARK;
+    keep(connection, SHARED_MARK, onTakenOver);
     return { kind: 'held', release };
   }
 
@@ -74,7 +120,7 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
       let connection: pg.Client | undefined;
       try {
         connection = await connect(url);
-        const locked = await tryLock(connection, 1);
+        const locked = await tryLock(connection, mode, 1);
         const [row] = await query<{ memory_owner: string | null }>(
           connection,
           'select memory_owner from ledger_state',
@@ -105,14 +151,37 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
     client = undefined;
     if (!connection) return;
     try {
-      await query(connection, 'select pg_advisory_unlock($1)', [MEMORY_MODE_LOCK]);
+      await query(connection, UNLOCK[mode], [MEMORY_MODE_LOCK]);
     } catch (error) {
       log.warn({ error: String(error) }, 'the memory-mode lock goes with its connection');
     }
     abandon(connection);
   }
 
-  return { take, release, owner: () => owner };
+  return { take, share, release, owner: () => owner };
+}
+
+/**
+ * The store may remember a time before somebody else's memory kept the limits: charges of that time are unknown to it, and what was held there
+ * may not have ended. So it begins anew before the mark says that it counts. Where there is no mark yet, nothing was ever admitted on this
+ * database: whoever changes that (one statement, so only one does) knows that nothing is held.
+ */
+async function leaveSharedMark(connection: pg.Client, store: SharedStore): Promise<void> {
+  for (let tries = 0; tries < TAKE_TRIES; tries++) {
+    const [row] = await query<{ memory_owner: string | null }>(connection, 'select memory_owner from ledger_state', []);
+    const before = row?.memory_owner ?? null;
+    if (before === SHARED_MARK) return;
+    const beginning = await store.beginAnew();
+    const changed = await query(
+      connection,
+      'update ledger_state set memory_owner = $1 where memory_owner is not distinct from $2::uuid returning 1',
+      [SHARED_MARK, before],
+    );
+    if (changed.length === 0) continue;
+    if (before === null) await beginning.open();
+    return;
+  }
+  throw new StoreUnavailable('the mark of the limit store in the database does not come to rest');
 }
 
 async function connect(url: string): Promise<pg.Client> {
@@ -133,11 +202,9 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-async function tryLock(client: pg.Client, tries: number): Promise<boolean> {
+async function tryLock(client: pg.Client, mode: Mode, tries: number): Promise<boolean> {
   for (let left = tries; left > 0; left--) {
-    const [row] = await query<{ locked: boolean }>(client, 'select pg_try_advisory_lock($1) as locked', [
-      MEMORY_MODE_LOCK,
-    ]);
+    const [row] = await query<{ locked: boolean }>(client, TRY_LOCK[mode], [MEMORY_MODE_LOCK]);
     if (row?.locked === true) return true;
     if (left > 1) await sleep(RETRY_MS);
   }

@@ -7,7 +7,7 @@ import { createKeyLookup } from './key-lookup.ts';
 import { createKey, listKeys, revokeKey } from './key-rows.ts';
 import { credits, findGeneration, usage } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
-import { createMemoryModeLock, type MemoryModeLock } from './memory-mode-lock.ts';
+import { createMemoryModeLock, type MemoryModeLock, type SharedStore } from './memory-mode-lock.ts';
 import { migrate } from './migrate.ts';
 import {
   addCredit,
@@ -35,6 +35,8 @@ export interface Postgres {
    * more and this process should end.
    */
   memoryModeLock(onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
+  /** To be held by every process that keeps limits in a store that it shares with others. */
+  sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
   /** Rejects with StoreUnavailable when PostgreSQL is away. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -85,6 +87,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       },
     },
     memoryModeLock: lock.take,
+    sharedModeLock: lock.share,
     ping: async () => {
       await run(requests, PING, []);
     },

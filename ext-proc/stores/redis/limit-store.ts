@@ -48,7 +48,9 @@ const MOST_RENEWALS = 200;
 
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
-  const { leaseMs, log, idleMs = IDLE_MS } = options;
+  const { leaseMs, log } = options;
+  // What is held is never forgotten before it lapses.
+  const idleMs = Math.max(options.idleMs ?? IDLE_MS, 2 * leaseMs);
   const connection = await connectRedis(options);
   const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
 

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoresConfig } from '../config/gateway-config.ts';
+import type { LimitStore } from './limit-store.ts';
+import { createMemoryLimitStore } from './memory/limit-store.ts';
+import type { Postgres } from './postgres/open.ts';
+import { EvictionRefused, type StoreLog } from './redis/connection.ts';
+import { createRedisLimitStore, type RedisLimitStore } from './redis/limit-store.ts';
+
+export type OpenedLimitStore =
+  | { readonly kind: 'open'; readonly limits: LimitStore }
+  /** For the operator; another attempt would end the same way. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+export interface OpenLimitStoreOptions {
+  readonly redis: StoresConfig['redis'];
+  readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock'>;
+  readonly leaseMs: number;
+  readonly log: StoreLog;
+  /** The limits of this database are kept elsewhere now: nothing is admitted here any more and the process should end. */
+  readonly onTakenOver: (reason: string) => void;
+}
+
+/** The only place that knows which limit stores there are. Rejects with StoreUnavailable. */
+export async function openLimitStore(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
+  const { redis, database, leaseMs, onTakenOver } = options;
+  if (redis.kind === 'url') return openRedis(redis.url, options);
+  const lock = await database.memoryModeLock(onTakenOver);
+  return lock.kind === 'refused' ? lock : { kind: 'open', limits: createMemoryLimitStore({ leaseMs }) };
+}
+
+async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
+  const { database, leaseMs, log, onTakenOver } = options;
+  const store = await connect(url, leaseMs, log);
+  if ('kind' in store) return store;
+  try {
+    const lock = await database.sharedModeLock(store, onTakenOver);
+    if (lock.kind === 'refused') {
+      await store.close();
+      return lock;
+    }
+    const opensInMs = await store.opensInMs();
+    if (opensInMs > 0) {
+      log.warn(
+        { ms: opensInMs },
+        'Redis may not know yet what is held: waiting for the processes that are alive to tell',
+      );
+      await sleep(opensInMs);
+    }
+    return { kind: 'open', limits: store };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function connect(
+  url: string,
+  leaseMs: number,
+  log: StoreLog,
+): Promise<RedisLimitStore | Exclude<OpenedLimitStore, { kind: 'open' }>> {
+  try {
+    return await createRedisLimitStore({ url, leaseMs, log, clock: 'server' });
+  } catch (error) {
+    if (error instanceof EvictionRefused) return { kind: 'refused', message: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,23 @@
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import type { TestRedis } from './redis-server.ts';
+
+export interface OpenRedisStoreOptions {
+  readonly leaseMs: number;
+  readonly idleMs?: number;
+}
+
+/** A store that goes by the times that calls pass in, over an empty Redis that is open to admissions. */
+export async function openEmptyStore(redis: TestRedis, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
+  await redis.admin.flushall();
+  const store = await openStore(redis.url, options);
+  const beginning = await store.beginAnew();
+  await beginning.open();
+  return store;
+}
+
+/** One more process on the same Redis. */
+export function openStore(url: string, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
+  return createRedisLimitStore({ url, log: silent, clock: 'caller', ...options });
+}
+
+const silent = { info: () => {}, warn: () => {} };
