@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chownSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -69,7 +69,11 @@ async function problemWith(account: PostgresAccount, folders: AccountFolders): P
   const script =
     '[ -x "$1" ] || exit 11; [ -x "$2" ] || exit 12; [ -x "$3" ] || exit 13; "$1" --version >/dev/null || exit 14';
   const command = accountCommand(account, '/bin/sh', ['-c', script, 'sh', folders.binary, parent, folders.socketDir]);
-  handOver(account, [folders.socketDir]);
+  if (account.uid !== undefined) {
+    // That user has to get through to its own folders, and no further: what else lies there is closed to it.
+    chmodSync(parent, statSync(parent).mode | 0o011);
+    handOver(account, [folders.socketDir]);
+  }
   try {
     await promisify(execFile)(command.file, command.args, { ...command.ids, cwd: '/', timeout: PROBE_TIMEOUT_MS });
     return undefined;

