@@ -81,6 +81,12 @@ describe('the attempts at one target', () => {
     expect(performance.now() - began).toBeGreaterThan(990);
   });
 
+  test('wait two seconds at most, and are made although the provider asks for more, when there is no other', async () => {
+    const began = performance.now();
+    expect(await run({}, sendJson({}, 429, { 'retry-after': '60' }), ok)).toBe('aa 200');
+    expect(performance.now() - began).toBeGreaterThan(1990);
+  });
+
   test('end when the time is over: nothing is tried after the deadline', async () => {
     const slow: ProviderHandler = (response) => setTimeout(() => response.writeHead(500).end(), 60);
     expect(await run({ retriesPerTarget: 5, timeouts: { totalMs: 70 } }, slow)).toBe('a upstream_error');

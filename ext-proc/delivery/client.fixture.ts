@@ -101,6 +101,8 @@ export const countWords: CountTokens = async (texts) =>
 export interface Delivered {
   readonly outcome: DeliveryOutcome;
   readonly charges: readonly Produced[];
+  /** How many answers the client had when the hold was released, for each time it was. */
+  readonly answersAtRelease: readonly number[];
 }
 
 export async function deliverTo(
@@ -110,15 +112,18 @@ export async function deliverTo(
   charge?: Account['charge'],
 ): Promise<Delivered> {
   const charges: Produced[] = [];
+  const answersAtRelease: number[] = [];
   const outcome = await delivery.deliver(what, to.exchange, {
     costUsd: () => 0.25,
     async charge(produced) {
       charges.push(produced);
       return charge?.(produced);
     },
-    release: async () => undefined,
+    async release() {
+      answersAtRelease.push(to.answers.length);
+    },
   });
-  return { outcome, charges };
+  return { outcome, charges, answersAtRelease };
 }
 
 export function deliveryOver(egress: Egress): Delivery {

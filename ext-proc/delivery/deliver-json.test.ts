@@ -163,6 +163,15 @@ describe('a JSON answer', () => {
     expect(JSON.parse(bodyOf(to)).usage.cost).toBe(0.25);
   });
 
+  test('may be announced by interim answers', async () => {
+    egress.answerWith((response) => {
+      response.writeProcessing();
+      setTimeout(() => response.end(JSON.stringify(COMPLETION)), 20);
+    });
+    const { outcome } = await deliverTo(delivery, client(), order());
+    expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'ok' }] });
+  });
+
   test('is read to its end and charged when the client leaves', async () => {
     const to = client();
     egress.answerWith(async (response) => {
@@ -215,6 +224,12 @@ describe('an answer that cannot be passed on', () => {
     expect(codeOf(to)).toBe('upstream_error');
     expect(charges).toEqual([]);
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });
+  });
+
+  test('frees the hold before the client knows', async () => {
+    egress.answerWith(sendJson({}, 500));
+    const { answersAtRelease } = await deliverTo(delivery, client(), order({ retriesPerTarget: 0 }));
+    expect(answersAtRelease).toEqual([0]);
   });
 
   test('names no secret of the provider in what it says', async () => {

@@ -145,8 +145,27 @@ describe('a stream', () => {
     expect(charges).toMatchObject([{ upstreamId: `a${'x'.repeat(197)}\ufffd`, finishReason: 'stop' }]);
   });
 
+  test('may take longer than the time to its first event, and longer than one silence', async () => {
+    const slow = HELLO.concat(HELLO, STOP, DONE);
+    egress.answerWith(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const piece of slow) {
+        response.write(piece);
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+      response.end();
+    });
+    const { outcome } = await deliverStream({ timeouts: { firstByteMs: 120, streamIdleMs: 120 } });
+    expect(outcome.attempts).toEqual([{ provider: 'alpha', result: 'ok' }]);
+  });
+
   test('leaves its connection for the next', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, DONE], (response) => setTimeout(() => response.end(), 30)));
+    egress.answerWith(
+      sendStream([...HELLO, STOP, DONE], (response) => {
+        response.write(`: ${'x'.repeat(300_000)}\n\n`);
+        setTimeout(() => response.end(), 30);
+      }),
+    );
     const one = deliveryOver(egress);
     for (let i = 0; i < 3; i++) {
       await deliverTo(one, client(), order({ stream: true }));
@@ -222,13 +241,14 @@ describe('the usage of a stream', () => {
 
   test('is counted where it cannot be true, and where it claims nothing for an output', async () => {
     for (const usage of [
-      { prompt_tokens: 7, completion_tokens: 1e9 },
+      { prompt_tokens: 7, completion_tokens: 1e9, prompt_tokens_details: { cached_tokens: 7 } },
       { prompt_tokens: 0, completion_tokens: 0 },
       { prompt_tokens: 7, completion_tokens: 0 },
     ]) {
       egress.answerWith(sendStream([...HELLO, STOP, usageChunk(usage), DONE]));
-      const { charges } = await deliverStream();
+      const { charges, text } = await deliverStream({ includeUsage: true });
       expect(charges).toMatchObject([{ usage: { completionTokens: 2 }, usageCounted: true }]);
+      expect(text).not.toContain('_details');
     }
   });
 

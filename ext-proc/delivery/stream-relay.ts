@@ -151,11 +151,10 @@ class StreamRelay {
     return dataEvent(this.#rewriter.rewrite(text, completion));
   }
 
-  /** Back-pressure: the provider is not read meanwhile, and not blamed. A client that stays full until the deadline is given up. */
+  /** Back-pressure: the provider is not read meanwhile, and not blamed. The deadline, which ends the call, ends this wait too. */
   async #awaitClient(): Promise<void> {
-    const inTime = this.#client === undefined || (await settlesWithin(this.#client.drained(), remainingMs(this.#run)));
+    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run));
     this.#clientIsFull = false;
-    if (!inTime) this.#opened.call.abort(FAILURES.deadline);
   }
 
   #ended(end: 'done' | typeof END | ProviderFailure): RelayedStream {
