@@ -1,0 +1,245 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { createDatabase, DAY, openStore, sql } from './database.ts';
+
+type Json = Record<string, unknown>;
+
+describe('the operator command line', () => {
+  let url = '';
+  let store: Postgres;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+  });
+  afterAll(() => store.close());
+
+  const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });
+  async function done(...args: string[]): Promise<Json> {
+    const result = await run(...args);
+    if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
+    return result.json as Json;
+  }
+  async function refusal(kind: 'refused' | 'usage', ...args: string[]): Promise<string> {
+    const result = await run(...args);
+    if (result.kind !== kind) throw new Error(`${args.join(' ')}: ${result.kind} instead of ${kind}`);
+    return result.message;
+  }
+  const newOrganization = async (...flags: string[]) =>
+    String((await done('org', 'create', '--name', 'Acme', ...flags)).id);
+
+  it('creates an organization with the defaults, or with what the flags say', async () => {
+    const id = expect.stringMatching(/^org-[0-9A-Z]{26}$/);
+    const created_at = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    const defaults = { rpm: null, tpm: null, concurrency: 64, daily_budget: null, max_tokens: null, allow_n: false };
+    expect(await done('org', 'create', '--name', ' Acme ')).toEqual({
+      ...{ id, name: 'Acme', suspended: false, balance: 0, created_at },
+      ...defaults,
+    });
+    const flags =
+      '--rpm 60 --tpm 5000 --concurrency 3 --daily-budget 1.5 --max-tokens 100 --allow-n --credit 0.000000001';
+    expect(await done('org', 'create', '--name', 'B', ...flags.split(' '))).toEqual({
+      ...{ id, name: 'B', suspended: false, balance: 1e-9, created_at },
+      ...{ rpm: 60, tpm: 5000, concurrency: 3, daily_budget: 1.5, max_tokens: 100, allow_n: true },
+    });
+  });
+
+  it('updates what is named and nothing else; none clears', async () => {
+    const id = await newOrganization(
+      '--rpm',
+      '60',
+      '--tpm',
+      '9',
+      '--daily-budget',
+      '2',
+      '--max-tokens',
+      '7',
+      '--allow-n',
+    );
+    const before = await done('org', 'show', id);
+    expect(await done('org', 'update', id)).toEqual(before);
+    expect(await done('org', 'update', id, '--rpm', '5', '--name', 'New')).toEqual({ ...before, rpm: 5, name: 'New' });
+    const cleared = '--rpm none --tpm none --concurrency none --daily-budget none --max-tokens none --allow-n none';
+    expect(await done('org', 'update', id, '--concurrency', '9')).toMatchObject({ concurrency: 9 });
+    expect(await done('org', 'update', id, ...cleared.split(' '))).toEqual({
+      ...{ ...before, name: 'New' },
+      ...{ rpm: null, tpm: null, concurrency: 64, daily_budget: null, max_tokens: null, allow_n: false },
+    });
+  });
+
+  it('credits exactly, corrects, and applies a reference once', async () => {
+    const id = await newOrganization();
+    expect(await done('org', 'credit', id, '10.000000001', '--reference', 'r-1', '--note', 'Invoice')).toEqual({
+      balance: 10.000000001,
+      applied: true,
+    });
+    expect(await done('org', 'credit', id, '10.000000001', '--reference', 'r-1')).toEqual({
+      balance: 10.000000001,
+      applied: false,
+    });
+    expect(await refusal('refused', 'org', 'credit', id, '11', '--reference', 'r-1')).toContain('for 10.000000001 USD');
+    expect(await done('org', 'credit', id, '-12')).toMatchObject({ balance: -1.999999999 });
+    const entries = await sql(
+      url,
+      `select amount_nano_usd, note, reference, actor from ledger_entries where organization_id = '${id}' order by sequence`,
+    );
+    expect(entries).toEqual([
+      {
+        amount_nano_usd: '10000000001',
+        note: 'Invoice',
+        reference: 'r-1',
+        actor: expect.stringMatching(/^operator ./),
+      },
+      { amount_nano_usd: '-12000000000', note: null, reference: null, actor: expect.stringMatching(/^operator ./) },
+    ]);
+    expect(await done('ledger', 'verify')).toMatchObject({ ok: true, differences: [] });
+  });
+
+  it('makes a key that authenticates, shows it once, and stores its hash only', async () => {
+    const org = await newOrganization('--rpm', '100');
+    const flags =
+      '--scopes chat,usage:read --models a,b --ips 10.0.0.0/8 --expires 2027-01-31 --rpm 100 --daily-budget 1';
+    const created = await done('key', 'create', '--org', org, '--name', 'CI', ...flags.split(' '));
+    expect(created).toEqual({
+      id: expect.stringMatching(/^key-[0-9A-Z]{26}$/),
+      key: expect.stringMatching(/^sk-gw-[A-Za-z0-9_-]{43}$/),
+      ...{
+        org_id: org,
+        name: 'CI',
+        last4: String(created.key).slice(-4),
+        state: 'usable',
+        scopes: ['chat', 'usage:read'],
+      },
+      ...{ models: ['a', 'b'], ips: ['10.0.0.0/8'], rpm: 100, tpm: null, daily_budget: 1 },
+      ...{ expires_at: '2027-01-31T00:00:00.000Z', revoked_at: null, created_at: expect.any(String) },
+    });
+    const hash = createHash('sha256').update(String(created.key)).digest();
+    expect((await store.keys.findByHash(hash, DAY))?.key.id).toBe(created.id);
+    const { key, ...shown } = created;
+    expect(await done('key', 'list', '--org', org)).toEqual({ keys: [shown] });
+    const [{ dump } = { dump: '' }] = await sql<{ dump: string }>(
+      url,
+      "select string_agg(keys::text, '') as dump from keys",
+    );
+    expect(dump).not.toContain(String(key).slice(6));
+    expect(await done('key', 'revoke', String(created.id))).toMatchObject({
+      state: 'revoked',
+      revoked_at: expect.any(String),
+    });
+    expect((await store.keys.findByHash(hash, DAY))?.key.revokedAtMs).toBeDefined();
+  });
+
+  it('suspends and resumes from the next read on', async () => {
+    const id = await newOrganization();
+    expect(await done('org', 'suspend', id)).toMatchObject({ suspended: true });
+    expect(await done('org', 'resume', id)).toMatchObject({ suspended: false });
+    const { organizations } = (await done('org', 'list')) as { organizations: Json[] };
+    expect(organizations.at(-1)).toMatchObject({ id, suspended: false });
+  });
+
+  it('refuses with status 1 what is well formed but cannot be', async () => {
+    const org = await newOrganization('--rpm', '10', '--daily-budget', '2');
+    const key = ['key', 'create', '--org', org, '--name', 'k', '--scopes', 'chat'];
+    expect(await refusal('refused', ...key, '--rpm', '11')).toBe("--rpm is above the organization's limit of 10.");
+    expect(await refusal('refused', ...key, '--daily-budget', '2.1')).toContain('limit of 2 USD');
+    const nobody = `org-${'0'.repeat(26)}`;
+    for (const args of [
+      ['org', 'show', nobody],
+      ['org', 'update', nobody, '--rpm', '1'],
+      ['org', 'suspend', nobody],
+      ['org', 'credit', nobody, '1'],
+      ['key', 'list', '--org', nobody],
+    ]) {
+      expect(await refusal('refused', ...args)).toBe(`There is no organization ${nobody}.`);
+    }
+    expect(await refusal('refused', 'key', 'revoke', `key-${'0'.repeat(26)}`)).toContain('There is no key');
+  });
+
+  it.each([
+    [['org', 'frob'], 'org create --name NAME'],
+    [['frob'], 'check-config [FILE]'],
+    [[], 'Usage:'],
+    [['org', 'create', '--nmae', 'x'], 'Unknown flag --nmae.'],
+    [['org', 'create', '--name', 'x', '--rpm', '0', '--credit', '-1'], '--rpm takes a whole number'],
+    [['org', 'create', '--name', 'x', 'y'], '"y" is one argument too many.'],
+    [['org', 'show'], 'ID is missing.'],
+    [['org', 'show', 'acme'], '"acme" is no organization id'],
+    [['org', 'credit', `org-${'0'.repeat(26)}`, '1e5'], 'USD takes an amount'],
+    [['key', 'create', '--name', 'x'], '--org ID is required.'],
+  ])('answers %j with what is accepted', async (args, text) => {
+    expect(await refusal('usage', ...args)).toContain(text);
+  });
+
+  it('finds something wrong in the ledger, and says so in both forms', async () => {
+    const broken = await createDatabase();
+    await (await openStore(broken)).close();
+    const env = { DATABASE_URL: broken };
+    await runCommandLine(['org', 'create', '--name', 'x', '--credit', '5'], env);
+    await sql(broken, 'update accounts set balance_nano_usd = 1, total_credits_nano_usd = 1');
+    const result = await runCommandLine(['ledger', 'verify'], env);
+    expect(result).toMatchObject({ kind: 'refused', json: { ok: false } });
+    expect(result.kind === 'refused' && result.message).toContain('the balance is the sum of the entries');
+  });
+
+  it('brings an empty database up to date, says where none answers, and never shows a password', async () => {
+    const empty = await createDatabase();
+    expect(await runCommandLine(['org', 'list'], { DATABASE_URL: empty })).toMatchObject({
+      json: { organizations: [] },
+    });
+    const away = await runCommandLine(['org', 'list'], { DATABASE_URL: 'postgres://gw:hunter2@127.0.0.1:1/x' });
+    expect(away).toMatchObject({ kind: 'refused', message: expect.stringContaining('not reachable at 127.0.0.1:1') });
+    expect(JSON.stringify(away)).not.toContain('hunter2');
+    await sql(empty, "insert into schema_migrations values (99, 'later', '')");
+    expect(await runCommandLine(['org', 'list'], { DATABASE_URL: empty })).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining('newer than this release'),
+    });
+  });
+
+  describe('as a process', () => {
+    let folder = '';
+    beforeAll(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'gw operator '));
+    });
+    afterAll(() => rm(folder, { recursive: true }));
+    const main = resolve(import.meta.dirname, '../../operator/main.ts');
+    function gateway(env: Record<string, string>, ...args: string[]) {
+      const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...args], {
+        env: { PATH: process.env.PATH, GATEWAY_DATA: folder, ...env },
+        encoding: 'utf8',
+        timeout: 15_000,
+      });
+      return { stdout, stderr, status };
+    }
+
+    it('prints one JSON object, and ends with 0, 1 or 2', async () => {
+      const created = gateway({ DATABASE_URL: url }, 'org', 'create', '--name', 'x', '--json');
+      expect([created.status, created.stderr, JSON.parse(created.stdout).name]).toEqual([0, '', 'x']);
+      const refused = gateway({ DATABASE_URL: url }, 'org', 'show', `org-${'0'.repeat(26)}`, '--json');
+      expect([refused.status, refused.stderr]).toEqual([1, '']);
+      expect(JSON.parse(refused.stdout)).toEqual({ error: expect.stringContaining('There is no organization') });
+      const wrong = gateway({ DATABASE_URL: url }, 'org', 'show');
+      expect([wrong.status, wrong.stdout]).toEqual([2, '']);
+      expect(wrong.stderr).toContain('ID is missing.');
+    });
+
+    it('checks a configuration, and finds the embedded database by the data folder', async () => {
+      const file = join(folder, 'bad.yaml');
+      await writeFile(file, 'listen: {}\nnonsense: 1\n');
+      const checked = gateway({}, 'check-config', file, '--json');
+      expect(checked.status).toBe(1);
+      expect(JSON.parse(checked.stdout)).toMatchObject({
+        ok: false,
+        problems: expect.arrayContaining([expect.objectContaining({ file, line: 2, column: 1 })]),
+      });
+      const away = gateway({ GATEWAY_CONFIG: join(folder, 'none.yaml') }, 'org', 'list');
+      expect([away.status, away.stdout]).toEqual([1, '']);
+      expect(away.stderr).toContain(`the embedded server of ${folder}`);
+    });
+  });
+});
