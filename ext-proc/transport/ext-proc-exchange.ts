@@ -108,6 +108,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
       return;
     }
     this.#state = 'in_place';
+    this.#body?.abandon();
     this.#stream.write(inPlaceAnswer(answer, this.method, this.#bodyEnded));
     if (!this.#bodyEnded) this.#linger = setTimeout(() => this.#endAnswer(), LINGER_MS);
     // Nothing else is wanted of the request, but its end must be seen.
@@ -121,6 +122,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
     if (!this.#mayAnswer()) return Promise.resolve(undefined);
     this.#state = 'routed';
+    this.#body?.abandon();
     this.#openParts++;
     return new Promise((resolve) => {
       const id = this.#around.streams.expect((response) => {

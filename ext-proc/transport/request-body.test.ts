@@ -134,6 +134,15 @@ describe('RequestBody', () => {
     expect((await whole.read(BOUNDS)).kind).toBe('complete');
   });
 
+  test('an upload that goes on after it was given up holds nothing', () => {
+    const body = new RequestBody(budget, 0);
+    body.push(bytes(10));
+    body.abandon();
+    body.push(bytes(10));
+    expect(budget.heldBytes).toBe(0);
+    expect(body.wantsMore).toBe(true);
+  });
+
   test('leaves no timer behind', async () => {
     const body = new RequestBody(budget, 0);
     const result = body.read(BOUNDS);

@@ -57,7 +57,7 @@ export class RequestBody {
     });
   }
 
-  /** The client left. A body that was complete stays so. */
+  /** The client left, or was answered: what still comes is dropped. A body that was complete stays so. */
   abandon(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
   }

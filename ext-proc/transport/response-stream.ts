@@ -25,8 +25,9 @@ export class HttpResponseStream implements ResponseStream {
     });
   }
 
+  /** False after the client left, too: a loop that writes for as long as there is room must not run for ever. */
   write(bytes: Uint8Array): boolean {
-    if (this.#response.destroyed || this.#response.writableEnded) return true;
+    if (this.#response.destroyed || this.#response.writableEnded) return false;
     return this.#response.write(bytes);
   }
 

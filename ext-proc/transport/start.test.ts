@@ -87,6 +87,21 @@ describe('startTransport', () => {
     expect(await call.statusWithin(2_000)).toBe(0);
   });
 
+  test('an upload that goes on after its refusal takes nothing of the budget for bodies', async () => {
+    handler = (exchange) => exchange.respond({ status: 401, headers: {}, body: Buffer.from('no') });
+    const refused = open();
+    refused.write(headers({}));
+    await refused.take(2);
+    for (let piece = 0; piece < 20; piece++) refused.write({ request_body: { body: Buffer.alloc(900) } });
+    handler = okay;
+    const call = open();
+    call.write(headers({}));
+    call.write({ request_body: { body: Buffer.alloc(900), end_of_stream: true } });
+    const [head] = await call.take(1);
+    expect(headerMap(head?.streamed_immediate_response?.headers_response)['x-kind']).toBe('complete');
+    for (const each of [refused, call]) each.end();
+  });
+
   test('routes a stream: an id that cannot be guessed, its own cluster, the route chosen anew, the body dropped', async () => {
     handler = async (exchange) => {
       await exchange.readBody(BOUNDS);
