@@ -14,12 +14,13 @@ import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
 import { ClusterPublisher } from './envoy-config/publish.ts';
 import { createGateway } from './gateway.ts';
-import { openLimitStore } from './stores/open-limit-store.ts';
+import { openLimitStore } from './open-limit-store.ts';
 import { openPostgres } from './stores/postgres/open.ts';
-import { startHealthServer } from './telemetry/health-server.ts';
+import { type HealthServer, startHealthServer } from './telemetry/health-server.ts';
 import { createLog, type Log } from './telemetry/log.ts';
-import { createMetrics } from './telemetry/metrics.ts';
-import { createReadiness } from './telemetry/readiness.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { createReadiness, type Readiness, sharedProbeKey } from './telemetry/readiness.ts';
+import { allWorkersMetrics, serveWorkerMetrics } from './telemetry/worker-metrics.ts';
 import { startTransport } from './transport/start.ts';
 
 /**
@@ -38,6 +39,8 @@ const REPLAY_RETRY_MS = 1_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
+/** Of several processes the first speaks for all: it writes Envoy's files and has the metrics address. */
+const isFirst = workerIndex === 0;
 
 async function main(): Promise<void> {
   const loaded = await loadConfig(configPath, process.env);
@@ -90,9 +93,9 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, { database, limi
 
   const tokens = createTokenCounter({ log });
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
-  const readiness = createReadiness(initial.listen);
-  await writeBootstrap(initial, paths);
-  const clusters = new ClusterPublisher({ paths, onFault: (message) => log.error(message) });
+  const readiness = createReadiness(initial.listen, await sharedProbeKey(paths.probeKey));
+  if (isFirst) await writeBootstrap(initial, paths);
+  const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });
   const published = await clusters.publish(initial);
   if (!published.ok) throw new Error(published.reason);
   const config = followConfig(loaded, clusters, log);
@@ -117,7 +120,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, { database, limi
     onFault: ({ kind, requestId, error }) =>
       log.error({ err: error, request_id: requestId, fault: kind }, 'transport fault'),
   });
-  const health = await startHealthServer(initial.listen.metrics, readiness, metrics);
+  const health = await startHealth(initial, paths, readiness, metrics);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
 
@@ -132,6 +135,18 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, { database, limi
     await Promise.all([delivery.close(), tokens.close(), accounting.close(), health.close()]);
     await Promise.all([spool.close(), limits.close(), database.close()]);
   });
+}
+
+function startHealth(
+  { listen, workers }: GatewayConfig,
+  paths: RuntimePaths,
+  readiness: Readiness,
+  { registry }: Metrics,
+): Promise<HealthServer> {
+  if (!isFirst) return serveWorkerMetrics(registry, paths.metricsSocket(workerIndex));
+  const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
+  const page = { contentType: registry.contentType, read: () => allWorkersMetrics(registry, others) };
+  return startHealthServer(listen.metrics, readiness, page);
 }
 
 function followConfig(initial: LoadedConfig, clusters: ClusterPublisher, log: Log): ConfigWatch {

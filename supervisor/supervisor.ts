@@ -99,7 +99,11 @@ async function startDatabase(
   let server: EmbeddedPostgres | undefined;
   const start = async (): Promise<EmbeddedPostgres | StartFailure> => {
     try {
-      server = await startEmbeddedPostgres(settings.paths, { guard, onLog: (line) => report(`PostgreSQL: ${line}`) });
+      server = await startEmbeddedPostgres(settings.paths, {
+        guard,
+        settings: { max_connections: String(connectionsFor(settings.config.workers)) },
+        onLog: (line) => report(`PostgreSQL: ${line}`),
+      });
       return server;
     } catch (error) {
       return startFailure(error instanceof Error ? error.message : String(error));
@@ -108,6 +112,11 @@ async function startDatabase(
   const process = await keepRunning({ name: 'PostgreSQL', start, report, gaveUp }, signal);
   if (isStartFailure(process)) return process;
   return server === undefined ? startFailure('PostgreSQL was not started') : { url: server.url, process };
+}
+
+/** Nine of each gateway process (stores/postgres/open.ts), and room for operators, the dashboard and a process that is being replaced. */
+function connectionsFor(workers: number): number {
+  return 50 + 10 * workers;
 }
 
 function keepDemoProvider(

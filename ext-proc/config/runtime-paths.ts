@@ -16,6 +16,10 @@ export interface RuntimePaths {
   /** Envoy's egress listener: provider calls go in here. */
   readonly egressSocket: string;
   readonly envoyAdminSocket: string;
+  /** Where gateway process `index`, if it is not the first, gives its metrics to the first. */
+  metricsSocket(index: number): string;
+  /** The key of readiness probes, shared by the gateway processes. */
+  readonly probeKey: string;
 }
 
 /** sun_path holds 107 bytes; a clone in a deep folder must still work, so long paths move to the temporary folder under a hash. */
@@ -36,5 +40,7 @@ export function runtimePaths(env: Readonly<Record<string, string | undefined>>):
     streamSocket: (index) => join(socketDir, `stream-${index}.sock`),
     egressSocket: join(socketDir, 'egress.sock'),
     envoyAdminSocket: join(socketDir, 'envoy-admin.sock'),
+    metricsSocket: (index) => join(socketDir, `metrics-${index}.sock`),
+    probeKey: join(socketDir, 'probe-key'),
   };
 }

@@ -13,6 +13,8 @@ export type PublishResult =
 
 export interface PublisherOptions {
   readonly paths: RuntimePaths;
+  /** Of several gateway processes one writes the file; the others only wait until Envoy has what they need. */
+  readonly follows?: boolean;
   /** What went wrong when nobody was waiting: clusters that could not be taken out. */
   readonly onFault: (message: string) => void;
   /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 6 s of it. */
@@ -22,6 +24,8 @@ export interface PublisherOptions {
 }
 
 const POLL_MS = 25;
+/** The process that writes may be starting just now. */
+const FOLLOW_WITHIN_MS = 30_000;
 
 /**
  * Keeps Envoy's cluster file in step with the configuration. Clusters are never changed, only added and, when no request can be on
@@ -58,6 +62,7 @@ export class ClusterPublisher {
   }
 
   async #publish(next: GatewayConfig): Promise<PublishResult> {
+    if (this.#options.follows) return this.#follow(next);
     const { envoyAdminSocket } = this.#options.paths;
     const wanted = clustersOf(next);
     const before = await readClusterState(envoyAdminSocket);
@@ -70,6 +75,23 @@ export class ClusterPublisher {
     }
     this.#switchTo(wanted, next.timeouts.totalMs);
     return { ok: true, confirmed: before !== undefined };
+  }
+
+  /** Whoever writes has read the same configuration, a moment earlier or later. */
+  async #follow(next: GatewayConfig): Promise<PublishResult> {
+    const wanted = [...clustersOf(next).keys()];
+    const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;
+    const deadlineMs = performance.now() + withinMs;
+    for (;;) {
+      const state = await readClusterState(this.#options.paths.envoyAdminSocket);
+      if (state === undefined) return { ok: true, confirmed: false };
+      const absent = wanted.filter((name) => !state.active.has(name));
+      if (absent.length === 0) return { ok: true, confirmed: true };
+      if (performance.now() > deadlineMs) {
+        return { ok: false, reason: `Envoy has not got the clusters within ${withinMs} ms (${absent.join(', ')})` };
+      }
+      await wait(POLL_MS);
+    }
   }
 
   async #whyNotLoaded(file: ClusterFile, wanted: Clusters, before: ClusterState): Promise<string | undefined> {

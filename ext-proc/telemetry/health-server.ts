@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import type { Address } from '../config/gateway-config.ts';
-import type { Metrics } from './metrics.ts';
 
 /** `/live`, `/ready` and `/metrics`, on an address of their own that Envoy does not publish. */
 export interface HealthServer {
@@ -12,13 +11,18 @@ export interface HealthChecks {
   notReady(): Promise<string | undefined>;
 }
 
+export interface MetricsPage {
+  readonly contentType: string;
+  read(): Promise<string>;
+}
+
 export async function startHealthServer(
   address: Address,
   checks: HealthChecks,
-  metrics: Metrics,
+  metricsPage: MetricsPage,
 ): Promise<HealthServer> {
   const server = createServer(async (request, response) => {
-    const answer = await answerTo(request.method, request.url, checks, metrics).catch((error: unknown) => ({
+    const answer = await answerTo(request.method, request.url, checks, metricsPage).catch((error: unknown) => ({
       status: 500,
       type: 'text/plain',
       body: `${error instanceof Error ? error.message : 'failed'}\n`,
@@ -37,7 +41,7 @@ export async function startHealthServer(
   };
 }
 
-async function answerTo(method: string | undefined, url: string | undefined, checks: HealthChecks, metrics: Metrics) {
+async function answerTo(method: string | undefined, url: string | undefined, checks: HealthChecks, page: MetricsPage) {
   const text = (status: number, body: string) => ({ status, type: 'text/plain; charset=utf-8', body: `${body}\n` });
   if (method !== 'GET' && method !== 'HEAD') return text(405, 'only GET');
   switch (url?.split('?', 1)[0]) {
@@ -48,7 +52,7 @@ async function answerTo(method: string | undefined, url: string | undefined, che
       return reason === undefined ? text(200, 'ready') : text(503, reason);
     }
     case '/metrics':
-      return { status: 200, type: metrics.registry.contentType, body: await metrics.registry.metrics() };
+      return { status: 200, type: page.contentType, body: await page.read() };
     default:
       return text(404, 'there are /live, /ready and /metrics');
   }

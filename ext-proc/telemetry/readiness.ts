@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { ListenConfig } from '../config/gateway-config.ts';
@@ -9,7 +10,7 @@ import type { ListenConfig } from '../config/gateway-config.ts';
  */
 export interface Readiness {
   notReady(): Promise<string | undefined>;
-  /** The request is this process's own probe: not a line in the log. */
+  /** The request is a probe, of whichever gateway process here: not a line in the log. */
   isProbe(authorization: string | undefined): boolean;
   /** From now on never ready again: the process is draining. */
   drain(): void;
@@ -19,8 +20,8 @@ const PROBE_TIMEOUT_MS = 2000;
 /** A load balancer that asks often must not become load. */
 const REMEMBER_MS = 500;
 
-export function createReadiness(listen: ListenConfig): Readiness {
-  const authorization = `Bearer sk-gw-${randomBytes(24).toString('base64url')}`;
+export function createReadiness(listen: ListenConfig, probeKey: string): Readiness {
+  const authorization = `Bearer ${probeKey}`;
   let draining = false;
   let last: { atMs: number; result: Promise<string | undefined> } | undefined;
   return {
@@ -36,6 +37,20 @@ export function createReadiness(listen: ListenConfig): Readiness {
       draining = true;
     },
   };
+}
+
+/**
+ * A key that exists nowhere but in this file, which the gateway processes of one deployment share: Envoy may give a probe to any of them.
+ * The first one writes it, whole before it has its name.
+ */
+export async function sharedProbeKey(path: string): Promise<string> {
+  const own = `${path}.${process.pid}`;
+  await writeFile(own, `sk-gw-${randomBytes(24).toString('base64url')}`, { mode: 0o600 });
+  await link(own, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await unlink(own);
+  return readFile(path, 'utf8');
 }
 
 function probe(listen: ListenConfig, authorization: string): Promise<string | undefined> {

@@ -4,6 +4,9 @@ export interface TestConfig {
   readonly providers: Readonly<Record<string, TestProvider>>;
   /** A model's targets default to the first provider's model of the same name. */
   readonly models: Readonly<Record<string, TestModel>>;
+  /** Default: one process with limits in its memory. */
+  readonly redis?: string;
+  readonly workers?: number;
   readonly limits?: Readonly<Record<string, string | number>>;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly retries?: { readonly per_target: number };
@@ -67,8 +70,8 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
       ...(tls ? { tls } : {}),
     },
     ...(trusted_proxies ? { trusted_proxies } : {}),
-    stores: { postgres: 'embedded', redis: 'memory' },
-    workers: 1,
+    stores: { postgres: 'embedded', redis: config.redis ?? 'memory' },
+    workers: config.workers ?? 1,
     limits: { request_body: '20MiB', response_body: '64MiB', read_rpm: 6000, ...config.limits },
     timeouts: { first_byte: '2s', stream_idle: '1s', total: '10s', ...config.timeouts },
     retries: config.retries ?? { per_target: 1 },

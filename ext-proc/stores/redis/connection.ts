@@ -1,5 +1,6 @@
 import { Cluster, Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
+import { RedisRefused } from './refused.ts';
 import { SCRIPTS, type ScriptName } from './scripts.ts';
 import { asStoreError, isNoScript } from './unavailable.ts';
 
@@ -52,16 +53,7 @@ function refuseEviction(info: string): void {
   const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
   const limit = /^maxmemory:(\d+)/m.exec(info)?.[1] ?? '0';
   if (limit !== '0' && policy !== 'noeviction') {
-    throw new EvictionRefused(policy);
-  }
-}
-
-/** Not an outage: it stays until the operator changes it. */
-export class EvictionRefused extends Error {
-  override readonly name = 'EvictionRefused';
-
-  constructor(policy: string) {
-    super(
+    throw new RedisRefused(
       `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would forget what is held. Set maxmemory-policy to noeviction.`,
     );
   }

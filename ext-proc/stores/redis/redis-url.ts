@@ -1,3 +1,5 @@
+import { RedisRefused } from './refused.ts';
+
 /** `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by commas, are the first nodes of a cluster. */
 export interface RedisAddress {
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
@@ -10,11 +12,13 @@ export interface RedisAddress {
 const DEFAULT_PORT = 6379;
 const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?$/;
 
-/** Throws without the URL in the message: it may hold a password. */
+/** Throws RedisRefused, without the URL in the message: it may hold a password. */
 export function parseRedisUrl(url: string): RedisAddress {
   const [, scheme, credentials = '', hosts = '', database = ''] = SHAPE.exec(url) ?? [];
   if (scheme === undefined) {
-    throw new Error('the Redis URL must look like redis://user:password@host:port/database, with rediss for TLS');
+    throw new RedisRefused(
+      'the Redis URL must look like redis://user:password@host:port/database, with rediss for TLS',
+    );
   }
   const [username = '', ...rest] = credentials.split(':');
   const password = rest.join(':');
@@ -32,6 +36,6 @@ function parseNode(text: string): { host: string; port: number } {
   const host = bracketed ?? plain;
   const number = port === undefined ? DEFAULT_PORT : Number(port);
   if (host === undefined || number < 1 || number > 65_535)
-    throw new Error('the Redis URL has a host or port that is none');
+    throw new RedisRefused('the Redis URL has a host or port that is none');
   return { host, port: number };
 }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StoresConfig } from '../config/gateway-config.ts';
-import type { LimitStore } from './limit-store.ts';
-import { createMemoryLimitStore } from './memory/limit-store.ts';
-import type { Postgres } from './postgres/open.ts';
-import { EvictionRefused, type StoreLog } from './redis/connection.ts';
-import { createRedisLimitStore, type RedisLimitStore } from './redis/limit-store.ts';
+import type { StoresConfig } from './config/gateway-config.ts';
+import type { LimitStore } from './stores/limit-store.ts';
+import { createMemoryLimitStore } from './stores/memory/limit-store.ts';
+import type { Postgres } from './stores/postgres/open.ts';
+import type { StoreLog } from './stores/redis/connection.ts';
+import { createRedisLimitStore, type RedisLimitStore } from './stores/redis/limit-store.ts';
+import { RedisRefused } from './stores/redis/refused.ts';
 
 export type OpenedLimitStore =
   | { readonly kind: 'open'; readonly limits: LimitStore }
@@ -61,7 +62,7 @@ async function connect(
   try {
     return await createRedisLimitStore({ url, leaseMs, log, clock: 'server' });
   } catch (error) {
-    if (error instanceof EvictionRefused) return { kind: 'refused', message: error.message };
+    if (error instanceof RedisRefused) return { kind: 'refused', message: error.message };
     throw error;
   }
 }

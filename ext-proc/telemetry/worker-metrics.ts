@@ -1,0 +1,75 @@
+import { unlink } from 'node:fs/promises';
+import { createServer, request } from 'node:http';
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
+
+/**
+ * Several gateway processes are one service to whoever reads its metrics. Only the first has the metrics address; the others give theirs on a
+ * socket, and the first adds them up.
+ */
+type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
+
+const TIMEOUT_MS = 1_000;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
+
+/** For the processes that do not have the metrics address. */
+export async function serveWorkerMetrics(registry: Registry, socketPath: string): Promise<{ close(): Promise<void> }> {
+  await unlink(socketPath).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  const server = createServer(async (_request, response) => {
+    try {
+      const metrics = await registry.getMetricsAsJSON();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metrics));
+    } catch {
+      response.writeHead(500).end();
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(socketPath, resolve);
+  });
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** This process's metrics and those of every other that answers now, added up. One that is being restarted is missing, and back soon. */
+export async function allWorkersMetrics(registry: Registry, otherSockets: readonly string[]): Promise<string> {
+  if (otherSockets.length === 0) return registry.metrics();
+  const own = await registry.getMetricsAsJSON();
+  const others = await Promise.all(otherSockets.map(readWorkerMetrics));
+  const answered = others.filter((metrics) => metrics !== undefined);
+  return AggregatorRegistry.aggregate([own, ...answered]).metrics();
+}
+
+function readWorkerMetrics(socketPath: string): Promise<MetricsOfWorker | undefined> {
+  return new Promise((resolve) => {
+    const call = request({ socketPath, path: '/', agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) }, (answer) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      answer.on('data', (chunk: Buffer) => {
+        length += chunk.length;
+        if (length > MAX_ANSWER_BYTES) call.destroy();
+        else chunks.push(chunk);
+      });
+      answer.on('end', () => resolve(answer.statusCode === 200 ? parse(Buffer.concat(chunks)) : undefined));
+      answer.on('error', () => resolve(undefined));
+    });
+    // Nobody behind the socket, or too slow.
+    call.on('error', () => resolve(undefined));
+    call.end();
+  });
+}
+
+/** Written by our own process. */
+function parse(bytes: Buffer): MetricsOfWorker | undefined {
+  try {
+    return JSON.parse(bytes.toString()) as MetricsOfWorker;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,175 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { jsonAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+import { requirement } from '../requirement.ts';
+import { showLogsOnFailure } from './failure-logs.ts';
+import { type GatewayClient, gatewayClient, jsonOf, outcome } from './gateway-client.ts';
+import { type SupervisedStack, startSupervisedStack } from './stack.ts';
+
+const WORKERS = 4;
+/** A hold is exactly its limit: 100 tokens at 1 USD per million. */
+const LIMIT = 100;
+const COST_OF_ONE = 0.0001;
+const MINUTE_MS = 60_000;
+
+let redis: TestRedis;
+let provider: FakeProvider;
+let stack: SupervisedStack;
+
+requirement(missingRedis, () => {
+  describe('four gateway processes with one Redis', fourProcesses);
+});
+
+function fourProcesses(): void {
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    provider = await startFakeProvider();
+    stack = await startSupervisedStack({
+      postgresSocketDir: inject('postgresSocketDir'),
+      config: {
+        redis: redis.url,
+        workers: WORKERS,
+        providers: { fake: { base_url: provider.baseUrl } },
+        models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
+        timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
+      },
+    });
+  });
+
+  afterAll(async () => {
+    await stack?.close();
+    await provider?.close();
+    await redis?.stop();
+  });
+
+  showLogsOnFailure(() => stack);
+
+  test('60 at once against a balance worth 10: 10 are served, 50 get 402', async () => {
+    const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
+    const outcomes = await allAtOnce(gatewayClient(stack.origin, key), 60, 10);
+    expect(count(outcomes)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
+    expect(await stack.operator.balance(organizationId)).toBe(0);
+    await stack.operator.verifyLedger();
+  });
+
+  test('60 at once against a key budget worth 10: 10 are served, 50 get 429', async () => {
+    const key = { limits: { dailyBudgetNanoUsd: 1_000_000n } };
+    const customer = await stack.operator.customer({ credit: '1', key });
+    const outcomes = await allAtOnce(gatewayClient(stack.origin, customer.key), 60, 10);
+    expect(count(outcomes)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
+    await stack.operator.verifyLedger();
+  });
+
+  test('50 at once at rpm 10: exactly 10, and retry-after is what is left of the minute', async () => {
+    const { key } = await stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
+    const client = gatewayClient(stack.origin, key);
+    const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+    if (leftMs < 5_000) await sleep(leftMs);
+    const received = await Promise.all(
+      Array.from({ length: 50 }, async () => ({
+        ...(await client.chat({ model: 'exact', max_tokens: LIMIT })),
+        atMs: Date.now(),
+      })),
+    );
+    expect(count(received.map(outcome))).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
+    for (const { status, headers, atMs } of received) {
+      const untilNextMinuteS = (MINUTE_MS - (atMs % MINUTE_MS)) / 1000;
+      if (status === 429) expect(Math.abs(Number(headers['retry-after']) - untilNextMinuteS)).toBeLessThan(1.5);
+    }
+  });
+
+  test('metrics are those of all processes, and every process served', async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const before = await modelRequests();
+    for (let i = 0; i < 2 * WORKERS; i++) await client.get('/v1/models');
+    expect((await modelRequests()) - before).toBe(2 * WORKERS);
+    const served = new Set(
+      stack
+        .logs()
+        .split('\n')
+        .filter((line) => line.includes('the gateway process listens'))
+        .map((line) => (JSON.parse(line) as { worker: number }).worker),
+    );
+    expect([...served].sort()).toEqual([0, 1, 2, 3]);
+  });
+
+  test('kill -9 of one process: the service goes on, and what the process held is free again within 30 s', async () => {
+    const { key } = await stack.operator.customer({ credit: '1' });
+    const client = gatewayClient(stack.origin, key);
+    const gate = createGate();
+    provider.script('exact', gate.before(jsonAnswer()));
+    const answers = Array.from({ length: WORKERS }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
+    await gate.waitFor(WORKERS);
+    expect(await heldUsd(client)).toBeCloseTo(WORKERS * COST_OF_ONE, 9);
+    const [victim] = gatewayProcesses(stack.supervisorPid).slice(-1);
+    process.kill(victim ?? 0, 'SIGKILL');
+    const killedAtMs = performance.now();
+    // One request was with the process that died; Envoy takes every other to those that live.
+    const after = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/models')));
+    expect(count(after.map(outcome))).toEqual({ '200': 20 });
+    while ((await heldUsd(client)) > (WORKERS - 1) * COST_OF_ONE + 1e-9) {
+      expect(performance.now() - killedAtMs).toBeLessThan(30_000);
+      await sleep(250);
+    }
+    expect(performance.now() - killedAtMs).toBeGreaterThan(5_000);
+    // What lives was not touched.
+    expect(await heldUsd(client)).toBeCloseTo((WORKERS - 1) * COST_OF_ONE, 9);
+    gate.open();
+    const outcomes = count((await Promise.all(answers)).map(outcome));
+    expect(outcomes['200']).toBe(WORKERS - 1);
+    await stack.operator.verifyLedger();
+  });
+}
+
+/** The provider holds its answers until all requests are decided. */
+async function allAtOnce(client: GatewayClient, requests: number, served: number): Promise<string[]> {
+  const gate = createGate();
+  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: LIMIT } })));
+  let decided = 0;
+  const answers = Array.from({ length: requests }, async () => {
+    const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
+    decided += 1;
+    return result;
+  });
+  await gate.waitFor(served);
+  const deadline = performance.now() + 10_000;
+  while (decided < requests - served && performance.now() < deadline) await sleep(10);
+  expect({ refused: decided, arrived: gate.arrived() }).toEqual({ refused: requests - served, arrived: served });
+  gate.open();
+  return Promise.all(answers);
+}
+
+function count(outcomes: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const text of outcomes) counts[text] = (counts[text] ?? 0) + 1;
+  return counts;
+}
+
+async function heldUsd(client: GatewayClient): Promise<number> {
+  return jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data.held;
+}
+
+async function modelRequests(): Promise<number> {
+  const text = await (await fetch(`${stack.metricsOrigin}/metrics`)).text();
+  return Number(/^gateway_requests_total\{route="models",status="200",code=""\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+function gatewayProcesses(supervisorPid: number): number[] {
+  const found: number[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const parent = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
+      if (parent === supervisorPid && command.includes('ext-proc/main.ts')) found.push(Number(name));
+    } catch {
+      // It ended while we were looking.
+    }
+  }
+  return found.sort((a, b) => a - b);
+}
