@@ -92,7 +92,7 @@ describe('startTransport', () => {
     const refused = open();
     refused.write(headers({}));
     await refused.take(2);
-    for (let piece = 0; piece < 20; piece++) refused.write({ request_body: { body: Buffer.alloc(900) } });
+    for (let piece = 0; piece < 11; piece++) refused.write({ request_body: { body: Buffer.alloc(900) } });
     handler = okay;
     const call = open();
     call.write(headers({}));
