@@ -4,7 +4,7 @@ import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { createLedgerModel } from './ledger.model.ts';
-import { NOON_ISH } from './limit-store.contract.ts';
+import { NOON_ISH } from './limit-store.fixtures.ts';
 
 /**
  * One thing that happens. Reads, admissions, commits and releases of a request are moves of their own, with any others in between, so that

@@ -4,7 +4,7 @@ import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { createLedgerModel } from './ledger.model.ts';
-import { NOON_ISH } from './limit-store.contract.ts';
+import { NOON_ISH } from './limit-store.fixtures.ts';
 import { INTERLEAVING_LEASE_MS, move, neverBeyond } from './limit-store.interleavings.ts';
 import { createLimitModel } from './limit-store.model.ts';
 

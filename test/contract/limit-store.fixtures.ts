@@ -1,0 +1,62 @@
+import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+
+export const LEASE_MS = 15_000;
+/** 10:00:00 UTC of some day. */
+export const NOON_ISH = 20_778 * DAY_MS + 10 * 60 * MINUTE_MS;
+export const DAY = utcDay(NOON_ISH);
+
+export interface SnapshotParts {
+  readonly epoch?: string;
+  readonly sequence?: number;
+  readonly balance?: bigint;
+  readonly day?: number;
+  readonly spent?: bigint;
+  readonly keySpent?: bigint;
+}
+
+export function snapshotOf({
+  epoch = 'epoch-1',
+  sequence = 1,
+  balance = 1_000n,
+  day = DAY,
+  spent = 0n,
+  keySpent = 0n,
+}: SnapshotParts): AccountSnapshot {
+  return {
+    ledgerEpoch: epoch,
+    organization: { sequence, balanceNanoUsd: balance, day, spentNanoUsd: spent },
+    key: { sequence, day, spentNanoUsd: keySpent },
+  };
+}
+
+let ids = 0;
+
+export function requestOf(changes: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    holdId: `hold-${++ids}`,
+    organizationId: 'org-1',
+    keyId: 'key-1',
+    nowMs: NOON_ISH,
+    concurrency: 64,
+    organizationLimits: {},
+    keyLimits: {},
+    tokens: 10,
+    holdNanoUsd: 100n,
+    snapshot: snapshotOf({}),
+    ...changes,
+  };
+}
+
+/** As the gateway does it: asks again with the same snapshot, as if it had just been read. */
+export async function admitFresh(store: LimitStore, changes: Partial<AdmissionRequest> = {}): Promise<AdmissionResult> {
+  const request = requestOf(changes);
+  const first = await store.admit(request);
+  return first.kind === 'read_again' ? store.admit(request) : first;
+}
+
+/** Ends a hold of the default request. */
+export function releaseOf(holdId: string, changes: Partial<HoldRelease> = {}): HoldRelease {
+  return { holdId, organizationId: 'org-1', keyId: 'key-1', nowMs: NOON_ISH, tokensUsed: 0, ...changes };
+}
