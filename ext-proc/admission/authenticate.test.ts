@@ -64,6 +64,12 @@ describe('the Authorization header', () => {
     await authenticate(`Bearer sk-gw-${'x'.repeat(250)}`, keys, NOW_MS, 1);
     expect(keys.asked).toBe(1);
   });
+
+  it('asks the store for nothing that lacks the prefix, in whatever case', async () => {
+    const keys = new KeysOf({ 'SK-GW-abc': principalWith() });
+    expect(await authenticate('Bearer SK-GW-abc', keys, NOW_MS, 1)).toMatchObject({ code: 'invalid_api_key' });
+    expect(keys.asked).toBe(0);
+  });
 });
 
 describe('the state of a key', () => {

@@ -14,6 +14,10 @@ const FILES: readonly [string, Buffer][] = [
   ['WebP lossless', bytes('RIFF', [0, 0, 0, 0], 'WEBPVP8L', [0, 0, 0, 0, 0x2f, 0x7f, 0xc2, 0x77, 0], ZEROS)],
   ['WebP extended', bytes('RIFF', [0, 0, 0, 0], 'WEBPVP8X', [10, 0, 0, 0, 0, 0, 0, 0, 0x7f, 2, 0, 0xdf, 1, 0])],
   ['JPEG', bytes([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 1, 0xff, 0xff, 0xc0, 0, 17, 8, 1, 0xe0, 2, 0x80, 3, 0])],
+  [
+    'JPEG with its tables first',
+    bytes([0xff, 0xd8, 0xff, 0xc4, 0, 9, 1, 1, 1, 1, 1, 1, 1, 0xff, 0xc2, 0, 17, 8, 1, 0xe0, 2, 0x80, 3, 0]),
+  ],
 ];
 
 describe('imageSize', () => {

@@ -68,7 +68,15 @@ describe('what is JSON', () => {
   });
 
   it('refuses half a surrogate pair, which no provider could encode', () => {
-    for (const text of ['\\ud800', '\\udc00', '\\ud800\\ud800', '\\ud800x\\udc00', '\\ud800\\n', '\\uD83D\\u0041']) {
+    for (const text of [
+      '\\ud800',
+      '\\udc00',
+      '\\udc00\\udc00',
+      '\\ud800\\ud800',
+      '\\ud800x\\udc00',
+      '\\ud800\\n',
+      '\\uD83D\\u0041',
+    ]) {
       expect(problemOf(`{"a":"${text}"}`)).toMatch(/^it has half of a surrogate pair/);
     }
     expect(problemOf('{"\\ud800":1}')).toMatch(/^it has half of a surrogate pair/);

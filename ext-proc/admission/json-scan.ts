@@ -24,8 +24,8 @@ import { KeyRegister } from './json-keys.ts';
 import { SHORT_ESCAPES } from './json-text.ts';
 
 /**
- * Strict JSON in one pass over the bytes, without building anything: JSON.parse needs 2 s and 560 MiB for 20 MiB of empty arrays (100 ms here), and
- * loses what must survive (large integers, `1.0`, duplicates).
+ * Strict JSON in one pass over the bytes, without building anything. For 20 MiB of empty arrays JSON.parse needs 2 s and 560 MiB, this
+ * 100 ms and nothing; and JSON.parse loses what must survive (large integers, `1.0`) and what must be seen (duplicates).
  *
  * Accepted is what RFC 8259 accepts, in UTF-8, with these decisions:
  * - the text is one object; invalid UTF-8 and a byte order mark are refused, as is anything behind the object but white space;

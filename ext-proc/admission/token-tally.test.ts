@@ -100,6 +100,15 @@ describe('the ceiling', () => {
     );
   });
 
+  it('covers a tool in the longest writing there is, without counting on any tokenizer', () => {
+    for (const letter of ['é', '中', '😀']) {
+      const description = letter.repeat(4000);
+      const tool = { type: 'function', function: { name: 'f', description } };
+      const escaped = [...description].reduce((bytes, character) => bytes + 6 * character.length, 0);
+      expect(tokensOf({ messages: [{ role: 'user', content: '' }], tools: [tool] }).ceiling).toBeGreaterThan(escaped);
+    }
+  });
+
   it('is at most a little above the bytes, so that small balances can be used', () => {
     expect(tokensOfText('Hello').ceiling).toBeLessThan(200);
     expect(tokensOfText('x'.repeat(1000)).ceiling).toBeLessThan(1200);
