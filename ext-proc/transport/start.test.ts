@@ -93,6 +93,8 @@ describe('startTransport', () => {
     refused.write(headers({}));
     await refused.take(2);
     for (let piece = 0; piece < 11; piece++) refused.write({ request_body: { body: Buffer.alloc(900) } });
+    // Streams of one connection may overtake each other.
+    await new Promise((resolve) => setTimeout(resolve, 50));
     handler = okay;
     const call = open();
     call.write(headers({}));
