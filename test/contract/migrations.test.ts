@@ -34,9 +34,9 @@ describe('migrations', () => {
   });
 
   it('refuse a database that newer code has migrated', async () => {
-    await writeFile(join(folder, '0004_later.sql'), 'create table later (id integer)');
-    expect(await migrate(pool, ours())).toHaveLength(4);
-    await expect(migrate(pool)).rejects.toThrow('The database schema is at version 4, newer than this release (3)');
+    await writeFile(join(folder, '0005_later.sql'), 'create table later (id integer)');
+    expect(await migrate(pool, ours())).toHaveLength(5);
+    await expect(migrate(pool)).rejects.toThrow('The database schema is at version 5, newer than this release (4)');
     await expect(openStore(url)).rejects.toThrow('newer than this release');
   });
 
@@ -47,16 +47,16 @@ describe('migrations', () => {
   });
 
   it('leave nothing of a file that fails', async () => {
-    await writeFile(join(folder, '0004_broken.sql'), 'create table half (id integer); select 1 / 0');
-    await expect(migrate(pool, ours())).rejects.toThrow('0004_broken failed and was rolled back');
+    await writeFile(join(folder, '0005_broken.sql'), 'create table half (id integer); select 1 / 0');
+    await expect(migrate(pool, ours())).rejects.toThrow('0005_broken failed and was rolled back');
     expect(
       await sql(url, "select to_regclass('half') as half, max(version) as version from schema_migrations"),
-    ).toEqual([{ half: null, version: 3 }]);
+    ).toEqual([{ half: null, version: 4 }]);
   });
 
   it('refuse files that are not numbered one after the other', async () => {
-    await writeFile(join(folder, '0005_gap.sql'), 'select 1');
-    await expect(migrate(pool, ours())).rejects.toThrow('0005_gap is out of sequence');
+    await writeFile(join(folder, '0006_gap.sql'), 'select 1');
+    await expect(migrate(pool, ours())).rejects.toThrow('0006_gap is out of sequence');
   });
 });
 

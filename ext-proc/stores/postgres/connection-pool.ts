@@ -25,6 +25,11 @@ const ANSWER_MARGIN_MS = 500;
 const SESSION = `set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set plan_cache_mode = force_generic_plan; set jit = off; set synchronous_commit = on;
   set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
+/** The database may be another since the last connection (0004_timeline.sql). The very first one comes before the migrations. */
+const NOTE_TIMELINE = `do $$ begin
+    if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
+  end $$`;
+
 export function createPool(url: string, connections: number, timeouts: Timeouts, log: StoreLog): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -37,7 +42,7 @@ export function createPool(url: string, connections: number, timeouts: Timeouts,
     allowExitOnIdle: true,
     keepAlive: true,
     onConnect: async (client) => {
-      await client.query(`${SESSION}; set statement_timeout = ${timeouts.statementMs}`);
+      await client.query(`${SESSION}; set statement_timeout = ${timeouts.statementMs}; ${NOTE_TIMELINE}`);
     },
   });
   // An idle connection that breaks is removed by the pool; the next statement connects anew.

@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+
+const CUT_ALL =
+  'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+
+describe('the ledger epoch', () => {
+  let url = '';
+  let store: Postgres;
+  beforeEach(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+  });
+  afterEach(() => store.close());
+
+  /** As the gateway sees it, through connections that it has or makes. */
+  async function epoch(hash: Buffer): Promise<string | undefined> {
+    return (await store.keys.findByHash(hash, DAY))?.account.ledgerEpoch;
+  }
+
+  it('stays the same over reconnects and restarts, and is part of what a settlement brings back', async () => {
+    const customer = await addCustomer(store);
+    const before = await epoch(customer.hash);
+    expect(before).toMatch(/^[0-9a-f-]{36}$/);
+    await sql(url, CUT_ALL);
+    await expect.poll(() => epoch(customer.hash).catch(() => 'away')).toBe(before);
+    await store.close();
+    store = await openStore(url);
+    expect(await epoch(customer.hash)).toBe(before);
+    expect((await store.ledger.settle(settlementOf(customer))).ledgerEpoch).toBe(before);
+  });
+
+  it('changes before the first read from a server that was promoted or restored', async () => {
+    const customer = await addCustomer(store);
+    const before = await epoch(customer.hash);
+    // What a standby looks like after its promotion: the row was written under a timeline that is not the server's any more.
+    await sql(url, `update ledger_state set timeline = '0000002A'; ${CUT_ALL}`);
+    const seen: (string | undefined)[] = [];
+    await expect
+      .poll(async () => {
+        seen.push(await epoch(customer.hash).catch(() => 'away'));
+        return seen.at(-1);
+      })
+      .toMatch(/^[0-9a-f-]{36}$/);
+    expect(seen).not.toContain(before);
+    const [{ timeline } = { timeline: '' }] = await sql<{ timeline: string }>(url, 'select timeline from ledger_state');
+    expect(timeline).toBe('00000001');
+  });
+
+  it('changes when the operator says so', async () => {
+    const customer = await addCustomer(store);
+    const before = await epoch(customer.hash);
+    const renewed = await store.administration.renewLedgerEpoch();
+    expect(renewed).not.toBe(before);
+    expect(await epoch(customer.hash)).toBe(renewed);
+  });
+});
