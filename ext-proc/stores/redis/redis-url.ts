@@ -25,14 +25,25 @@ export function parseRedisUrl(url: string): RedisAddress {
   return {
     nodes: hosts.split(',').map(parseNode),
     tls: scheme === 'rediss',
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(username === '' ? {} : { username: decoded(username) }),
+    ...(password === '' ? {} : { password: decoded(password) }),
     database: database === '' ? 0 : Number(database),
   };
 }
 
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new RedisRefused(
+      'the Redis URL has a user or password in which a % is not followed by two hexadecimal digits',
+    );
+  }
+}
+
 function parseNode(text: string): { host: string; port: number } {
-  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const [, bracketed, plain, port] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]{1,255}))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   const number = port === undefined ? DEFAULT_PORT : Number(port);
   if (host === undefined || number < 1 || number > 65_535)

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import type { AccountSnapshot, RateLimits } from '../../ext-proc/domain/principal.ts';
+import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
+import { requirement } from '../requirement.ts';
+import { LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/**
+ * The store in memory is the executable specification of the one in Redis: whatever is called, in whatever order, with snapshots of any age,
+ * day and epoch, both answer the same. Only amounts beyond 2^53 are not compared here (ext-proc/stores/redis/amounts.ts).
+ */
+type Ask = (store: LimitStore) => Promise<unknown>;
+
+const HOLDS = 12;
+const holdId = fc.nat(HOLDS - 1).map((n) => `hold-${n}`);
+const organizationId = fc.constantFrom('org-1', 'org-2');
+const keyId = fc.constantFrom('key-a', 'key-b');
+const nano = fc.oneof(fc.bigInt({ min: 0n, max: 500n }), fc.constantFrom(0n, 2n ** 52n, 2n ** 53n - 1n));
+const limits: fc.Arbitrary<RateLimits> = fc.record(
+  {
+    requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+    tokensPerMinute: fc.integer({ min: 1, max: 60 }),
+    dailyBudgetNanoUsd: nano,
+  },
+  { requiredKeys: [] },
+);
+/** Days and moments are told relative to the time of the call. */
+const snapshot = fc.record({
+  epoch: fc.constantFrom('epoch-1', 'epoch-1', 'epoch-1', 'epoch-2'),
+  sequence: fc.integer({ min: 0, max: 6 }),
+  keySequence: fc.integer({ min: 0, max: 6 }),
+  day: fc.constantFrom(0, 0, 0, 0, -1, 1),
+  keyDay: fc.constantFrom(0, 0, 0, 0, 0, -1),
+  balance: fc.oneof(fc.bigInt({ min: -200n, max: 1_500n }), fc.constantFrom(2n ** 53n - 1n, -(2n ** 53n))),
+  spent: nano,
+  keySpent: nano,
+});
+type Snapshot = typeof snapshot extends fc.Arbitrary<infer T> ? T : never;
+
+const command = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      kind: fc.constant('admit' as const),
+      ...{ holdId, organizationId, keyId, snapshot },
+      concurrency: fc.integer({ min: 1, max: 5 }),
+      organizationLimits: limits,
+      keyLimits: limits,
+      tokens: fc.integer({ min: 0, max: 80 }),
+      holdNanoUsd: nano,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('release' as const),
+      holdId,
+      tokensUsed: fc.integer({ min: 0, max: 90 }),
+      snapshot: fc.option(snapshot, { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew' as const), holdIds: fc.uniqueArray(holdId) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('advance' as const),
+      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, MINUTE_MS, 9 * 60 * MINUTE_MS, DAY_MS, 3 * DAY_MS),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('read' as const), keyId, perMinute: fc.integer({ min: 1, max: 3 }) }),
+  },
+);
+type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
+
+function snapshotAt(given: Snapshot, nowMs: number): AccountSnapshot {
+  const today = utcDay(nowMs);
+  return {
+    ledgerEpoch: given.epoch,
+    organization: {
+      sequence: given.sequence,
+      balanceNanoUsd: given.balance,
+      day: today + given.day,
+      spentNanoUsd: given.spent,
+    },
+    key: { sequence: given.keySequence, day: today + given.keyDay, spentNanoUsd: given.keySpent },
+  };
+}
+
+/** What both are asked: everything by itself, because a hold id belongs to one request for ever. */
+function questions(commands: readonly Command[]): Ask[] {
+  const owners = new Map<string, Pick<AdmissionRequest, 'organizationId' | 'keyId'>>();
+  const ownerOf = (id: string) => owners.get(id) ?? { organizationId: 'org-1', keyId: 'org-1 key-a' };
+  let nowMs = NOON_ISH;
+
+  function of(each: Command): Ask[] {
+    const atMs = nowMs;
+    switch (each.kind) {
+      case 'advance': {
+        nowMs += each.ms;
+        const laterMs = nowMs;
+        return [(store) => store.heldNanoUsd('org-1', laterMs)];
+      }
+      case 'read':
+        return [(store) => store.takeRead(each.keyId, each.perMinute, atMs)];
+      case 'renew': {
+        const holds = each.holdIds.map((id) => ({ holdId: id, ...ownerOf(id), day: utcDay(atMs), holdNanoUsd: 1n }));
+        return [async (store) => [...(await store.renew(holds, atMs))].sort()];
+      }
+      case 'release': {
+        const { holdId: id, tokensUsed } = each;
+        const learned = each.snapshot ? { snapshot: snapshotAt(each.snapshot, atMs) } : {};
+        return [(store) => store.release({ holdId: id, ...ownerOf(id), nowMs: atMs, tokensUsed, ...learned })];
+      }
+      case 'admit': {
+        const { kind: _, ...asked } = each;
+        const known = owners.get(each.holdId);
+        const owner = known ?? { organizationId: each.organizationId, keyId: `${each.organizationId} ${each.keyId}` };
+        owners.set(each.holdId, owner);
+        const request = { ...asked, ...owner, nowMs: atMs, snapshot: snapshotAt(each.snapshot, atMs) };
+        return [
+          (store) => store.admit(request),
+          // Whoever is told to read again asks again; and a message may come twice.
+          (store) => store.admit(request),
+          (store) => store.heldNanoUsd(owner.organizationId, atMs),
+        ];
+      }
+    }
+  }
+
+  return commands.flatMap(of);
+}
+
+/** How far below zero, once doubles are no longer exact, is told to the nano-dollar by one of them only. */
+function comparable(answer: unknown): unknown {
+  const lowest = -(2n ** 53n);
+  const { availableNanoUsd } = (answer ?? {}) as { availableNanoUsd?: bigint };
+  if (availableNanoUsd === undefined || availableNanoUsd >= lowest) return answer;
+  return { ...(answer as object), availableNanoUsd: lowest };
+}
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterAll(() => redis?.stop());
+
+  test('the stores in memory and in Redis answer every sequence of calls alike', { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 60 }), async (commands) => {
+        const memory = createMemoryLimitStore({ leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });
+        const inRedis = await openEmptyStore(redis, { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });
+        try {
+          for (const ask of questions(commands))
+            expect(comparable(await ask(inRedis))).toEqual(comparable(await ask(memory)));
+        } finally {
+          await inRedis.close();
+        }
+      }),
+      { numRuns: 250 },
+    ),
+  );
+});
