@@ -75,17 +75,23 @@ export class AnswerMeter {
   async usage(chat: ChatRequest, countTokens: CountTokens): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
-      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.whole()]);
+      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
       // The text says nothing of what the images cost.
       const promptTokens = chat.hasImages && chat.inputTokens.estimate > prompt ? chat.inputTokens.estimate : prompt;
       return {
         counted: true,
-        usage: { promptTokens, completionTokens: completion, cachedTokens: 0, reasoningTokens: 0 },
+        usage: {
+          promptTokens,
+          completionTokens: this.#text.tokensOfAll(completion),
+          cachedTokens: 0,
+          reasoningTokens: 0,
+        },
       };
     }
     const covers = !this.#producedSinceUsage && (reported.completionTokens > 0 || this.#text.isEmpty());
     if (covers) return { counted: false, usage: reported };
-    const [counted = 0] = await countTokens([this.#text.whole()]);
+    const [kept = 0] = await countTokens([this.#text.kept()]);
+    const counted = this.#text.tokensOfAll(kept);
     if (counted <= reported.completionTokens) return { counted: false, usage: reported };
     return { counted: true, usage: { ...reported, completionTokens: counted } };
   }

@@ -1,4 +1,5 @@
 import type { Target } from '../config/gateway-config.ts';
+import type { AnswerRoom } from './answer-budget.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import { parseObject } from './json-object.ts';
 import type { ProviderCall, ProviderHead } from './provider-call.ts';
@@ -16,6 +17,8 @@ export interface OpenedJson {
   readonly kind: 'json';
   readonly target: Target;
   readonly text: string;
+  /** Released when the answer is out of memory. */
+  readonly room: AnswerRoom;
   readonly completion: Completion;
   readonly latencyMs: number;
 }
@@ -85,14 +88,31 @@ async function failureOf(run: Run, call: ProviderCall, head: ProviderHead): Prom
 
 async function openJson(run: Run, target: Target, call: ProviderCall): Promise<OpenedJson | ProviderFailure> {
   const latencyMs = elapsedMs(run);
-  const text = await readWhole(call, run.order.config.limits.responseBodyBytes);
+  const room = run.answers.open();
+  let passedOn = false;
+  try {
+    const answer = await readCompletion(run, call, room);
+    if (answer.kind === 'failure') return answer;
+    passedOn = true;
+    return { kind: 'json', target, room, latencyMs, text: answer.text, completion: answer.completion };
+  } finally {
+    if (!passedOn) room.release();
+  }
+}
+
+async function readCompletion(
+  run: Run,
+  call: ProviderCall,
+  room: AnswerRoom,
+): Promise<{ kind: 'answer'; text: string; completion: Completion } | ProviderFailure> {
+  const text = await readWhole(call, run.order.config.limits.responseBodyBytes, room);
   if (typeof text !== 'string') return text;
   const value = parseObject(text);
   if (value === undefined) return FAILURES.malformed;
   if (hasError(value)) return bodyFailure(value);
   const completion = asCompletion(value);
   if (completion === undefined || completion.choices.length === 0) return FAILURES.malformed;
-  return { kind: 'json', target, text, completion, latencyMs };
+  return { kind: 'answer', text, completion };
 }
 
 /** JSON where a stream was asked for: an error that came with the wrong status, or nothing that could be passed on. */
@@ -122,7 +142,7 @@ async function openStream(run: Run, target: Target, call: ProviderCall): Promise
   }
 }
 
-async function readWhole(call: ProviderCall, maxBytes: number): Promise<string | ProviderFailure> {
+async function readWhole(call: ProviderCall, maxBytes: number, room?: AnswerRoom): Promise<string | ProviderFailure> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for (;;) {
@@ -133,6 +153,7 @@ async function readWhole(call: ProviderCall, maxBytes: number): Promise<string |
     }
     bytes += read.length;
     if (bytes > maxBytes) return FAILURES.tooLarge;
+    if (room?.take(read.length) === false) return FAILURES.noRoom;
     pieces.push(read);
   }
   const whole = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces, bytes);

@@ -1,6 +1,6 @@
 import { systemClock } from '../domain/clock.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
-import { createDelivery, type Delivery } from './deliver.ts';
+import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import type { Account, CountTokens, DeliveryOutcome, Order, Produced } from './delivery.ts';
 import type { Egress } from './egress.fixture.ts';
 
@@ -126,6 +126,7 @@ export async function deliverTo(
   return { outcome, charges, answersAtRelease };
 }
 
-export function deliveryOver(egress: Egress): Delivery {
-  return createDelivery({ egressSocketPath: egress.socketPath, clock: systemClock, countTokens: countWords });
+export function deliveryOver(egress: Egress, options: Partial<DeliveryOptions> = {}): Delivery {
+  const { socketPath: egressSocketPath } = egress;
+  return createDelivery({ egressSocketPath, clock: systemClock, countTokens: countWords, ...options });
 }

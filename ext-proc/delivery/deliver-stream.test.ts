@@ -151,11 +151,11 @@ describe('a stream', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const piece of slow) {
         response.write(piece);
-        await new Promise((resolve) => setTimeout(resolve, 40));
+        await new Promise((resolve) => setTimeout(resolve, 70));
       }
       response.end();
     });
-    const { outcome } = await deliverStream({ timeouts: { firstByteMs: 120, streamIdleMs: 120 } });
+    const { outcome } = await deliverStream({ timeouts: { firstByteMs: 400, streamIdleMs: 400 } });
     expect(outcome.attempts).toEqual([{ provider: 'alpha', result: 'ok' }]);
   });
 

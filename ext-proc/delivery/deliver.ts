@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import { AnswerBudget } from './answer-budget.ts';
 import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
@@ -21,17 +22,24 @@ export interface DeliveryOptions {
   readonly egressSocketPath: string;
   readonly clock: Clock;
   readonly countTokens: CountTokens;
+  /** JSON answers in memory, all together. */
+  readonly answerBudgetBytes?: number;
 }
+
+/** An answer is there about three times while it is worked on: its text, what was parsed of it, and what is sent. */
+const ANSWER_BUDGET_BYTES = 192 * 1024 * 1024;
 
 /** For log and metrics only: the client left before there was an answer. */
 const CLIENT_GONE_STATUS = 499;
 
-export function createDelivery({ egressSocketPath, clock, countTokens }: DeliveryOptions): Delivery {
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { egressSocketPath, clock, countTokens, answerBudgetBytes = ANSWER_BUDGET_BYTES } = options;
+  const answers = new AnswerBudget(answerBudgetBytes);
   const providers = createProviderClient(egressSocketPath);
   return {
     deliver(order, exchange, account) {
       const startedMs = clock.monotonicMs();
-      return deliver({ order, exchange, account, clock, providers, countTokens, startedMs, attempts: [] });
+      return deliver({ order, exchange, account, clock, providers, countTokens, answers, startedMs, attempts: [] });
     },
     close: () => providers.close(),
   };
@@ -41,7 +49,7 @@ async function deliver(run: Run): Promise<DeliveryOutcome> {
   const opened = await openFirst(run);
   switch (opened.kind) {
     case 'json':
-      return deliverJson(run, opened);
+      return deliverJson(run, opened).finally(() => opened.room.release());
     case 'stream':
       return deliverStream(run, opened);
     case 'failure':

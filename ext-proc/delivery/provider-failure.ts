@@ -66,6 +66,8 @@ export const FAILURES = {
   deadline: failure('total_timeout', OUT_OF_TIME),
   stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
   tooLarge: failure('too_large', SPOILED),
+  /** Too many large answers are in memory already. */
+  noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
   encoded: failure('encoded', SPOILED),
   malformed: failure('malformed', SPOILED),
   /** A stream that ended without all that it owed. */

@@ -1,6 +1,7 @@
 import type { Target } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import type { AnswerBudget } from './answer-budget.ts';
 import type { Account, Attempt, CountTokens, Order } from './delivery.ts';
 import type { ProviderClient } from './provider-client.ts';
 
@@ -12,6 +13,7 @@ export interface Run {
   readonly clock: Clock;
   readonly providers: ProviderClient;
   readonly countTokens: CountTokens;
+  readonly answers: AnswerBudget;
   readonly startedMs: number;
   readonly attempts: Attempt[];
 }

@@ -24,14 +24,18 @@ test('400 concurrent paced streams: no error, no stream late', async () => {
   expect(result).toMatchObject({ good: 400, faults: {} });
 });
 
-test.each(['big-stream', 'big-json'] as const)(
-  '20 clients that never read 50 MB (%s): memory stays bounded',
-  async (model) => {
-    const result = await withSilentClients(load.target, load.generator, model, 20, 1500);
-    expect(result.faults).toEqual({});
-    expect(result.envoyGrowthBytes).toBeLessThan(100 * 1024 * 1024);
-  },
-);
+const MIB = 1024 * 1024;
+
+test.each([
+  { model: 'big-stream', gatewayBound: 200 * MIB },
+  // Whole answers are kept until they are taken: those that find no room are refused, the process stays within its bound.
+  { model: 'big-json', gatewayBound: 1024 * MIB },
+] as const)('30 clients that never read 50 MB ($model): memory stays bounded', async ({ model, gatewayBound }) => {
+  const result = await withSilentClients(load.target, load.generator, model, 30, 1500);
+  expect(result.faults).toEqual({});
+  expect(result.envoyGrowthBytes).toBeLessThan(100 * MIB);
+  expect(result.gatewayGrowthBytes).toBeLessThan(gatewayBound);
+});
 
 test('after all of it every charge is in the ledger once', async () => {
   await load.stack.operator.verifyLedger();

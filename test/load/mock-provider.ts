@@ -82,10 +82,12 @@ function playBig(response: ServerResponse): void {
   step();
 }
 
+let bigJson: Buffer | undefined;
+
 function playBigJson(response: ServerResponse): void {
-  const body = completionBody({ model: 'big-json', text: 'x'.repeat(BIG_BYTES), usage });
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
-  response.end(body);
+  bigJson ??= Buffer.from(completionBody({ model: 'big-json', text: 'x'.repeat(BIG_BYTES), usage }));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': bigJson.length });
+  response.end(bigJson);
 }
 
 server.listen(0, '127.0.0.1', 8192, () => {
