@@ -50,26 +50,26 @@ describe('counting tokens', () => {
       longestMs = Math.max(longestMs, performance.now() - last);
       last = performance.now();
     }, 5);
-    await countTokens(['qwxzjk'.repeat(100_000)]);
+    await countTokens(['qwxzjk'.repeat(200_000)]);
     clearInterval(timer);
-    expect(longestMs).toBeLessThan(150);
+    expect(longestMs).toBeLessThan(600);
   });
 });
 
 describe('what cannot be counted in time', () => {
   test('is estimated, and does not hold up the others', async () => {
-    const { countTokens } = counter({ timeoutMs: 1500 });
+    const { countTokens } = counter({ timeoutMs: 3000 });
     await countTokens(['start']);
     const long = 'qwxzjk'.repeat(2_000_000);
     const began = performance.now();
     const [slow, quick] = await Promise.all([
       countTokens([long]),
-      new Promise((resolve) => setTimeout(resolve, 1000)).then(() => countTokens([' two words'])),
+      new Promise((resolve) => setTimeout(resolve, 2500)).then(() => countTokens([' two words'])),
     ]);
     expect(slow).toEqual([estimateTokens(long)]);
     expect(quick).toEqual([2]);
-    expect(performance.now() - began).toBeLessThan(3500);
-  }, 10_000);
+    expect(performance.now() - began).toBeLessThan(8000);
+  }, 20_000);
 
   test('is estimated when too much waits already, or after the end', async () => {
     const { countTokens, close } = counter({ maxQueuedCharacters: 100 });

@@ -43,6 +43,12 @@ describe('an answer that is finished', () => {
   });
 });
 
+test("the provider's id is the first that it gives: some begin with a chunk that has none yet", () => {
+  const meter = new AnswerMeter(order());
+  for (const id of ['', 'first', 'second']) meter.take({ ...said('a'), id });
+  expect(meter.facts().upstreamId).toBe('first');
+});
+
 describe('what is charged', () => {
   const { chat, ...rest } = order();
 

@@ -245,6 +245,14 @@ describe('an answer that cannot be passed on', () => {
     });
   });
 
+  test('is not read on', async () => {
+    egress.answerWith((response) => void response.writeHead(200).write('x'.repeat(10_000)));
+    const to = client();
+    await deliverTo(delivery, to, order({ responseBodyBytes: 5000 }));
+    await egress.asked[0]?.cancelled;
+    expect(codeOf(to)).toBe('upstream_error');
+  });
+
   test('ends with request_timeout when the total time is over', async () => {
     egress.answerWith(() => undefined);
     const to = client();
