@@ -1,0 +1,209 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { LiveHold } from '../../ext-proc/stores/limit-store.ts';
+import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { requirement } from '../requirement.ts';
+import { createLedgerModel } from './ledger.model.ts';
+import { admitFresh, DAY, LEASE_MS, NOON_ISH, requestOf, snapshotOf } from './limit-store.fixtures.ts';
+import { openEmptyStore, openStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** Redis loses its memory in more than one way; what is held must never be lost with it. */
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let store: RedisLimitStore;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterAll(() => redis?.stop());
+  beforeEach(async () => {
+    store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+  });
+  afterEach(() => store.close());
+
+  const live: LiveHold = {
+    holdId: 'live',
+    organizationId: 'org-1',
+    keyId: 'key-1',
+    day: DAY,
+    holdNanoUsd: 700n,
+  };
+  const takeLive = () => admitFresh(store, { ...live, nowMs: NOON_ISH });
+  const at = (ms: number) => NOON_ISH + ms;
+
+  const losses: Readonly<Record<string, () => Promise<unknown>>> = {
+    flushed: () => redis.admin.flushall(),
+    'restarted, empty': () => redis.restart(),
+    'restored from a dump of before the hold': () => redis.restart(),
+  };
+
+  describe.each(Object.keys(losses))('a Redis that was %s', (how) => {
+    beforeEach(async () => {
+      // What a dump restores: an organization that is trusted, with a balance of long ago.
+      if (how.startsWith('restored')) {
+        await admitFresh(store, { holdId: 'old', holdNanoUsd: 1n });
+        await redis.admin.save();
+      }
+      expect(await takeLive()).toMatchObject({ kind: 'admitted' });
+      await losses[how]?.();
+      await expect.poll(() => isAnswering(store)).toBe(true);
+    });
+    afterEach(async () => {
+      await redis.admin.flushall();
+      if (how.startsWith('restored')) await redis.admin.save();
+    });
+
+    test('admits nothing for one lease, and knows the live holds after it', async () => {
+      await expect(store.admit(requestOf({ nowMs: at(1) }))).rejects.toBeInstanceOf(StoreUnavailable);
+      expect(await store.renew([live], at(5_000))).toEqual([]);
+      expect(await store.renew([live], at(10_000))).toEqual([]);
+      expect(await store.heldNanoUsd('org-1', at(10_000))).toBe(700n);
+      await expect(store.admit(requestOf({ nowMs: at(LEASE_MS) }))).rejects.toBeInstanceOf(StoreUnavailable);
+      const after = { nowMs: at(1 + LEASE_MS) };
+      expect(await store.admit(requestOf(after))).toEqual({ kind: 'read_again', day: DAY });
+      expect(await admitFresh(store, { ...after, holdNanoUsd: 301n })).toMatchObject({
+        rule: 'balance',
+        availableNanoUsd: 300n,
+      });
+      expect(await admitFresh(store, { ...after, concurrency: 1 })).toMatchObject({ rule: 'concurrency' });
+      const budget = { organizationLimits: { dailyBudgetNanoUsd: 701n } };
+      expect(await admitFresh(store, { ...after, ...budget, holdNanoUsd: 2n })).toMatchObject({ rule: 'daily_budget' });
+      const keyBudget = { keyLimits: { dailyBudgetNanoUsd: 701n } };
+      expect(await admitFresh(store, { ...after, ...keyBudget, holdNanoUsd: 2n })).toMatchObject({
+        rule: 'daily_budget',
+      });
+      expect(await admitFresh(store, { ...after, holdNanoUsd: 300n })).toMatchObject({ kind: 'admitted' });
+    });
+
+    test('takes a hold back in once, and releases it once', async () => {
+      await store.renew([live], at(1));
+      await store.renew([live, live], at(2));
+      expect(await store.heldNanoUsd('org-1', at(2))).toBe(700n);
+      const release = { ...live, nowMs: at(3), tokensUsed: 10 };
+      await store.release(release);
+      await store.release(release);
+      expect(await store.heldNanoUsd('org-1', at(4))).toBe(0n);
+      const organizationLimits = { tokensPerMinute: 10 };
+      // The window was forgotten, and is not corrected for what it does not have.
+      expect(await admitFresh(store, { nowMs: at(1 + LEASE_MS), organizationLimits, tokens: 10 })).toMatchObject({
+        kind: 'admitted',
+        windows: { tokens: { remaining: 0 } },
+      });
+    });
+
+    test('does not take back in what was not renewed in time', async () => {
+      await expect(store.admit(requestOf({ nowMs: at(0) }))).rejects.toBeInstanceOf(StoreUnavailable);
+      expect(await store.renew([live], at(LEASE_MS))).toEqual(['live']);
+      expect(await store.heldNanoUsd('org-1', at(LEASE_MS))).toBe(0n);
+    });
+
+    test('believes no snapshot that was read before it forgot', async () => {
+      const told = requestOf({ organizationId: 'org-2', keyId: 'key-2', nowMs: at(0) });
+      await expect(store.admit(told)).rejects.toBeInstanceOf(StoreUnavailable);
+      const late = { ...told, nowMs: at(LEASE_MS), snapshot: snapshotOf({ balance: 9_999n }) };
+      expect(await store.admit(late)).toMatchObject({ kind: 'read_again' });
+    });
+  });
+
+  test('only the shard that was lost is closed', async () => {
+    const other = { organizationId: 'org-7', keyId: 'key-7' };
+    await takeLive();
+    await admitFresh(store, other);
+    const [marker] = await redis.admin
+      .keys('gateway:{*}:org:org-1')
+      .then((found) => found.map((name) => name.replace(/org:org-1$/, 'shard')));
+    await redis.admin.del(String(marker));
+    await expect(store.admit(requestOf())).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await admitFresh(store, other)).toMatchObject({ kind: 'admitted' });
+  });
+
+  test('a process that begins while others live does not open what they closed', async () => {
+    const second = await openStore(redis.url, { leaseMs: LEASE_MS });
+    expect(await second.opensInMs()).toBe(0);
+    const beginning = await second.beginAnew();
+    await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
+    expect(await second.opensInMs()).toBeGreaterThan(LEASE_MS - 5_000);
+    await redis.admin.flushall();
+    await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
+    await beginning.open();
+    await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
+    await second.close();
+  });
+
+  test('whatever is lost whenever: no balance is admitted beyond', { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 60 }), (moves) => neverBeyond(redis, moves)),
+      {
+        numRuns: 150,
+      },
+    ),
+  );
+});
+
+const move = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('admit'), holdNanoUsd: fc.bigInt({ min: 1n, max: 600n }) }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('settle'), pick: fc.nat(), share: fc.nat(100) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('release'), pick: fc.nat() }) },
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('advance'), ms: fc.constantFrom(1, 2_000, 5_000) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('flush') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lose a key'), pick: fc.nat() }) },
+);
+type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
+
+interface Held extends LiveHold {
+  charged: boolean;
+}
+
+/** Processes renew every five seconds at the latest, as the gateway's do; charges commit before their holds are released. */
+async function neverBeyond(redis: TestRedis, moves: readonly Move[]): Promise<void> {
+  const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+  const ledger = createLedgerModel(1_000n);
+  const subject = { organizationId: 'org-1', keyId: 'key-1' };
+  const holds: Held[] = [];
+  let nowMs = NOON_ISH;
+  let requests = 0;
+  const read = () => ledger.read(subject.organizationId, subject.keyId, DAY);
+
+  async function admit(holdNanoUsd: bigint): Promise<void> {
+    const holdId = `h${requests++}`;
+    const request = requestOf({ ...subject, holdId, holdNanoUsd, nowMs, concurrency: 1_000, snapshot: read() });
+    const result = await admitFresh(store, request).catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) throw error;
+    });
+    if (result?.kind !== 'admitted') return;
+    holds.push({ holdId, ...subject, day: DAY, holdNanoUsd, charged: false });
+    const held = holds.reduce((sum, hold) => sum + (hold.charged ? 0n : hold.holdNanoUsd), 0n);
+    expect(read().organization.balanceNanoUsd - held).toBeGreaterThanOrEqual(0n);
+  }
+
+  for (const current of moves) {
+    if (current.kind === 'admit') await admit(current.holdNanoUsd);
+    else if (current.kind === 'advance') {
+      nowMs += current.ms;
+      await store.renew(holds, nowMs);
+    } else if (current.kind === 'flush') await redis.admin.flushall();
+    else if (current.kind === 'lose a key') {
+      // The shard's marker is the one key that can be lost alone without money being at stake; the rest is the operator's to keep.
+      for (const name of await redis.admin.keys('*:shard')) await redis.admin.del(name);
+    } else if (current.kind === 'settle') {
+      const hold = holds[current.pick % Math.max(1, holds.length)];
+      if (!hold || hold.charged) continue;
+      hold.charged = true;
+      ledger.charge(hold.holdId, hold, DAY, (hold.holdNanoUsd * BigInt(current.share)) / 100n);
+    } else {
+      const index = current.pick % Math.max(1, holds.length);
+      const [hold] = holds.splice(index, 1);
+      if (!hold) continue;
+      await store.release({ ...hold, nowMs, tokensUsed: 1, ...(hold.charged ? { snapshot: read() } : {}) });
+    }
+  }
+  await store.close();
+}
+
+async function isAnswering(store: RedisLimitStore): Promise<boolean> {
+  return store.takeRead('probe', 1_000, NOON_ISH).then(
+    () => true,
+    () => false,
+  );
+}
