@@ -1,3 +1,4 @@
+import { utcDayText } from '../../domain/clock.ts';
 import type { Settlement } from '../ledger.ts';
 
 /** PostgreSQL has no place for NUL in text; what a provider sent must not make a charge impossible to store. */
@@ -10,16 +11,12 @@ function wholeMs(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 }
 
-function day(value: number): string {
-  return new Date(value * 86_400_000).toISOString().slice(0, 10);
-}
-
 /** In the order of settle_generations()'s parameters: the type PostgreSQL is told, and each settlement's value. */
 const COLUMNS: readonly (readonly [type: string, of: (settlement: Settlement) => unknown])[] = [
   ['text[]', (s) => s.generationId],
   ['text[]', (s) => s.organizationId],
   ['text[]', (s) => s.keyId],
-  ['date[]', (s) => day(s.day)],
+  ['date[]', (s) => utcDayText(s.day)],
   ['text[]', (s) => text(s.model, 500)],
   ['text[]', (s) => text(s.provider, 500)],
   ['text[]', (s) => text(s.upstreamId, 200)],
