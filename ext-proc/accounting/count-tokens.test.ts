@@ -18,21 +18,20 @@ function counter(options: Partial<TokenCounterOptions> = {}) {
 const ENGLISH = 'The quick brown fox jumps over the lazy dog, and 12345 numbers follow it. '.repeat(60);
 
 describe('counting tokens', () => {
+  const { countTokens } = counter();
+
   test('counts each text as the tokenizer does', async () => {
-    const { countTokens } = counter();
     const texts = [ENGLISH, '', 'ありがとう、世界。', 'function f(x) {\n  return x;\n}', '<|endoftext|> is only text'];
     const whole = texts.map((text) => countWhole(text, { disallowedSpecial: new Set() }));
     expect(await countTokens(texts)).toEqual(whole);
   });
 
   test('keeps many callers apart', async () => {
-    const { countTokens } = counter();
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => countTokens([' word'.repeat(i)])));
     expect(answers).toEqual(Array.from({ length: 50 }, (_, i) => [i]));
   });
 
   test('does not take the square of a text without boundaries, and stays near the whole count', async () => {
-    const { countTokens } = counter();
     const text = 'ありがとう世界中の皆さん'.repeat(2000);
     const began = performance.now();
     const [counted = 0] = await countTokens([text]);
@@ -42,7 +41,6 @@ describe('counting tokens', () => {
   });
 
   test('keeps the event loop free', async () => {
-    const { countTokens } = counter();
     await countTokens(['start']);
     let longestMs = 0;
     let last = performance.now();
