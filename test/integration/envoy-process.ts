@@ -55,7 +55,7 @@ export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProce
       pid: process.pid,
       paths,
       admin: (path) => adminGet(paths.envoyAdminSocket, path),
-      log: process.output,
+      log: () => process.output(),
       async stop() {
         await process.end();
         if (options.paths === undefined) await rm(paths.dataDir, { recursive: true, force: true });

@@ -146,6 +146,24 @@ test('headers that never end', async () => {
   expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toBe(TIMEOUT);
 });
 
+test('what the process cannot log, Envoy does: one line each, without path or headers', async () => {
+  const logged = () =>
+    envoy
+      .log()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line));
+  // Envoy writes its log every ten seconds.
+  await eventually(() => logged().some(({ details }) => details === 'direct_response'), 'the last line', 12_000);
+  expect(logged().filter(({ status }) => status === 503).length).toBeGreaterThan(2);
+  expect(logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.')).length).toBe(5);
+  // Only the answer that was cut, none that was whole.
+  expect(logged().flatMap(({ status, flags }) => (status === 200 ? [flags] : []))).toEqual(['UC']);
+  expect(new Set(logged().flatMap((line) => Object.keys(line)))).toEqual(
+    new Set(['time', 'source', 'request_id', 'peer', 'status', 'flags', 'details', 'duration_ms']),
+  );
+});
+
 function expectNoCapacity(answer: Received): void {
   expect(answer.status).toBe(503);
   expect(answer.text).toBe(NO_CAPACITY);
