@@ -33,10 +33,10 @@ export async function onDatabase<T>(
   return withDatabase(call.env, (database) => use(database, values));
 }
 
-/** A command on one organization or key: its id is checked before a database is asked. */
+/** A command on one organization or key: an id that can be none is refused like an unknown one, before a database is asked. */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
   if (isId(kind, id)) return undefined;
-  return { kind: 'usage', message: `${JSON.stringify(id)} is no ${NOUN[kind]} id: those look like ${EXAMPLE[kind]}.` };
+  return refused(`There is no ${NOUN[kind]} ${JSON.stringify(id)}: ids look like ${EXAMPLE[kind]}.`);
 }
 
 export function unknown(kind: 'org' | 'key', id: string): Result {
