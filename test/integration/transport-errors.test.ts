@@ -158,7 +158,7 @@ test('what the process cannot log, Envoy does: one line each, without path or he
   expect(logged().filter(({ status }) => status === 503).length).toBeGreaterThan(2);
   expect(logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.')).length).toBe(5);
   // Only the answer that was cut, none that was whole.
-  expect(logged().flatMap(({ status, flags }) => (status === 200 ? [flags] : []))).toEqual(['UC']);
+  expect(logged().flatMap(({ status, flags }) => (status === 200 ? [flags] : []))).toEqual(['UPE']);
   expect(new Set(logged().flatMap((line) => Object.keys(line)))).toEqual(
     new Set(['time', 'source', 'request_id', 'peer', 'status', 'flags', 'details', 'duration_ms']),
   );
