@@ -4,8 +4,13 @@ import type { SdkCall, SdkClient, SdkResult } from './sdk-client.ts';
 /** The openai package as a user writes it: only baseURL and apiKey differ. */
 export function nodeClient(baseURL: string, apiKey: string): SdkClient {
   return {
-    call: async ({ api_key, max_retries, list_models, ...body }) => {
-      const client = new OpenAI({ baseURL, apiKey: api_key ?? apiKey, maxRetries: max_retries ?? 0 });
+    call: async ({ api_key, max_retries, headers, list_models, ...body }) => {
+      const client = new OpenAI({
+        baseURL,
+        apiKey: api_key ?? apiKey,
+        maxRetries: max_retries ?? 0,
+        defaultHeaders: { ...headers },
+      });
       try {
         if (list_models) return { models: (await client.models.list()).data.map(({ id }) => id) };
         return body.stream ? await streamed(client, body) : await whole(client, body);

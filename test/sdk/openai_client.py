@@ -13,6 +13,7 @@ client = OpenAI(base_url=os.environ["BASE_URL"], api_key=os.environ["API_KEY"])
 def run(call):
     client.api_key = call.pop("api_key", os.environ["API_KEY"])
     client.max_retries = call.pop("max_retries", 0)
+    call["extra_headers"] = call.pop("headers", None)
     if call.pop("list_models", False):
         return {"models": [model.id for model in client.models.list()]}
     if not call.get("stream"):

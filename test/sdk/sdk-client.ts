@@ -13,6 +13,8 @@ export interface SdkCall {
   readonly api_key?: string;
   /** Default 0. */
   readonly max_retries?: number;
+  /** Further request headers. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface SdkResult {

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { gatewayClient } from '../integration/gateway-client.ts';
+import type { Customer } from '../integration/operator.ts';
+import type { Stack } from '../integration/stack.ts';
+import { jsonAnswer, stall, streamThen } from '../provider/acts.ts';
+import type { FakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+import { type Attempt, type CountingProxy, startCountingProxy } from './counting-proxy.ts';
+import type { SdkCall, SdkClient, SdkResult } from './sdk-client.ts';
+import { SDKS, type Sdk } from './sdks.ts';
+
+export interface AttemptsFixture {
+  readonly provider: FakeProvider;
+  readonly stack: Stack;
+  readonly customer: Customer;
+  /** Its balance covers no request. */
+  readonly poor: Customer;
+}
+
+interface Probe extends Sdk {
+  readonly client: SdkClient;
+  readonly proxy: CountingProxy;
+}
+
+interface Outcome {
+  readonly name: string;
+  readonly result: SdkResult;
+  readonly attempts: readonly Attempt[];
+}
+
+const messages = [{ role: 'user' as const, content: 'Hello' }];
+
+/** A model of its own for each library, because they run at once and the provider's script goes by the model. */
+export function heldModel({ name }: Pick<Sdk, 'name'>): string {
+  return `held-${name}`;
+}
+
+/** How often a library asks by itself, of which its caller sees only the last: all libraries at once, because they wait between attempts. */
+export function describeAttempts(fixture: () => AttemptsFixture): void {
+  describe('attempts', () => {
+    let probes: readonly Probe[] = [];
+
+    beforeAll(async () => {
+      const { stack, customer } = fixture();
+      probes = await Promise.all(
+        SDKS.filter(({ missing }) => missing === undefined).map(async (sdk) => {
+          const proxy = await startCountingProxy(stack.origin);
+          return { ...sdk, proxy, client: sdk.open(`${proxy.origin}/v1`, customer.key) };
+        }),
+      );
+    });
+
+    afterAll(async () => {
+      await Promise.all(probes.map(({ client }) => client.close()));
+      await Promise.all(probes.map(({ proxy }) => proxy.close()));
+    });
+
+    const onEach = (callOf: (probe: Probe) => Promise<SdkCall> | SdkCall): Promise<Outcome[]> =>
+      Promise.all(
+        probes.map(async (probe) => {
+          const call = await callOf(probe);
+          const result = await probe.client.call({ messages, ...call });
+          return { name: probe.name, result, attempts: probe.proxy.take() };
+        }),
+      );
+
+    test('402 is asked once', async () => {
+      const { poor } = fixture();
+      for (const { result, attempts } of await onEach(() => ({ model: 'chat', api_key: poor.key, max_retries: 2 }))) {
+        expect(result).toMatchObject({ status: 402, code: 'insufficient_credits' });
+        expect(attempts).toHaveLength(1);
+      }
+    });
+
+    test('429 for want of a slot is asked again when retry-after says, and served', async () => {
+      const { provider, stack } = fixture();
+      const outcomes = await onEach(async (probe) => {
+        const { key } = await stack.operator.customer({ organization: { concurrency: 1 } });
+        const gate = createGate();
+        provider.script(heldModel(probe), gate.before(jsonAnswer()));
+        const holder = gatewayClient(stack.origin, key);
+        const held = holder.chat({ model: heldModel(probe) }).finally(holder.close);
+        held.catch(() => {}); // Without its answer the slot stays taken, and the call below fails.
+        await gate.waitFor(1);
+        probe.proxy.onAttempt(({ status }) => status === 429 && gate.open());
+        return { model: 'chat', api_key: key, max_retries: 2 };
+      });
+      for (const { name, result, attempts } of outcomes) {
+        expect(result, name).toMatchObject({ text: 'Hello from the provider.' });
+        expect(statuses(attempts), name).toEqual([429, 200]);
+        expect(attempts[0]?.headers['retry-after']).toBe('1');
+        expect(secondsBetween(attempts), name).toBeGreaterThanOrEqual(0.95);
+      }
+    });
+
+    /** The AI SDK does not know `x-should-retry` and asks by its own back-off; it gives up soon, instead of sleeping until midnight. */
+    test('429 for the daily budget is asked once, by the AI SDK again, and nobody waits for midnight', async () => {
+      await untilClearOfMidnight();
+      const { stack } = fixture();
+      const { key } = await stack.operator.customer({ key: { limits: { dailyBudgetNanoUsd: 1n } } });
+      const outcomes = await onEach(() => ({ model: 'chat', api_key: key, max_retries: 1 }));
+      expect(Object.fromEntries(outcomes.map(({ name, attempts }) => [name, attempts.length]))).toEqual(
+        Object.fromEntries(probes.map(({ name, givesUpForTheDay }) => [name, givesUpForTheDay ? 1 : 2])),
+      );
+      for (const { name, result, attempts } of outcomes) {
+        expect(result, name).toMatchObject({ status: 429, code: 'daily_budget_exceeded' });
+        expect(attempts[0]?.headers['x-should-retry']).toBe('false');
+        expect(secondsBetween(attempts), name).toBeLessThan(10);
+      }
+    }, 90_000);
+
+    test('a stream that falls silent is reported after the text that came, and not asked again', async () => {
+      fixture().provider.script('broken', streamThen(3, stall));
+      const outcomes = await onEach(() => ({ model: 'broken', stream: true, max_retries: 2 }));
+      for (const { name, result, attempts } of outcomes) {
+        expect(result, name).toMatchObject({ text: 'Hello from', code: 'request_timeout', type: 'timeout_error' });
+        expect(statuses(attempts), name).toEqual([200]);
+      }
+    });
+  });
+}
+
+function statuses(attempts: readonly Attempt[]): number[] {
+  return attempts.map(({ status }) => status);
+}
+
+function secondsBetween(attempts: readonly Attempt[]): number {
+  const [first, last] = [attempts.at(0), attempts.at(-1)];
+  return first && last ? (last.atMs - first.atMs) / 1000 : Number.NaN;
+}
+
+const DAY_MS = 86_400_000;
+const LONGEST_OBEYED_MS = 60_000;
+
+/** In the last minute of the day retry-after is so short that every library obeys it. */
+async function untilClearOfMidnight(): Promise<void> {
+  const leftMs = DAY_MS - (Date.now() % DAY_MS);
+  if (leftMs <= LONGEST_OBEYED_MS + 5000) await sleep(leftMs);
+}

@@ -1,0 +1,58 @@
+import { Agent, createServer, type IncomingHttpHeaders, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request that went through, and what it was answered. */
+export interface Attempt {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** When the request arrived, on `performance.now()`. */
+  readonly atMs: number;
+}
+
+/** Stands before the gateway and counts what a client library sends: its caller sees only the last answer. */
+export interface CountingProxy {
+  readonly origin: string;
+  /** The attempts since the last call of this. */
+  take(): readonly Attempt[];
+  /** Called with every attempt once its answer has begun, before the client has it. */
+  onAttempt(listener: (attempt: Attempt) => void): void;
+  close(): Promise<void>;
+}
+
+export async function startCountingProxy(target: string): Promise<CountingProxy> {
+  const agent = new Agent({ keepAlive: true });
+  let attempts: Attempt[] = [];
+  let listener: (attempt: Attempt) => void = () => {};
+  const server = createServer((incoming, outgoing) => {
+    const atMs = performance.now();
+    const { method, headers } = incoming;
+    const onward = request(`${target}${incoming.url}`, { method, headers, agent }, (answer) => {
+      const attempt = { status: answer.statusCode ?? 0, headers: answer.headers, atMs };
+      attempts.push(attempt);
+      listener(attempt);
+      outgoing.writeHead(attempt.status, answer.headers);
+      answer.pipe(outgoing);
+    });
+    onward.on('error', (error) => outgoing.destroy(error));
+    incoming.pipe(onward);
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    take: () => {
+      const taken = attempts;
+      attempts = [];
+      return taken;
+    },
+    onAttempt: (next) => {
+      listener = next;
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      agent.destroy();
+    },
+  };
+}
