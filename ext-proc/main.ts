@@ -31,7 +31,9 @@ import { startTransport } from './transport/start.ts';
 /** The supervisor does not restart what ended with this status: the message on standard error says what to change. */
 const EXIT_CONFIGURATION = 78;
 const LEASE_MS = 15_000;
-const RENEW_EVERY_MS = 5_000;
+const RENEW_EVERY_MS = 4_000;
+/** Cancelling, counting tokens and a commit, or the spool when the commit takes too long. */
+const LEASE_MARGIN_MS = 6_000;
 /** Request bodies in memory, all together. */
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
@@ -70,21 +72,27 @@ async function openStores(config: GatewayConfig, log: Log) {
   };
   const opened = await openLimitStore({ redis: config.stores.redis, database, leaseMs: LEASE_MS, log, onTakenOver });
   if (opened.kind === 'refused') return refuseToStart(opened.message);
-  return { database, limits: opened.limits };
+  return { database, limits: opened.limits, leaseMs: opened.leaseMs };
 }
 
 type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
 
-async function serve(loaded: LoadedConfig, paths: RuntimePaths, { database, limits }: Stores, log: Log): Promise<void> {
+async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, log: Log): Promise<void> {
+  const { database, limits, leaseMs } = stores;
   const initial = loaded.config;
   const metrics = createMetrics();
   const holds = createHoldKeeper({
     limits,
     clock,
+    leaseMs,
     renewEveryMs: RENEW_EVERY_MS,
+    marginMs: LEASE_MARGIN_MS,
     onProblem(problem) {
-      if ('lapsed' in problem) for (let i = 0; i < problem.lapsed; i++) metrics.holdLapsed();
-      log.error({ problem }, 'holds could not be renewed');
+      if (problem.kind === 'renewal_failed') log.warn({ err: problem.error }, 'leases could not be renewed');
+      else {
+        metrics.holdsLost(problem.holds);
+        log.error({ why: problem.kind, holds: problem.holds }, 'requests end because their holds may lapse');
+      }
     },
   });
   const spool = await openSpool(join(paths.dataDir, 'spool', `settlements-${workerIndex}.jsonl`));

@@ -8,7 +8,8 @@ import { createRedisLimitStore, type RedisLimitStore } from './stores/redis/limi
 import { RedisRefused } from './stores/redis/refused.ts';
 
 export type OpenedLimitStore =
-  | { readonly kind: 'open'; readonly limits: LimitStore }
+  /** `leaseMs`: infinite where nothing but its release ends a hold. */
+  | { readonly kind: 'open'; readonly limits: LimitStore; readonly leaseMs: number }
   /** For the operator; another attempt would end the same way. */
   | { readonly kind: 'refused'; readonly message: string };
 
@@ -23,10 +24,14 @@ export interface OpenLimitStoreOptions {
 
 /** The only place that knows which limit stores there are. Rejects with StoreUnavailable. */
 export async function openLimitStore(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
-  const { redis, database, leaseMs, onTakenOver } = options;
+  const { redis, database, onTakenOver } = options;
   if (redis.kind === 'url') return openRedis(redis.url, options);
   const lock = await database.memoryModeLock(onTakenOver);
-  return lock.kind === 'refused' ? lock : { kind: 'open', limits: createMemoryLimitStore({ leaseMs }) };
+  if (lock.kind === 'refused') return lock;
+  // Store and process die together, so no lease is needed to free what a dead process held; and one that could lapse, because the wall
+  // clock jumped or the process stood still, would free the hold of a request that is alive.
+  const forever = Number.POSITIVE_INFINITY;
+  return { kind: 'open', limits: createMemoryLimitStore({ leaseMs: forever }), leaseMs: forever };
 }
 
 async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
@@ -47,7 +52,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       );
       await sleep(opensInMs);
     }
-    return { kind: 'open', limits: store };
+    return { kind: 'open', limits: store, leaseMs };
   } catch (error) {
     await store.close();
     throw error;

@@ -26,7 +26,7 @@ export interface Hold {
 
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export interface Accounting {
-  open(hold: Hold, heldNanoUsd: NanoUsd): OpenHold;
+  open(hold: Hold, taken: TakenHold): OpenHold;
   /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
   replaySpool(): Promise<void>;
   /** True while charges wait in the spool: new completions are refused (DESIGN 3). */
@@ -34,7 +34,16 @@ export interface Accounting {
   close(): Promise<void>;
 }
 
+/** What the limit store gave. */
+export interface TakenHold {
+  readonly holdNanoUsd: NanoUsd;
+  /** On the monotonic clock, before the store was asked. */
+  readonly leasedAtMs: number;
+}
+
 export interface OpenHold extends Account {
+  /** Aborts when the hold's lease cannot be relied on any longer: the provider has to be cancelled and what it produced charged at once. */
+  readonly leaseLost: AbortSignal;
   /** What was charged; for the log. */
   charged(): Settlement | undefined;
 }
@@ -121,12 +130,13 @@ export function createAccounting(options: AccountingOptions): Accounting {
     );
   }
 
-  function open(hold: Hold, heldNanoUsd: NanoUsd): OpenHold {
+  function open(hold: Hold, { holdNanoUsd, leasedAtMs }: TakenHold): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: Settlement | undefined;
     const { generationId: holdId, organizationId, keyId, day } = hold;
-    holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd: heldNanoUsd });
+    const leaseLost = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd }, leasedAtMs);
     return {
+      leaseLost,
       charged: () => charged,
       costUsd: (usage) => usdNumber(chargeNanoUsd(hold.prices, usage)),
       async charge(produced) {

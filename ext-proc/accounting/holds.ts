@@ -3,10 +3,15 @@ import type { LimitStore, LiveHold } from '../stores/limit-store.ts';
 
 /**
  * Keeps the leases of this process's holds alive while their requests live. A lease lapses by itself when the process dies, so that what
- * it held is free again within 30 s (INTERFACE 5).
+ * it held is free again within 30 s (INTERFACE 5). A lease that can no longer be relied on ends its request while the hold still covers
+ * it (DESIGN 3): what is charged after the lapse could be money that another process has given away since.
  */
 export interface HoldKeeper {
-  keep(hold: LiveHold): void;
+  /**
+   * `leasedAtMs`: on the monotonic clock, before the store was asked, so that the store's lease is never older than we think. The signal
+   * aborts when the request has to end at once.
+   */
+  keep(hold: LiveHold, leasedAtMs: number): AbortSignal;
   drop(holdId: string): void;
   close(): void;
 }
@@ -14,34 +19,80 @@ export interface HoldKeeper {
 export interface HoldKeeperOptions {
   readonly limits: LimitStore;
   readonly clock: Clock;
+  /** Of the store. Infinite where store and process can only die together. */
+  readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** A lease ran out under a live request, or could not be renewed. */
-  readonly onProblem: (problem: { readonly lapsed: number } | { readonly error: unknown }) => void;
+  /** Before the lapse: time to cancel, count and settle. */
+  readonly marginMs: number;
+  readonly onProblem: (problem: HoldProblem) => void;
 }
 
-export function createHoldKeeper({ limits, clock, renewEveryMs, onProblem }: HoldKeeperOptions): HoldKeeper {
-  const live = new Map<string, LiveHold>();
+/** Each request is reported once, as one of the first two. */
+export type HoldProblem =
+  | { readonly kind: 'lapsed'; readonly holds: number }
+  | { readonly kind: 'not_renewed_in_time'; readonly holds: number }
+  | { readonly kind: 'renewal_failed'; readonly error: unknown };
+
+interface Lease {
+  readonly hold: LiveHold;
+  readonly lost: AbortController;
+  renewedAtMs: number;
+}
+
+/** How often leases are looked at: a renewal that failed is tried again this soon, and the margin is kept to within this. */
+const LOOK_EVERY_MS = 500;
+
+export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
+  const { limits, clock, leaseMs, renewEveryMs, marginMs, onProblem } = options;
+  const live = new Map<string, Lease>();
   let renewing = false;
-  const timer = setInterval(renewAll, renewEveryMs);
+  let renewedAtMs = Number.NEGATIVE_INFINITY;
+  const timer = setInterval(look, Math.min(LOOK_EVERY_MS, renewEveryMs));
   timer.unref();
 
-  async function renewAll(): Promise<void> {
-    if (renewing || live.size === 0) return;
+  function look(): void {
+    const nowMs = clock.monotonicMs();
+    const late = [...live.values()].filter((lease) => nowMs >= lease.renewedAtMs + leaseMs - marginMs);
+    giveUp(late, 'not_renewed_in_time');
+    if (!renewing && live.size > 0 && nowMs >= renewedAtMs + renewEveryMs) void renewAll(nowMs);
+  }
+
+  async function renewAll(askedAtMs: number): Promise<void> {
     renewing = true;
+    const asked = [...live.values()];
     try {
-      const lapsed = await limits.renew([...live.values()], clock.nowMs());
+      const lapsed = new Set(
+        await limits.renew(
+          asked.map(({ hold }) => hold),
+          clock.nowMs(),
+        ),
+      );
+      renewedAtMs = askedAtMs;
+      for (const lease of asked) if (!lapsed.has(lease.hold.holdId)) lease.renewedAtMs = askedAtMs;
       // A request that ended while the renewal was under way has no lease to lapse.
-      const missed = lapsed.filter((id) => live.has(id));
-      if (missed.length > 0) onProblem({ lapsed: missed.length });
+      const missed = asked.filter(({ hold }) => lapsed.has(hold.holdId) && live.has(hold.holdId));
+      giveUp(missed, 'lapsed');
     } catch (error) {
-      onProblem({ error });
+      onProblem({ kind: 'renewal_failed', error });
     } finally {
       renewing = false;
     }
   }
 
+  /** They stay among the live ones: a charge in the spool is held for as long as the store can be told so. */
+  function giveUp(leases: readonly Lease[], kind: 'lapsed' | 'not_renewed_in_time'): void {
+    const lost = leases.filter((lease) => !lease.lost.signal.aborted);
+    if (lost.length === 0) return;
+    onProblem({ kind, holds: lost.length });
+    for (const lease of lost) lease.lost.abort();
+  }
+
   return {
-    keep: (hold) => void live.set(hold.holdId, hold),
+    keep(hold, leasedAtMs) {
+      const lease = { hold, lost: new AbortController(), renewedAtMs: leasedAtMs };
+      live.set(hold.holdId, lease);
+      return lease.lost.signal;
+    },
     drop: (holdId) => void live.delete(holdId),
     close: () => clearInterval(timer),
   };

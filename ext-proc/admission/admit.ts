@@ -29,6 +29,8 @@ export interface Admission {
   readonly kind: 'admission';
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
+  /** On the monotonic clock, before the store was asked. */
+  readonly leasedAtMs: number;
   readonly rateLimitHeaders: Readonly<Record<string, string>>;
 }
 
@@ -39,6 +41,7 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate): Promise<
   let principal = candidate.principal;
   for (let reads = 1; reads <= MOST_READS; reads++) {
     const nowMs = deps.clock.nowMs();
+    const leasedAtMs = deps.clock.monotonicMs();
     const request = admissionRequest(candidate, principal, nowMs);
     const result = await deps.limits.admit(request);
     switch (result.kind) {
@@ -47,6 +50,7 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate): Promise<
           kind: 'admission',
           day: result.day,
           holdNanoUsd: request.holdNanoUsd,
+          leasedAtMs,
           rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
         };
       case 'refused':

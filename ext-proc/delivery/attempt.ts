@@ -38,9 +38,12 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
   const { order, exchange, providers } = run;
   const drained = isDrained(run, target);
   if (exchange.gone.aborted && !drained) return FAILURES.abandoned;
+  if (order.leaseLost.aborted) return FAILURES.leaseLost;
   const call = providers.call(providerRequest(order, target));
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
+  const loseLease = () => call.abort(FAILURES.leaseLost);
+  order.leaseLost.addEventListener('abort', loseLease, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
   let opened: Opened | ProviderFailure | undefined;
   try {
@@ -48,6 +51,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
     return opened.kind === 'failure' ? withoutSecret(opened, target) : opened;
   } finally {
     if (opened?.kind !== 'stream') call.release(opened?.kind === 'json');
+    order.leaseLost.removeEventListener('abort', loseLease);
     exchange.gone.removeEventListener('abort', abandon);
   }
 }

@@ -18,6 +18,8 @@ export interface Order {
   readonly createdAtSeconds: number;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
   readonly deadlineMs: number;
+  /** Aborts when the hold may not cover this order much longer: it ends at once, and what was produced is charged (DESIGN 3). */
+  readonly leaseLost: AbortSignal;
 }
 
 /** What the provider produced, to be charged. */

@@ -72,6 +72,8 @@ export const FAILURES = {
   malformed: failure('malformed', SPOILED),
   /** A stream that ended without all that it owed. */
   incomplete: failure('incomplete', SPOILED),
+  /** The hold may lapse before the provider is done. Nothing is tried after it. */
+  leaseLost: failure('lease_lost', { code: 'no_capacity', retry: 'none' }),
   /** The client left, and this request is not read to its end for it. */
   abandoned: failure('abandoned', { code: 'internal_error', retry: 'none' }),
 } as const satisfies Record<string, ProviderFailure>;

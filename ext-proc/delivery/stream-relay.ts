@@ -36,14 +36,19 @@ export async function relayStream(
 ): Promise<RelayedStream> {
   const relay = new StreamRelay(run, opened);
   const { gone } = run.exchange;
+  const { leaseLost } = run.order;
   const leave = () => relay.leave();
+  const loseLease = () => opened.call.abort(FAILURES.leaseLost);
   gone.addEventListener('abort', leave, { once: true });
+  leaseLost.addEventListener('abort', loseLease, { once: true });
   if (gone.aborted) leave();
+  if (leaseLost.aborted) loseLease();
   try {
     await relay.openClient(onBegun);
     return await relay.passAll();
   } finally {
     gone.removeEventListener('abort', leave);
+    leaseLost.removeEventListener('abort', loseLease);
   }
 }
 
@@ -84,7 +89,7 @@ class StreamRelay {
       'x-generation-id': order.generationId,
     };
     const opening = exchange.openStream({ status: 200, headers });
-    const inTime = await settlesWithin(opening, remainingMs(this.#run));
+    const inTime = await settlesWithin(opening, remainingMs(this.#run), order.leaseLost);
     const stream = await (inTime ? opening : undefined);
     // It comes too late; a rejection is the transport's to report.
     if (!inTime)
@@ -151,9 +156,10 @@ class StreamRelay {
     return dataEvent(this.#rewriter.rewrite(text, completion));
   }
 
-  /** Back-pressure: the provider is not read meanwhile, and not blamed. The deadline, which ends the call, ends this wait too. */
+  /** Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this wait too. */
   async #awaitClient(): Promise<void> {
-    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run));
+    const { leaseLost } = this.#run.order;
+    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run), leaseLost);
     this.#clientIsFull = false;
   }
 

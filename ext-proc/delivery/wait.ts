@@ -1,30 +1,40 @@
-/** Waits for a promise, but not longer than this. True: it settled in time. A rejection passes through. */
-export function settlesWithin(promise: Promise<unknown>, delayMs: number): Promise<boolean> {
+/** Waits for a promise, but not longer than this or than the signal. True: it settled in time. A rejection passes through. */
+export function settlesWithin(promise: Promise<unknown>, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(false), Math.max(0, delayMs));
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', tooLate);
+    };
+    const tooLate = () => {
+      end();
+      resolve(false);
+    };
+    const timer = setTimeout(tooLate, Math.max(0, delayMs));
+    signal?.addEventListener('abort', tooLate, { once: true });
+    if (signal?.aborted) tooLate();
     promise.then(
       () => {
-        clearTimeout(timer);
+        end();
         resolve(true);
       },
       (error: unknown) => {
-        clearTimeout(timer);
+        end();
         reject(error);
       },
     );
   });
 }
 
-/** Sleeps, or less when the signal aborts. */
-export function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+/** Sleeps, or less when a signal aborts. */
+export function pause(delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
+      for (const signal of signals) signal.removeEventListener('abort', done);
       resolve();
     };
     const timer = setTimeout(done, delayMs);
-    signal?.addEventListener('abort', done, { once: true });
-    if (signal?.aborted) done();
+    for (const signal of signals) signal.addEventListener('abort', done, { once: true });
+    if (signals.some((signal) => signal.aborted)) done();
   });
 }

@@ -87,7 +87,7 @@ async function admitAndDeliver(
       streamed: chat.stream,
       createdAtMs: arrivedAtMs,
     },
-    admission.holdNanoUsd,
+    admission,
   );
   const order: Order = {
     generationId,
@@ -99,6 +99,7 @@ async function admitAndDeliver(
     responseHeaders: { ...admission.rateLimitHeaders, 'x-generation-id': generationId },
     createdAtSeconds: Math.floor(arrivedAtMs / 1000),
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
+    leaseLost: hold.leaseLost,
   };
   return deliverOrder(deps, call, order, hold);
 }

@@ -17,7 +17,8 @@ export interface Metrics {
     completionTokens: number;
     counted: boolean;
   }): void;
-  holdLapsed(): void;
+  /** Requests that had to end because their hold's lease ran out, or was about to. */
+  holdsLost(holds: number): void;
   settlementFailed(): void;
 }
 
@@ -77,9 +78,9 @@ export function createMetrics(): Metrics {
     help: 'Answers whose usage the provider did not send, or sent absurd, and which were counted instead.',
     registers,
   });
-  const lapsed = new Counter({
-    name: 'gateway_holds_lapsed_total',
-    help: 'Holds whose lease ran out while their request was alive.',
+  const lost = new Counter({
+    name: 'gateway_holds_lost_total',
+    help: 'Requests ended because the lease of their hold ran out, or could not be renewed in time.',
     registers,
   });
   const unsettled = new Counter({
@@ -105,7 +106,7 @@ export function createMetrics(): Metrics {
       tokens.inc({ model: charge.model, type: 'completion' }, charge.completionTokens);
       if (charge.counted) counted.inc();
     },
-    holdLapsed: () => lapsed.inc(),
+    holdsLost: (holds) => lost.inc(holds),
     settlementFailed: () => unsettled.inc(),
   };
 }
