@@ -69,6 +69,19 @@ export function holdsContract(storeOf: () => LimitStore): void {
         availableNanoUsd: 300n,
       });
     });
+
+    it('that lapsed may have been charged: only who reads after the lapse is believed', async () => {
+      const budget = { organizationLimits: { dailyBudgetNanoUsd: 1_000n } };
+      await admitFresh(storeOf(), { holdId: 'lost', holdNanoUsd: 700n });
+      const late = requestOf({ ...budget, nowMs: NOON_ISH + LEASE_MS, holdNanoUsd: 301n });
+      expect(await storeOf().admit(late)).toEqual({ kind: 'read_again', day: DAY });
+      const charged = snapshotOf({ sequence: 2, balance: 300n, spent: 700n, keySpent: 700n });
+      expect(await storeOf().admit({ ...late, snapshot: charged })).toMatchObject({ rule: 'daily_budget' });
+      expect(await storeOf().admit(requestOf({ nowMs: late.nowMs, holdNanoUsd: 301n }))).toMatchObject({
+        rule: 'balance',
+        availableNanoUsd: 300n,
+      });
+    });
   });
 
   describe('snapshots', () => {

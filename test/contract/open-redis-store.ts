@@ -7,8 +7,11 @@ export interface OpenRedisStoreOptions {
 }
 
 /** A store that goes by the times that calls pass in, over an empty Redis that is open to admissions. */
-export async function openEmptyStore(redis: TestRedis, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
-  await redis.admin.flushall();
+export async function openEmptyStore(
+  redis: Pick<TestRedis, 'url' | 'empty'>,
+  options: OpenRedisStoreOptions,
+): Promise<RedisLimitStore> {
+  await redis.empty();
   const store = await openStore(redis.url, options);
   const beginning = await store.beginAnew();
   await beginning.open();

@@ -1,6 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,9 +11,11 @@ import { freePorts } from '../integration/free-ports.ts';
 /** A real Redis of a test's own: on a port of loopback that was free, without persistence. */
 export interface TestRedis {
   readonly url: string;
+  readonly port: number;
   readonly pid: number;
   /** For what an operator or an accident does. */
   readonly admin: Redis;
+  empty(): Promise<void>;
   /** Kills it and starts it again on the same port, empty. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -33,12 +36,19 @@ function findMissing(): string | undefined {
   }
 }
 
-export async function startTestRedis(settings: readonly string[] = []): Promise<TestRedis> {
+export interface TestRedisOptions {
+  readonly password?: string;
+  /** More of the command line. */
+  readonly settings?: readonly string[];
+}
+
+export async function startTestRedis({ password = '', settings = [] }: TestRedisOptions = {}): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-redis-'));
   const [port = 0] = await freePorts(1);
-  const start = () => spawnServer(port, folder, settings);
+  const start = () => spawnServer(port, folder, ['--requirepass', password, ...settings]);
   let child = await start();
-  const admin = new Redis({ host: '127.0.0.1', port, lazyConnect: true, retryStrategy: () => 20 });
+  const access = password === '' ? {} : { password };
+  const admin = new Redis({ host: '127.0.0.1', port, ...access, lazyConnect: true, retryStrategy: () => 20 });
   // It is cut off when a test kills the server; the next command connects anew.
   admin.on('error', () => {});
   const kill = async (): Promise<void> => {
@@ -47,10 +57,14 @@ export async function startTestRedis(settings: readonly string[] = []): Promise<
   };
   return {
     url: `redis://127.0.0.1:${port}`,
+    port,
     get pid() {
       return child.pid ?? 0;
     },
     admin,
+    empty: async () => {
+      await admin.flushall();
+    },
     async restart() {
       await kill();
       child = await start();
@@ -68,24 +82,22 @@ async function spawnServer(port: number, folder: string, settings: readonly stri
   const child = spawn(BINARY, [...args, ...settings], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.resume();
   const deadline = performance.now() + START_MS;
-  while (!(await answersPing(port))) {
-    if (child.exitCode !== null) throw new Error(`${BINARY} ended with ${child.exitCode}`);
-    if (performance.now() > deadline) throw new Error(`${BINARY} did not answer in time`);
-    await sleep(10);
+  while (!(await accepts(port))) {
+    if (child.exitCode === null && performance.now() < deadline) await sleep(10);
+    else {
+      child.kill('SIGKILL');
+      throw new Error(`${BINARY} did not start: ${child.exitCode ?? 'not in time'}`);
+    }
   }
   return child;
 }
 
-async function answersPing(port: number): Promise<boolean> {
-  const redis = new Redis({ host: '127.0.0.1', port, lazyConnect: true, retryStrategy: () => null });
-  redis.on('error', () => {});
-  try {
-    await redis.connect();
-    await redis.ping();
-    return true;
-  } catch {
-    return false;
-  } finally {
-    redis.disconnect();
-  }
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return once(socket, 'connect')
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
 }

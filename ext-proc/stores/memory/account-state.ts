@@ -11,9 +11,11 @@ import { emptyWindow, type MinuteWindow } from './minute-window.ts';
  * 1. An entry begins untrusted. A snapshot that arrives then may have been read long ago, before charges whose holds were released under
  *    an entry that was evicted since. So it is answered with "read again", and only a caller that was told so may make the entry trusted:
  *    it read after the entry began, so its snapshot has every charge that was committed before.
- * 2. A charge committed after the entry began belongs to a hold of this entry (no other process admits on this database, see
+ * 2. A charge committed after the entry began belongs to a hold of this entry (no other store admits on this database, see
  *    postgres/memory-mode-lock.ts), and an entry with holds is never evicted. Its release brings a snapshot that includes it, in the
- *    same call that frees the hold. (A hold whose lease lapsed is the exception; its process ends it before the lapse, DESIGN 3.)
+ *    same call that frees the hold. A hold that lapsed instead (its process died, or its release was lost on the way) may have been charged
+ *    before: the entry is untrusted again, and only who reads after the lapse is believed. (A charge after the lapse of its own hold is
+ *    the exception; its process ends the request before, DESIGN 3.)
  * 3. Snapshots are ordered by sequence, and the newest stays. So from (1) and (2) on, what is remembered only gets newer: a late, repeated
  *    or reordered snapshot changes nothing.
  * 4. Another epoch means that the database may have gone back, and sequences cannot be compared: the entry is untrusted again, everybody
@@ -137,7 +139,8 @@ function rememberSpent(
   spent.set(account.day, { sequence: account.sequence, nanoUsd: account.spentNanoUsd });
 }
 
-function distrust(organization: OrganizationState): void {
+/** Everybody has to read again, also who was told before. */
+export function distrust(organization: OrganizationState): void {
   organization.trusted = false;
   for (const key of organization.keys.values()) key.toldToRead.clear();
 }

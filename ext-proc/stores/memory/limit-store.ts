@@ -11,6 +11,7 @@ import type {
 import {
   addTo,
   believe,
+  distrust,
   forgetDaysBefore,
   type KeyState,
   learn,
@@ -119,6 +120,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     for (const [holdId, hold] of holds) {
       if (hold.lapsesAtMs > nowMs) return;
       free(holdId, hold);
+      distrust(hold.organization);
     }
   }
 

@@ -17,6 +17,18 @@ local o = redis.call('HMGET', org, 'generation', 'trusted', 'epoch', 'sequence',
 local k = redis.call('HMGET', key, 'incarnation', 'minute', 'spent:' .. ARGV[12])
 local key_is_known = k[1] == incarnation
 
+-- First, because a script may write on when memory is full if it has begun with what takes none.
+local record = redis.call('HGET', holds, hold_id)
+if record then
+  local minute, tokens = free(org, holds, leases, ARGV[3], hold_id, record)
+  if o[5] and tonumber(o[5]) == minute then
+    redis.call('HINCRBY', org, 'tokens', tonumber(ARGV[5]) - tokens)
+  end
+  if key_is_known and k[2] and tonumber(k[2]) == minute then
+    redis.call('HINCRBY', key, 'tokens', tonumber(ARGV[5]) - tokens)
+  end
+end
+
 if epoch ~= '' and epoch == o[3] then
   if tonumber(ARGV[7]) >= tonumber(o[4]) then
     redis.call('HSET', org, 'sequence', ARGV[7], 'balance', ARGV[9])
@@ -29,16 +41,4 @@ elseif epoch ~= '' and o[2] == '1' then
   redis.call('HSET', org, 'trusted', 0)
   redis.call('HINCRBY', org, 'round', 1)
 end
-
-local record = redis.call('HGET', holds, hold_id)
-if not record then
-  return 0
-end
-local minute, tokens = free(org, holds, leases, ARGV[3], hold_id, record)
-if o[5] and tonumber(o[5]) == minute then
-  redis.call('HINCRBY', org, 'tokens', tonumber(ARGV[5]) - tokens)
-end
-if key_is_known and k[2] and tonumber(k[2]) == minute then
-  redis.call('HINCRBY', key, 'tokens', tonumber(ARGV[5]) - tokens)
-end
-return 1
+return record and 1 or 0

@@ -70,6 +70,7 @@ local function free(org, holds, leases, key_prefix, hold_id, record)
   return tonumber(minute), tonumber(tokens)
 end
 
+-- A hold that lapsed may have been charged, by a process whose release never came: nobody is believed who read before now.
 local function lapse(org, holds, leases, key_prefix, now)
   local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, MOST_LAPSED)
   for _, hold_id in ipairs(lapsed) do
@@ -80,7 +81,12 @@ local function lapse(org, holds, leases, key_prefix, now)
       redis.call('ZREM', leases, hold_id)
     end
   end
-  return #lapsed > 0
+  if #lapsed == 0 then
+    return false
+  end
+  redis.call('HSET', org, 'trusted', 0)
+  redis.call('HINCRBY', org, 'round', 1)
+  return true
 end
 
 -- Newest by sequence; of another generation: nothing is known.

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createRedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { freePorts } from '../integration/free-ports.ts';
+import { requirement } from '../requirement.ts';
+import { limitStoreContract } from './limit-store.contract.ts';
+import { admitFresh, LEASE_MS } from './limit-store.fixtures.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** Two masters with half of the slots each. */
+async function startCluster(): Promise<TestRedis[]> {
+  const busPorts = await freePorts(2);
+  const nodes: TestRedis[] = [];
+  for (const bus of busPorts) {
+    nodes.push(await startTestRedis({ settings: ['--cluster-enabled', 'yes', '--cluster-port', String(bus)] }));
+  }
+  const [first, second] = nodes as [TestRedis, TestRedis];
+  await first.admin.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8191);
+  await second.admin.call('CLUSTER', 'ADDSLOTSRANGE', 8192, 16_383);
+  // Otherwise both begin with epoch 0 and would first have to settle which is newer.
+  await second.admin.call('CLUSTER', 'SET-CONFIG-EPOCH', 2);
+  await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', second.port, busPorts[1] ?? 0);
+  const deadline = performance.now() + 20_000;
+  for (const { admin } of nodes) {
+    while (!String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) {
+      if (performance.now() > deadline) throw new Error('the cluster did not form in time');
+      await sleep(50);
+    }
+  }
+  return nodes;
+}
+
+requirement(missingRedis, () => {
+  let nodes: TestRedis[] = [];
+  beforeAll(async () => {
+    nodes = await startCluster();
+  });
+  afterAll(() => Promise.all(nodes.map((node) => node.stop())));
+
+  const wholeCluster = (): Pick<TestRedis, 'url' | 'empty'> => ({
+    url: nodes[0]?.url ?? '',
+    empty: async () => {
+      await Promise.all(nodes.map((node) => node.empty()));
+    },
+  });
+
+  limitStoreContract('Redis Cluster', (options) => openEmptyStore(wholeCluster(), options));
+
+  describe('on Redis Cluster', () => {
+    const organizations = Array.from({ length: 12 }, (_, n) => ({ organizationId: `org-${n}`, keyId: `key-${n}` }));
+
+    test('every call is of one slot, and organizations are on every node', async () => {
+      const store = await openEmptyStore(wholeCluster(), { leaseMs: LEASE_MS });
+      for (const subject of organizations) expect(await admitFresh(store, subject)).toMatchObject({ kind: 'admitted' });
+      for (const { admin } of nodes) expect((await admin.keys('*:holds:*')).length).toBeGreaterThan(0);
+      await store.close();
+    });
+
+    test('several first nodes may be named, and one of them be away', async () => {
+      const [away] = await freePorts(1);
+      const url = `redis://127.0.0.1:${away},127.0.0.1:${nodes[1]?.port}`;
+      const log = { info: () => {}, warn: () => {} };
+      const store = await createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server' });
+      for (const { keyId } of organizations) expect(await store.takeRead(keyId, 5, 0)).toEqual({ allowed: true });
+      await store.close();
+    });
+
+    test('losing one node closes only the organizations that were on it', async () => {
+      const store = await openEmptyStore(wholeCluster(), { leaseMs: LEASE_MS });
+      for (const subject of organizations) await admitFresh(store, subject);
+      await nodes[0]?.empty();
+      const results = await Promise.allSettled(organizations.map((subject) => admitFresh(store, subject)));
+      const kinds = new Set(results.map(({ status }) => status));
+      expect(kinds).toEqual(new Set(['fulfilled', 'rejected']));
+      await store.close();
+    });
+  });
+});

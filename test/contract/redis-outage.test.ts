@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { StoreLog } from '../../ext-proc/stores/redis/connection.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { RedisRefused } from '../../ext-proc/stores/redis/refused.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { freePorts } from '../integration/free-ports.ts';
+import { requirement } from '../requirement.ts';
+import { admitFresh, LEASE_MS, requestOf } from './limit-store.fixtures.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+const silent: StoreLog = { info: () => {}, warn: () => {} };
+
+function open(url: string, log = silent): Promise<RedisLimitStore> {
+  return createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server' });
+}
+
+/** How the call ended, and after how long. */
+async function timed(call: Promise<unknown>): Promise<{ result: unknown; ms: number }> {
+  const began = performance.now();
+  const result = await call.catch((error: unknown) => error);
+  return { result, ms: performance.now() - began };
+}
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startTestRedis({ password: 'hunter2' });
+  });
+  afterAll(() => redis?.stop());
+  const urlWith = (credentials: string) => redis.url.replace('//', `//${credentials}@`);
+
+  describe('a Redis that is away', () => {
+    let store: RedisLimitStore;
+    let lines: string[];
+    beforeEach(async () => {
+      lines = [];
+      const log = (_fields: object, message: string) => void lines.push(message);
+      store = await open(urlWith(':hunter2'), { info: log, warn: log });
+    });
+    afterEach(() => store.close());
+
+    test('because it was killed: calls are refused at once, and served again when it is back', async () => {
+      await redis.restart();
+      const calls = await Promise.all(Array.from({ length: 20 }, () => timed(store.takeRead('key-1', 9, 0))));
+      for (const { result, ms } of calls) {
+        expect(result).toBeInstanceOf(StoreUnavailable);
+        expect(ms).toBeLessThan(500);
+      }
+      const began = performance.now();
+      await expect
+        .poll(async () => (await timed(store.takeRead('key-1', 9, 0))).result, { timeout: 5_000 })
+        .toEqual({
+          allowed: true,
+        });
+      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(lines).toEqual(['Redis is away', 'Redis is back']);
+    });
+
+    test('because it is frozen: calls are refused within a second, then at once', async () => {
+      process.kill(redis.pid, 'SIGSTOP');
+      try {
+        const first = await timed(store.takeRead('key-1', 9, 0));
+        expect(first.result).toBeInstanceOf(StoreUnavailable);
+        expect(first.ms).toBeLessThan(1_500);
+        await sleep(50);
+        const second = await timed(store.takeRead('key-1', 9, 0));
+        expect(second.result).toBeInstanceOf(StoreUnavailable);
+        expect(second.ms).toBeLessThan(100);
+      } finally {
+        process.kill(redis.pid, 'SIGCONT');
+      }
+      await expect
+        .poll(async () => (await timed(store.takeRead('key-2', 9, 0))).result, { timeout: 8_000 })
+        .toEqual({
+          allowed: true,
+        });
+    });
+  });
+
+  describe('at the start', () => {
+    test('nobody there: unavailable', async () => {
+      const [port] = await freePorts(1);
+      const { result, ms } = await timed(open(`redis://127.0.0.1:${port}`));
+      expect(result).toBeInstanceOf(StoreUnavailable);
+      expect(ms).toBeLessThan(3_000);
+    });
+
+    test.each([':wrong', 'nobody:wrong', 'default:wrong'])(
+      'the credentials %s: unavailable, and they are not told',
+      async (given) => {
+        const told: unknown[] = [];
+        const log = (...line: unknown[]) => void told.push(line);
+        const { result } = await timed(open(urlWith(given), { info: log, warn: log }));
+        expect(result).toBeInstanceOf(StoreUnavailable);
+        expect(JSON.stringify([told, String(result), result])).not.toContain('wrong');
+      },
+    );
+
+    test('a user whose rights end at our keys: enough', async () => {
+      const rights = ['on', '>pass', '~gateway:*', 'resetchannels', '+@all', '-@dangerous', '+info'];
+      await redis.admin.call('ACL', 'SETUSER', 'app', ...rights);
+      const store = await open(urlWith('app:pass'));
+      const beginning = await store.beginAnew();
+      await beginning.open();
+      const nowMs = Date.now();
+      const { day } = (await store.admit(requestOf({ nowMs }))) as { day: number };
+      expect(day).toBe(Math.floor(nowMs / 86_400_000));
+      await store.close();
+    });
+
+    test('an eviction policy that could take holds: refused, with what to change', async () => {
+      await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+      const { result } = await timed(open(urlWith(':hunter2')));
+      await redis.admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+      expect(result).toBeInstanceOf(RedisRefused);
+      expect(String(result)).toContain('noeviction');
+    });
+  });
+
+  test('a full Redis refuses instead of forgetting', async () => {
+    const store = await openEmptyStore({ url: urlWith(':hunter2'), empty: redis.empty }, { leaseMs: LEASE_MS });
+    const hold = requestOf();
+    await admitFresh(store, hold);
+    await redis.admin.config('SET', 'maxmemory', '1mb');
+    const { result } = await timed(store.admit(requestOf()));
+    const released = await timed(store.release({ ...hold, tokensUsed: 1, snapshot: hold.snapshot }));
+    await redis.admin.config('SET', 'maxmemory', '0');
+    expect(result).toBeInstanceOf(StoreUnavailable);
+    expect(released.result).toBeUndefined();
+    expect(await store.heldNanoUsd(hold.organizationId, hold.nowMs)).toBe(0n);
+    expect(await admitFresh(store)).toMatchObject({ kind: 'admitted' });
+    await store.close();
+  });
+
+  test('nothing stays for ever', async () => {
+    const store = await openEmptyStore({ url: urlWith(':hunter2'), empty: redis.empty }, { leaseMs: LEASE_MS });
+    const hold = requestOf();
+    await store.admit(requestOf({ organizationId: 'org-2', keyId: 'key-2' }));
+    await admitFresh(store, hold);
+    await store.renew([{ ...hold, day: 0 }], hold.nowMs);
+    await store.release({ ...hold, tokensUsed: 3, snapshot: hold.snapshot });
+    await store.takeRead('key-1', 1, hold.nowMs);
+    const names = await redis.admin.keys('*');
+    expect(names.length).toBeGreaterThan(64);
+    for (const name of names) expect([name, await redis.admin.pttl(name)]).not.toEqual([name, -1]);
+    await store.close();
+  });
+
+  test('minutes, days and leases are by the clock of Redis; what is left of them is told by the caller’s', async () => {
+    const store = await open(urlWith(':hunter2'));
+    for (const skewMs of [0, 3_600_000, -86_400_000]) {
+      const nowMs = Date.now() + skewMs;
+      const key = `key-${skewMs}`;
+      expect(await store.takeRead(key, 1, nowMs)).toEqual({ allowed: true });
+      const refused = await store.takeRead(key, 1, nowMs);
+      if (refused.allowed) throw new Error('a second read was allowed');
+      const leftMs = 60_000 - (Date.now() % 60_000);
+      expect(Math.abs(refused.resetsAtMs - nowMs - leftMs)).toBeLessThan(1_000);
+    }
+    await store.close();
+  });
+});
