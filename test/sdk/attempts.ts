@@ -59,6 +59,7 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
     const onEach = (callOf: (probe: Probe) => Promise<SdkCall> | SdkCall): Promise<Outcome[]> =>
       Promise.all(
         probes.map(async (probe) => {
+          probe.proxy.take();
           const call = await callOf(probe);
           const result = await probe.client.call({ messages, ...call });
           return { name: probe.name, result, attempts: probe.proxy.take() };
