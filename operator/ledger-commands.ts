@@ -12,9 +12,16 @@ const verify: Command = {
       () => undefined,
       async ({ administration }) => {
         const report = await administration.verifyLedger();
-        const { organizations, entries, generations, differences } = report;
-        const read = `${organizations} organizations, ${entries} entries, ${generations} generations`;
-        const json = { ok: differences.length === 0, organizations, entries, generations, differences };
+        const { organizations, entries, generations, deadLetters, differences } = report;
+        const read = `${organizations} organizations, ${entries} entries, ${generations} generations, ${deadLetters} dead letters`;
+        const json = {
+          ok: differences.length === 0,
+          organizations,
+          entries,
+          generations,
+          dead_letters: deadLetters,
+          differences,
+        };
         if (differences.length === 0) return { kind: 'done', json, text: `Everything agrees: ${read}.` };
         const rows = differences.map(({ rule, subject, expected, found }) => [subject, expected, found, rule]);
         const message = `Not everything agrees (${read}):\n${table([['WHERE', 'EXPECTED', 'FOUND', 'RULE'], ...rows])}`;

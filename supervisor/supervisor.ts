@@ -114,9 +114,9 @@ async function startDatabase(
   return server === undefined ? startFailure('PostgreSQL was not started') : { url: server.url, process };
 }
 
-/** Nine of each gateway process (stores/postgres/open.ts), and room for operators, the dashboard and a process that is being replaced. */
+/** Thirteen of each gateway process (stores/postgres/open.ts), and room for operators, the dashboard and a process that is being replaced. */
 function connectionsFor(workers: number): number {
-  return 50 + 10 * workers;
+  return 50 + 15 * workers;
 }
 
 function keepDemoProvider(

@@ -109,6 +109,8 @@ export interface LedgerReport {
   readonly organizations: number;
   readonly entries: number;
   readonly generations: number;
+  /** Charges that the ledger refused, which an operator has to look at (table dead_letters). */
+  readonly deadLetters: number;
   /** Empty: everything agrees. At most 100 for each rule. */
   readonly differences: readonly LedgerDifference[];
 }

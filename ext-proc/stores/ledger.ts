@@ -10,6 +10,11 @@ export interface Ledger {
    * commit is under way share the next. Repeating a generation id changes nothing. Rejects with StoreUnavailable.
    */
   settle(settlement: Settlement): Promise<AccountSnapshot>;
+  /**
+   * The same for an attempt that has an Idempotency-Key: in one transaction it is charged, and its answer kept for replay or the key freed.
+   * `undefined`: another attempt has taken the key over, and this one was charged nothing.
+   */
+  settleClaimed(settlement: ClaimedSettlement): Promise<AccountSnapshot | undefined>;
   /** `undefined`: not of this organization, or not settled yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;
@@ -42,6 +47,19 @@ export interface Settlement {
   readonly latencyMs: number;
   /** From the first event to the last. */
   readonly generationTimeMs: number;
+}
+
+export interface ClaimedSettlement extends Settlement {
+  readonly claim: ClaimEnd;
+}
+
+/** How an attempt with an Idempotency-Key ended. */
+export interface ClaimEnd {
+  /** As they were claimed (idempotency-store.ts). */
+  readonly keyHash: Buffer;
+  readonly bodyHash: Buffer;
+  /** The sealed answer. Absent: it ended with an error, and the key is free again. */
+  readonly answer?: Buffer;
 }
 
 export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices'> {}

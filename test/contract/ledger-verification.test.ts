@@ -27,7 +27,7 @@ describe('ledger verification', () => {
   }
 
   it('agrees with what the gateway wrote', async () => {
-    expect(await verify()).toEqual({ organizations: 1, entries: 4, generations: 3, differences: [] });
+    expect(await verify()).toEqual({ organizations: 1, entries: 4, generations: 3, deadLetters: 0, differences: [] });
   });
 
   it('names rule, place, what should be and what is there', async () => {

@@ -90,14 +90,17 @@ const RULES: readonly (readonly [rule: string, sql: string])[] = [
 ];
 
 const COUNTS = `select (select count(*) from accounts) as organizations, (select count(*) from ledger_entries) as entries,
-  (select count(*) from generations) as generations`;
+  (select count(*) from generations) as generations, (select count(*) from dead_letters) as dead_letters`;
 
 /** All rules on one snapshot, so that settlements going on meanwhile are no differences. */
 export async function verifyLedger(pool: pg.Pool): Promise<LedgerReport> {
   return inTransaction(pool, 'begin isolation level repeatable read read only', async (client) => {
     await client.query(`set local statement_timeout = ${TIMEOUT_MS}; set local enable_seqscan = on;
        set local enable_hashjoin = on; set local enable_mergejoin = on`);
-    const [counts] = await read<Record<'organizations' | 'entries' | 'generations', string>>(client, COUNTS);
+    const [counts] = await read<Record<'organizations' | 'entries' | 'generations' | 'dead_letters', string>>(
+      client,
+      COUNTS,
+    );
     const differences: LedgerDifference[] = [];
     for (const [rule, sql] of RULES) {
       const rows = await read<Omit<LedgerDifference, 'rule'>>(client, `${sql} order by 1 limit ${MAX_DIFFERENCES}`);
@@ -109,6 +112,7 @@ export async function verifyLedger(pool: pg.Pool): Promise<LedgerReport> {
       organizations: Number(counts?.organizations),
       entries: Number(counts?.entries),
       generations: Number(counts?.generations),
+      deadLetters: Number(counts?.dead_letters),
       differences,
     };
   });

@@ -1,8 +1,10 @@
 import type { Administration } from '../administration.ts';
+import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
+import { createIdempotencyStore } from './idempotency-rows.ts';
 import { createKeyLookup } from './key-lookup.ts';
 import { createKey, listKeys, revokeKey } from './key-rows.ts';
 import { credits, findGeneration, usage } from './ledger-reads.ts';
@@ -17,7 +19,7 @@ import {
   setSuspended,
   updateOrganization,
 } from './organization-rows.ts';
-import { createSettlementWriter } from './settlement-writer.ts';
+import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -29,6 +31,7 @@ export interface PostgresOptions {
 export interface Postgres {
   readonly keys: KeyStore;
   readonly ledger: Ledger;
+  readonly idempotency: IdempotencyStore;
   readonly administration: Administration;
   /**
    * To be held by the process that keeps limits in memory. `onTakenOver`: another process has the lock now, nothing is admitted here any
@@ -47,18 +50,22 @@ const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
 const REQUEST_CONNECTIONS = 4;
 /** Usage, generation and credits reads, and administration: they must not keep requests waiting. */
 const OTHER_CONNECTIONS = 4;
+/** Opened when the first Idempotency-Key comes. Whole answers go through them, which must keep neither lookups nor commits waiting. */
+const IDEMPOTENCY_CONNECTIONS = 4;
 
 /** Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable, or says why the schema is not for us. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, log, timeouts = TIMEOUTS } = options;
   const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
   const others = createPool(url, OTHER_CONNECTIONS, timeouts, log);
+  const claims = createPool(url, IDEMPOTENCY_CONNECTIONS, timeouts, log);
+  const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const lock = createMemoryModeLock(url, log);
   try {
     for (const name of await migrate(others)) log.info({ migration: name }, 'the database schema was brought forward');
     await makePartitions(others, Date.now(), log);
   } catch (error) {
-    await Promise.all([requests.end(), others.end()]);
+    await endPools();
     throw error;
   }
   const stopMakingPartitions = keepMakingPartitions(others, log);
@@ -66,10 +73,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     keys: createKeyLookup(requests, lock.owner),
     ledger: {
       settle: createSettlementWriter(requests, log),
+      settleClaimed: createClaimedSettlementWriter(claims, log),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
       usage: (query) => usage(others, query),
     },
+    idempotency: createIdempotencyStore(claims),
     administration: {
       createOrganization: (organization, credit) => createOrganization(others, organization, credit),
       organizations: () => listOrganizations(others),
@@ -94,7 +103,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     close: async () => {
       stopMakingPartitions();
       await lock.release();
-      await Promise.all([requests.end(), others.end()]);
+      await endPools();
     },
   };
 }

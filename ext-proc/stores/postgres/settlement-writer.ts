@@ -1,8 +1,10 @@
 import type pg from 'pg';
 import type { AccountSnapshot } from '../../domain/principal.ts';
-import type { Settlement } from '../ledger.ts';
+import type { ClaimedSettlement, Settlement } from '../ledger.ts';
 import { createBatching, type Outcome } from './batching.ts';
-import { run, type Statement, type StoreLog } from './connection-pool.ts';
+import { endClaim, inClaimOrder } from './claimed-settlement.ts';
+import { inTransaction, run, type Statement, type StoreLog } from './connection-pool.ts';
+import { addDeadLetter } from './dead-letters.ts';
 import { SETTLEMENT_PARAMETERS, settlementColumns } from './settlement-columns.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
@@ -11,6 +13,8 @@ import { isRefusedRow, isRollback } from './unavailable.ts';
  * 690 us of CPU alone and 66 us as one of 32, of both processes together (measured), hence the pace.
  */
 const BOUNDS = { maxBatch: 500, maxInFlight: 1, paceMs: 3, maxWaiting: 20_000, waitMs: 10_000 };
+/** Each brings an answer of up to `limits.response_body`, which is sent by itself; so their batches are small, and keep nobody else waiting. */
+const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /** Batches lock in organization order and cannot deadlock each other; an operator's session could. */
 const MAX_TRIES = 3;
 
@@ -28,48 +32,74 @@ interface SettledRow {
   readonly key_spent_nano_usd: string;
 }
 
-type Settled = Outcome<AccountSnapshot>;
+/** Commits a batch whole, or rejects and commits nothing. */
+type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
 
 /** Group commit (DESIGN 3). */
 export function createSettlementWriter(
   pool: pg.Pool,
   log: StoreLog,
 ): (settlement: Settlement) => Promise<AccountSnapshot> {
-  return createBatching<Settlement, AccountSnapshot>(BOUNDS, (batch) => commit(pool, log, batch));
+  const once: CommitOnce<Settlement, AccountSnapshot> = (batch) => charge(pool, batch);
+  return createBatching(BOUNDS, (batch) => commit(pool, log, batch, once));
+}
+
+/** The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one transaction. */
+export function createClaimedSettlementWriter(
+  pool: pg.Pool,
+  log: StoreLog,
+): (settlement: ClaimedSettlement) => Promise<AccountSnapshot | undefined> {
+  const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = (batch) =>
+    inTransaction(pool, 'begin', async (client) => {
+      const owned: ClaimedSettlement[] = [];
+      for (const settlement of inClaimOrder(batch)) if (await endClaim(client, settlement)) owned.push(settlement);
+      const charged = owned.length === 0 ? [] : await charge(client, owned);
+      return batch.map((settlement) => charged[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
+    });
+  return createBatching(CLAIMED_BOUNDS, (batch) => commit(pool, log, batch, once));
 }
 
 /** A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two or more transactions instead of one. */
-async function commit(pool: pg.Pool, log: StoreLog, batch: readonly Settlement[]): Promise<readonly Settled[]> {
+async function commit<S extends Settlement, R>(
+  pool: pg.Pool,
+  log: StoreLog,
+  batch: readonly S[],
+  once: CommitOnce<S, R>,
+): Promise<readonly Outcome<R>[]> {
   for (let tries = 1; ; tries++) {
     try {
-      return await commitOnce(pool, batch);
+      return await once(batch);
     } catch (error) {
       if (isRollback(error) && tries < MAX_TRIES) continue;
-      if (isRefusedRow(error)) return halve(pool, log, batch, error);
-      return batch.map(() => ({ ok: false, error }));
+      if (!isRefusedRow(error)) return batch.map(() => ({ ok: false, error }));
+      const [only] = batch;
+      if (batch.length === 1 && only) return [{ ok: false, error: await bury(pool, log, only, error) }];
+      const middle = Math.ceil(batch.length / 2);
+      const first = await commit(pool, log, batch.slice(0, middle), once);
+      return [...first, ...(await commit(pool, log, batch.slice(middle), once))];
     }
   }
 }
 
-async function halve(
-  pool: pg.Pool,
-  log: StoreLog,
-  batch: readonly Settlement[],
-  error: unknown,
-): Promise<readonly Settled[]> {
-  const [only] = batch;
-  if (batch.length === 1 && only) {
-    const refused = new Error(`PostgreSQL refused the charge of ${only.generationId}`, { cause: error });
-    log.error({ generationId: only.generationId, error: String(error) }, 'a charge was refused');
-    return [{ ok: false, error: refused }];
+/** Returns what the caller is told. */
+async function bury(pool: pg.Pool, log: StoreLog, settlement: Settlement, error: unknown): Promise<unknown> {
+  try {
+    await addDeadLetter(pool, settlement, error);
+  } catch (failure) {
+    return failure;
   }
-  const middle = Math.ceil(batch.length / 2);
-  const first = await commit(pool, log, batch.slice(0, middle));
-  return [...first, ...(await commit(pool, log, batch.slice(middle)))];
+  log.error(
+    { generation_id: settlement.generationId, error: String(error) },
+    'the ledger refused a charge: it is in dead_letters, and not charged',
+  );
+  return new Error(`PostgreSQL refused the charge of ${settlement.generationId}`, { cause: error });
 }
 
-async function commitOnce(pool: pg.Pool, batch: readonly Settlement[]): Promise<readonly Settled[]> {
-  const rows = await run<SettledRow>(pool, SETTLE, settlementColumns(batch));
+async function charge(
+  on: pg.Pool | pg.PoolClient,
+  batch: readonly Settlement[],
+): Promise<readonly Outcome<AccountSnapshot>[]> {
+  const rows = await run<SettledRow>(on, SETTLE, settlementColumns(batch));
   const settled = new Map(rows.map((row) => [row.generation_id, row]));
   return batch.map((settlement) => {
     const row = settled.get(settlement.generationId);

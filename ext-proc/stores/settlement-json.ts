@@ -1,0 +1,48 @@
+import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
+
+/** Settlements as one line of text, for the spool and for dead letters. */
+
+/** bigint is not JSON: amounts travel as decimal text under the names of their fields. */
+const AMOUNTS = new Set(['costNanoUsd', 'inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);
+/** Bytes travel as base64. */
+const BYTES = new Set(['keyHash', 'bodyHash', 'answer']);
+
+export function encodeSettlement(settlement: Settlement | ClaimedSettlement): string {
+  // Before JSON.stringify sees them: the toJSON that Buffers have makes an array of as many numbers.
+  const plain = isClaimed(settlement) ? { ...settlement, claim: claimText(settlement.claim) } : settlement;
+  return JSON.stringify(plain, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
+}
+
+/** `undefined` for a line that was cut short: its append never resolved, so nobody was told it is durable. */
+export function decodeSettlement(line: string): Settlement | ClaimedSettlement | undefined {
+  if (line === '') return undefined;
+  try {
+    return JSON.parse(line, (name, value: unknown) => {
+      if (AMOUNTS.has(name)) return BigInt(String(value));
+      return BYTES.has(name) ? Buffer.from(String(value), 'base64') : value;
+    }) as Settlement;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an operator needs to correct by hand: no answer, and no trace of the request. */
+export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
+  return encodeSettlement(isClaimed(settlement) ? withoutClaim(settlement) : settlement);
+}
+
+export function isClaimed(settlement: Settlement | ClaimedSettlement): settlement is ClaimedSettlement {
+  return 'claim' in settlement;
+}
+
+function withoutClaim({ claim: _claim, ...settlement }: ClaimedSettlement): Settlement {
+  return settlement;
+}
+
+function claimText({ keyHash, bodyHash, answer }: ClaimEnd): Record<keyof ClaimEnd, string | undefined> {
+  return {
+    keyHash: keyHash.toString('base64'),
+    bodyHash: bodyHash.toString('base64'),
+    answer: answer?.toString('base64'),
+  };
+}

@@ -1,0 +1,239 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { Claim, ClaimRequest } from '../../ext-proc/stores/idempotency-store.ts';
+import type { ClaimedSettlement } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('the idempotency store', () => {
+  let url = '';
+  let store: Postgres;
+  /** A second gateway process, as far as PostgreSQL can tell. */
+  let second: Postgres;
+  let customer: Customer;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    second = await openStore(url);
+    customer = await addCustomer(store, 1_000_000n);
+    // Leases lapse at their time only once the server has been up for as long.
+    await sql(
+      url,
+      `create or replace function lease_is_over(lease_until timestamptz, lease_ms bigint) returns boolean language sql as
+       'select clock_timestamp() > lease_until'`,
+    );
+  });
+  afterAll(async () => {
+    const report = await store.administration.verifyLedger();
+    await Promise.all([store.close(), second.close()]);
+    expect(report.differences).toEqual([]);
+  });
+
+  function attempt(changes: Partial<ClaimRequest> & { key?: string; body?: string } = {}): ClaimRequest {
+    const { key = newId('key', 0), body = 'body', ...rest } = changes;
+    return {
+      organizationId: customer.organizationId,
+      keyHash: sha(key),
+      bodyHash: sha(body),
+      generationId: newId('gen', Date.now()),
+      leaseMs: 15_000,
+      retentionMs: HOUR_MS,
+      ...rest,
+    };
+  }
+
+  const again = (first: ClaimRequest, changes: Partial<ClaimRequest> = {}): ClaimRequest => ({
+    ...first,
+    generationId: newId('gen', Date.now()),
+    ...changes,
+  });
+
+  function ended({ generationId, keyHash, bodyHash }: ClaimRequest, answer?: string): ClaimedSettlement {
+    const claim = { keyHash, bodyHash, ...(answer === undefined ? {} : { answer: Buffer.from(answer) }) };
+    return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
+  }
+
+  const isCharged = async ({ generationId }: Claim) =>
+    (await store.ledger.findGeneration(customer.organizationId, generationId)) !== undefined;
+
+  it('gives a key to one of 60 attempts at once, in two processes', async () => {
+    const first = attempt();
+    const attempts = Array.from({ length: 60 }, () => again(first));
+    const results = await Promise.all(attempts.map((one, i) => (i % 2 === 0 ? store : second).idempotency.claim(one)));
+    expect(results.map(({ kind }) => kind).sort()).toEqual(['claimed', ...Array(59).fill('running')]);
+  });
+
+  it('says that another body is there, also while the first runs, and in other organizations nothing', async () => {
+    const first = attempt();
+    expect(await store.idempotency.claim(first)).toEqual({ kind: 'claimed' });
+    expect(await store.idempotency.claim(again(first, { bodyHash: sha('other') }))).toEqual({ kind: 'reused' });
+    await store.ledger.settleClaimed(ended(first, 'answer'));
+    expect(await store.idempotency.claim(again(first, { bodyHash: sha('other') }))).toEqual({ kind: 'reused' });
+    const { organizationId } = await addCustomer(store);
+    expect(await store.idempotency.claim(again(first, { organizationId }))).toEqual({ kind: 'claimed' });
+  });
+
+  it('keeps the answer with the charge, and gives it back as it is', async () => {
+    const first = attempt();
+    const answer = randomBytes(300_000).toString('latin1');
+    await store.idempotency.claim(first);
+    expect(await store.idempotency.answer(first)).toBeUndefined();
+    const settled = await store.ledger.settleClaimed(ended(first, answer));
+    expect(settled?.organization.balanceNanoUsd).toBeTypeOf('bigint');
+    const { generationId } = first;
+    const bytes = Buffer.from(answer);
+    expect(await second.idempotency.claim(again(first))).toEqual({
+      kind: 'finished',
+      generationId,
+      answerBytes: bytes.length,
+    });
+    expect((await second.idempotency.answer(first))?.equals(bytes)).toBe(true);
+    expect(await isCharged(first)).toBe(true);
+    await store.idempotency.free(first);
+    expect((await store.idempotency.claim(again(first))).kind).toBe('finished');
+  });
+
+  it('charges a settlement that is repeated once, and keeps its first answer', async () => {
+    const first = attempt();
+    await store.idempotency.claim(first);
+    const before = await store.ledger.credits(customer.organizationId);
+    for (const text of ['answer', 'answer', 'another']) await store.ledger.settleClaimed(ended(first, text));
+    const after = await store.ledger.credits(customer.organizationId);
+    expect(before.balanceNanoUsd - after.balanceNanoUsd).toBe(7n);
+    expect((await store.idempotency.answer(first))?.toString()).toBe('answer');
+  });
+
+  it('frees the key of an attempt that ended with an error, charged or not', async () => {
+    const first = attempt();
+    await store.idempotency.claim(first);
+    await store.idempotency.free(first);
+    const retry = again(first);
+    expect(await store.idempotency.claim(retry)).toEqual({ kind: 'claimed' });
+    // Too late: the retry has the key.
+    await store.idempotency.free(first);
+    expect((await store.idempotency.claim(again(first))).kind).toBe('running');
+    await store.ledger.settleClaimed(ended(retry));
+    expect(await isCharged(retry)).toBe(true);
+    expect(await store.idempotency.claim(again(first, { bodyHash: sha('new body') }))).toEqual({ kind: 'claimed' });
+  });
+
+  it('hands the key of a dead attempt to the next, and charges the dead one nothing', async () => {
+    const dead = attempt({ leaseMs: 40 });
+    await store.idempotency.claim(dead);
+    const next = again(dead, { leaseMs: 15_000 });
+    expect((await store.idempotency.claim(next)).kind).toBe('running');
+    await sleepMs(60);
+    expect((await store.idempotency.claim(again(dead, { bodyHash: sha('other') }))).kind).toBe('reused');
+    expect(await second.idempotency.claim(next)).toEqual({ kind: 'claimed' });
+    expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
+    expect(await store.ledger.settleClaimed(ended(dead))).toBeUndefined();
+    await store.idempotency.renew([dead], 15_000);
+    await second.ledger.settleClaimed(ended(next, 'in time'));
+    expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
+    expect([await isCharged(dead), await isCharged(next)]).toEqual([false, true]);
+    expect((await store.idempotency.answer(next))?.toString()).toBe('in time');
+  });
+
+  it('waits for attempts that renew their lease', async () => {
+    const alive = attempt({ leaseMs: 40 });
+    const dead = attempt({ leaseMs: 40 });
+    await store.idempotency.claim(alive);
+    await store.idempotency.claim(dead);
+    await store.idempotency.renew([alive], 15_000);
+    await sleepMs(60);
+    expect((await store.idempotency.claim(again(alive))).kind).toBe('running');
+    expect((await store.idempotency.claim(again(dead))).kind).toBe('claimed');
+  });
+
+  it('keeps the answer of a dead attempt whose key nobody took', async () => {
+    const stalled = attempt({ leaseMs: 1 });
+    await store.idempotency.claim(stalled);
+    await sleepMs(10);
+    expect(await store.ledger.settleClaimed(ended(stalled, 'slow'))).toBeDefined();
+    const forgotten = attempt();
+    expect(await store.ledger.settleClaimed(ended(forgotten, 'from the spool'))).toBeDefined();
+    expect((await store.idempotency.answer(forgotten))?.toString()).toBe('from the spool');
+  });
+
+  it('forgets keys after the retention, running or finished, in small pieces', async () => {
+    const short = { retentionMs: 50 };
+    const done = Array.from({ length: 5 }, () => attempt(short));
+    for (const one of done) {
+      await store.idempotency.claim(one);
+      await store.ledger.settleClaimed(ended(one, 'answer'));
+    }
+    const [first] = done;
+    if (!first) throw new Error('there are five');
+    expect((await store.idempotency.claim(again(first))).kind).toBe('finished');
+    await sleepMs(80);
+    expect((await store.idempotency.claim(again(first, { bodyHash: sha('new body') }))).kind).toBe('claimed');
+    expect(await store.idempotency.deleteOlderThan(HOUR_MS, 100)).toBe(0);
+    expect(await store.idempotency.deleteOlderThan(50, 3)).toBe(3);
+    while ((await store.idempotency.deleteOlderThan(50, 3)) > 0);
+    const left = await sql<{ old: number }>(
+      url,
+      `select count(*)::int as old from idempotency_keys where coalesce(finished_at, lease_until) < now() - interval '1 minute'`,
+    );
+    expect(left).toEqual([{ old: 0 }]);
+    expect(await store.idempotency.answer(first)).toBeUndefined();
+  });
+
+  it('settles many attempts at once in two processes, each exactly once', async () => {
+    const attempts = Array.from({ length: 120 }, () => attempt());
+    await Promise.all(attempts.map((one) => store.idempotency.claim(one)));
+    const before = await store.ledger.credits(customer.organizationId);
+    await Promise.all(
+      attempts.flatMap((one, i) => [
+        store.ledger.settleClaimed(ended(one, `answer ${i}`)),
+        second.ledger.settleClaimed(ended(one, `answer ${i}`)),
+        second.idempotency.renew(attempts, 15_000),
+      ]),
+    );
+    const after = await store.ledger.credits(customer.organizationId);
+    expect(before.balanceNanoUsd - after.balanceNanoUsd).toBe(120n * 7n);
+  });
+
+  it('buries a charge that PostgreSQL refuses, with the reason and without the answer, and commits its neighbours', async () => {
+    const [good, bad] = [attempt(), attempt()];
+    await Promise.all([store.idempotency.claim(good), store.idempotency.claim(bad)]);
+    const outcomes = await Promise.allSettled([
+      store.ledger.settleClaimed(ended(good, 'answer')),
+      store.ledger.settleClaimed({ ...ended(bad, 'secret answer'), costNanoUsd: -5n }),
+      store.ledger.settle(settlementOf(customer, { generationId: newId('gen', 5), costNanoUsd: -6n })),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 2, differences: [] });
+    const letters = await sql<{ generation_id: string; reason: string; settlement: string }>(
+      url,
+      'select * from dead_letters order by generation_id desc',
+    );
+    expect(letters.map((letter) => letter.generation_id)[0]).toBe(bad.generationId);
+    for (const { reason } of letters) expect(reason).toContain('check');
+    expect(JSON.parse(letters[0]?.settlement ?? '')).toMatchObject({ costNanoUsd: '-5', keyId: customer.keyId });
+    expect(letters[0]?.settlement).not.toContain('claim');
+    // Nothing of it was committed: the key is still the attempt's, who frees it.
+    expect((await store.idempotency.claim(again(bad))).kind).toBe('running');
+  });
+});
+
+describe('leases after a restart of the server', () => {
+  it('do not lapse before everybody could renew them', async () => {
+    const url = await createDatabase();
+    const store = await openStore(url);
+    try {
+      const [result] = await sql<{ long: boolean; short: boolean }>(
+        url,
+        `select lease_is_over(now() - interval '1 second', 36000000) as long, lease_is_over(now() - interval '1 second', 1) as short`,
+      );
+      expect(result).toEqual({ long: false, short: true });
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+const sha = (text: string): Buffer => createHash('sha256').update(text).digest();
+const sleepMs = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
