@@ -16,6 +16,7 @@ import { ClusterPublisher } from './envoy-config/publish.ts';
 import { createGateway } from './gateway.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { openPostgres } from './stores/postgres/open.ts';
+import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { type HealthServer, startHealthServer } from './telemetry/health-server.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -53,9 +54,16 @@ async function main(): Promise<void> {
   for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])
     await mkdir(folder, { recursive: true, mode: 0o700 });
 
-  const stores = await openStores(loaded.config, log);
+  const stores = await openStores(loaded.config, log).catch(explainUnavailable);
   if (stores === undefined) return;
   await serve(loaded, paths, stores, log);
+}
+
+/** Not a configuration error: the supervisor tries again, and a store that is only late is found then. */
+function explainUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  process.stderr.write(`A store does not answer: ${error.message}\n`);
+  process.exit(1);
 }
 
 async function openStores(config: GatewayConfig, log: Log) {
