@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DemoRequest } from './chat-request.ts';
-import { chunk, event, sendError } from './wire.ts';
+import { chunk, event, sendError, sendJson } from './wire.ts';
 
 /** The ways to fail on request: the last user message `fail: NAME` selects one. */
 const STATUSES = [400, 401, 403, 404, 422, 429, 500, 502, 503, 529];
@@ -22,10 +22,12 @@ const FAILURES: Readonly<Record<string, Failure>> = {
     response.end();
   },
   'error-event': async (response, chat) => {
+    if (!chat.stream) return sendJson(response, 200, ERROR);
     await begin(response, chat, ['This', ' answer', ' fails']);
     response.end(event(ERROR));
   },
-  'error-first': (response) => {
+  'error-first': (response, chat) => {
+    if (!chat.stream) return sendJson(response, 200, ERROR);
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(event(ERROR));
   },
@@ -52,9 +54,11 @@ export function failureOf(said: string): Failure | undefined {
   return Object.hasOwn(FAILURES, name) ? FAILURES[name] : undefined;
 }
 
+/** The beginning of an answer: some words of a stream, or a piece of JSON. */
 async function begin(response: ServerResponse, chat: DemoRequest, words: readonly string[]): Promise<void> {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
-  for (const word of words) response.write(event(chunk(chat, { content: word })));
+  response.writeHead(200, { 'content-type': chat.stream ? 'text/event-stream' : 'application/json' });
+  if (chat.stream) for (const word of words) response.write(event(chunk(chat, { content: word })));
+  else response.write('{"id":"demo-1","object":"chat.completion",');
   // A reset would overtake what has not left the process yet.
   await sleep(50);
 }

@@ -58,6 +58,15 @@ test('fails in the middle of an answer', async () => {
   expect(await (await ask('fail: error-first', stream)).text()).toMatch(/^data: {"error"/);
 });
 
+test('fails the same ways without a stream', async () => {
+  await expect((await ask('fail: cut')).text()).rejects.toThrow();
+  const unfinished = await (await ask('fail: no-done')).text();
+  expect(() => JSON.parse(unfinished)).toThrow();
+  for (const name of ['error-event', 'error-first']) {
+    expect(await (await ask(`fail: ${name}`)).json()).toMatchObject({ error: { code: 'demo_failure' } });
+  }
+});
+
 test('an unknown failure is an ordinary message, and slow is slow', async () => {
   expect((await ask('fail: constructor')).status).toBe(200);
   const began = performance.now();
