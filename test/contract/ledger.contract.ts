@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { UtcDay } from '../../ext-proc/domain/clock.ts';
+import type { NanoUsd } from '../../ext-proc/domain/money.ts';
+import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+import type { Ledger } from '../../ext-proc/stores/ledger.ts';
+import { type Customer, DAY, settlementOf } from './database.ts';
+
+/** A ledger, and what the gateway and its operators do around it. */
+export interface LedgerUnderTest {
+  readonly ledger: Ledger;
+  /** A new organization with one key. */
+  addCustomer(creditNanoUsd: NanoUsd): Promise<Customer>;
+  credit(organizationId: string, amountNanoUsd: NanoUsd): Promise<void>;
+  /** The read that authenticates a request. */
+  read(customer: Customer, day: UtcDay): Promise<AccountSnapshot>;
+  close(): Promise<void>;
+}
+
+/** What the admission and settlement machine relies on, whatever keeps the money. */
+export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest>): void {
+  describe(`${name} as a ledger`, () => {
+    let on: LedgerUnderTest;
+    beforeAll(async () => {
+      on = await open();
+    });
+    afterAll(() => on.close());
+
+    it('charges once, and answers a repetition with the account as it stands', async () => {
+      const customer = await on.addCustomer(1_000n);
+      const settlement = settlementOf(customer, { costNanoUsd: 300n });
+      const first = await on.ledger.settle(settlement);
+      expect(first.organization).toEqual({ sequence: 2, balanceNanoUsd: 700n, day: DAY, spentNanoUsd: 300n });
+      expect(first.key).toEqual({ sequence: 2, day: DAY, spentNanoUsd: 300n });
+      expect(await on.ledger.settle({ ...settlement, costNanoUsd: 999n })).toEqual(first);
+      await on.ledger.settle(settlementOf(customer, { costNanoUsd: 100n }));
+      const later = await on.ledger.settle(settlement);
+      expect(later.organization).toEqual({ sequence: 3, balanceNanoUsd: 600n, day: DAY, spentNanoUsd: 400n });
+    });
+
+    it('tells every reader what was committed before, with a sequence that grows with every entry', async () => {
+      const customer = await on.addCustomer(1_000n);
+      const before = await on.read(customer, DAY);
+      expect(before.organization).toEqual({ sequence: 1, balanceNanoUsd: 1_000n, day: DAY, spentNanoUsd: 0n });
+      const settled = await on.ledger.settle(settlementOf(customer, { costNanoUsd: 0n }));
+      expect(await on.read(customer, DAY)).toEqual(settled);
+      await on.credit(customer.organizationId, 500n);
+      const after = await on.read(customer, DAY);
+      expect(after.organization).toEqual({ sequence: 3, balanceNanoUsd: 1_500n, day: DAY, spentNanoUsd: 0n });
+      expect(after.ledgerEpoch).toBe(before.ledgerEpoch);
+    });
+
+    it('keeps the spend of each day and of each organization apart', async () => {
+      const [one, other] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
+      await on.ledger.settle(settlementOf(one, { costNanoUsd: 7n, day: DAY - 1 }));
+      await on.ledger.settle(settlementOf(one, { costNanoUsd: 50n }));
+      const late = await on.ledger.settle(settlementOf(one, { costNanoUsd: 3n, day: DAY - 1 }));
+      expect(late.organization).toMatchObject({ balanceNanoUsd: 940n, day: DAY - 1, spentNanoUsd: 10n });
+      expect((await on.read(one, DAY)).key.spentNanoUsd).toBe(50n);
+      expect((await on.read(other, DAY)).organization).toMatchObject({ balanceNanoUsd: 1_000n, spentNanoUsd: 0n });
+    });
+
+    it('charges above the balance in full', async () => {
+      const customer = await on.addCustomer(10n);
+      const below = await on.ledger.settle(settlementOf(customer, { costNanoUsd: 25n }));
+      expect(below.organization.balanceNanoUsd).toBe(-15n);
+    });
+
+    it('rejects what cannot be a charge, and changes nothing', async () => {
+      const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
+      const taken = settlementOf(stranger, { costNanoUsd: 1n });
+      await on.ledger.settle(taken);
+      for (const impossible of [
+        settlementOf(customer, { costNanoUsd: -1n }),
+        settlementOf(customer, { keyId: stranger.keyId }),
+        settlementOf(customer, { generationId: taken.generationId }),
+      ]) {
+        await expect(on.ledger.settle(impossible)).rejects.toThrow();
+      }
+      expect((await on.read(customer, DAY)).organization).toMatchObject({ sequence: 1, balanceNanoUsd: 1_000n });
+    });
+
+    it('charges each of many at once, some of them twice', async () => {
+      const customer = await on.addCustomer(100_000n);
+      const settlements = Array.from({ length: 60 }, (_, i) => settlementOf(customer, { costNanoUsd: BigInt(i) }));
+      const snapshots = await Promise.all([...settlements, ...settlements.slice(20, 40)].map(on.ledger.settle));
+      expect(snapshots).toHaveLength(80);
+      const account = await on.read(customer, DAY);
+      expect(account.organization).toMatchObject({ sequence: 61, balanceNanoUsd: 100_000n - (59n * 60n) / 2n });
+      const newest = snapshots.toSorted((a, b) => b.organization.sequence - a.organization.sequence)[0];
+      expect(newest).toEqual(account);
+    });
+
+    it('finds what it stored for its organization only, and sums it up', async () => {
+      const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
+      const settlement = settlementOf(customer, { costNanoUsd: 30n, model: 'a', finishReason: 'stop' });
+      const { organizationId, day, prices: _, ...stored } = settlement;
+      expect(await on.ledger.findGeneration(organizationId, settlement.generationId)).toBeUndefined();
+      await on.ledger.settle(settlement);
+      await on.ledger.settle(settlementOf(customer, { costNanoUsd: 12n, day: DAY - 1, model: 'b' }));
+      expect(await on.ledger.findGeneration(organizationId, settlement.generationId)).toEqual(stored);
+      expect(await on.ledger.findGeneration(stranger.organizationId, settlement.generationId)).toBeUndefined();
+      expect(await on.ledger.credits(organizationId)).toEqual({
+        balanceNanoUsd: 958n,
+        totalCreditsNanoUsd: 1_000n,
+        totalUsageNanoUsd: 42n,
+      });
+      const usage = await on.ledger.usage({
+        organizationId,
+        firstDay: DAY - 1,
+        lastDay: day,
+        groupBy: new Set(['day', 'model']),
+      });
+      expect(usage.map((row) => [row.day, row.model, row.requests, row.costNanoUsd])).toEqual([
+        [DAY, 'a', 1, 30n],
+        [DAY - 1, 'b', 1, 12n],
+      ]);
+    });
+  });
+}

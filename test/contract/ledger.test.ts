@@ -1,0 +1,38 @@
+import { randomBytes } from 'node:crypto';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { addCustomer, createDatabase, openStore } from './database.ts';
+import { type LedgerUnderTest, ledgerContract } from './ledger.contract.ts';
+import { createMemoryLedger } from './memory-ledger.ts';
+
+ledgerContract('PostgreSQL', async (): Promise<LedgerUnderTest> => {
+  const store = await openStore(await createDatabase());
+  return {
+    ledger: store.ledger,
+    addCustomer: (creditNanoUsd) => addCustomer(store, creditNanoUsd),
+    credit: async (organizationId, amountNanoUsd) => {
+      await store.administration.credit(organizationId, { amountNanoUsd, actor: 'test' });
+    },
+    read: async ({ hash }, day) => {
+      const principal = await store.keys.findByHash(hash, day);
+      if (!principal) throw new Error('the key is there');
+      return principal.account;
+    },
+    close: () => store.close(),
+  };
+});
+
+ledgerContract('the ledger in memory', async (): Promise<LedgerUnderTest> => {
+  const ledger = createMemoryLedger();
+  return {
+    ledger,
+    async addCustomer(creditNanoUsd) {
+      const [organizationId, keyId] = [newId('org', Date.now()), newId('key', Date.now())];
+      ledger.addKey(organizationId, keyId);
+      ledger.credit(organizationId, creditNanoUsd);
+      return { organizationId, keyId, hash: randomBytes(32) };
+    },
+    credit: async (organizationId, amountNanoUsd) => ledger.credit(organizationId, amountNanoUsd),
+    read: async ({ organizationId, keyId }, day) => ledger.read(organizationId, keyId, day),
+    close: async () => {},
+  };
+});
