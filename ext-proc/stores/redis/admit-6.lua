@@ -53,25 +53,46 @@ local generation, trusted, round, known_epoch = o[2], o[3] == '1', tonumber(o[4]
 local sequence, balance, held = tonumber(o[6]), tonumber(o[7]), tonumber(o[8])
 local org_spent, key_spent, key_trusted = o[14], k[8], k[2]
 
-local function keep_state()
-  redis.call('HSET', org, 'incarnation', incarnation, 'generation', generation, 'trusted', trusted and 1 or 0, 'round', round,
-    'epoch', known_epoch or '', 'sequence', sequence, 'balance', balance, 'held', held, 'minute', minute, 'requests', org_requests,
-    'tokens', org_tokens, 'day', today)
-  redis.call('HSET', key, 'incarnation', incarnation, 'trusted', key_trusted, 'minute', minute, 'requests', key_requests,
-    'tokens', key_tokens, 'day', today)
-  if org_spent then
-    redis.call('HSET', org, 'spent:' .. ARGV[18], org_spent)
-  end
-  if key_spent then
-    redis.call('HSET', key, 'spent:' .. ARGV[22], key_spent)
-  end
-  for hash, day in pairs({ [org] = tonumber(o[12] or today), [key] = tonumber(k[6] or today) }) do
-    if day < today then
-      redis.call('HDEL', hash, 'spent:' .. (day - 1), day < today - 1 and 'spent:' .. day or 'spent:' .. (today - 2))
+local is_new_minute = not (o[9] and tonumber(o[9]) == minute and k[3] and tonumber(k[3]) == minute)
+local org_held_today, key_held_today = tonumber(o[13] or 0), tonumber(k[7] or 0)
+
+local function forget_spent_before(hash, last_day)
+  if last_day and tonumber(last_day) < today then
+    redis.call('HDEL', hash, 'spent:' .. (last_day - 1), 'spent:' .. (today - 2))
+    if tonumber(last_day) < today - 1 then
+      redis.call('HDEL', hash, 'spent:' .. last_day)
     end
   end
-  for _, name in ipairs({ org, key, holds, leases }) do
-    redis.call('PEXPIRE', name, ttl_ms)
+end
+
+local function keep_state()
+  local org_state = { 'incarnation', incarnation, 'generation', generation, 'trusted', trusted and 1 or 0, 'round', round,
+    'epoch', known_epoch or '', 'sequence', sequence, 'balance', balance, 'held', held, 'minute', minute, 'requests', org_requests,
+    'tokens', org_tokens, 'day', today }
+  local key_state = { 'incarnation', incarnation, 'trusted', key_trusted, 'minute', minute, 'requests', key_requests,
+    'tokens', key_tokens, 'day', today }
+  if org_spent then
+    org_state[#org_state + 1], org_state[#org_state + 2] = 'spent:' .. ARGV[18], org_spent
+  end
+  if key_spent then
+    key_state[#key_state + 1], key_state[#key_state + 2] = 'spent:' .. ARGV[22], key_spent
+  end
+  if org_held_today > 0 then
+    org_state[#org_state + 1], org_state[#org_state + 2] = 'held:' .. today, org_held_today
+  end
+  if key_held_today > 0 then
+    key_state[#key_state + 1], key_state[#key_state + 2] = 'held:' .. today, key_held_today
+  end
+  redis.call('HSET', org, unpack(org_state))
+  redis.call('HSET', key, unpack(key_state))
+  forget_spent_before(org, o[12])
+  forget_spent_before(key, k[6])
+  -- Once a minute is often enough: the time is at least a minute longer than a lease.
+  if is_new_minute then
+    redis.call('PEXPIRE', org, ttl_ms)
+    redis.call('PEXPIRE', key, ttl_ms)
+    redis.call('PEXPIRE', holds, ttl_ms)
+    redis.call('PEXPIRE', leases, ttl_ms)
   end
 end
 
@@ -121,17 +142,18 @@ local function is_over_tokens(limit, used)
 end
 
 local function is_over_budget(limit, spent, held_today)
-  return is_over(limit, tonumber(string.match(spent, '|(%d+)$')) + tonumber(held_today or '0'), amount)
+  return is_over(limit, tonumber(string.match(spent, '|(%d+)$')) + held_today, amount)
 end
 
+local live = redis.call('ZCARD', leases)
 local failing
-if redis.call('ZCARD', leases) >= tonumber(ARGV[9]) then
+if live >= tonumber(ARGV[9]) then
   failing = 'concurrency'
 elseif is_over(ARGV[10], org_requests, 1) or is_over(ARGV[13], key_requests, 1) then
   failing = 'requests'
 elseif is_over_tokens(ARGV[11], org_tokens) or is_over_tokens(ARGV[14], key_tokens) then
   failing = 'tokens'
-elseif is_over_budget(ARGV[12], org_spent, o[13]) or is_over_budget(ARGV[15], key_spent, k[7]) then
+elseif is_over_budget(ARGV[12], org_spent, org_held_today) or is_over_budget(ARGV[15], key_spent, key_held_today) then
   failing = 'daily_budget'
 elseif balance - held < amount then
   failing = 'balance'
@@ -146,7 +168,10 @@ org_tokens, key_tokens = org_tokens + tokens, key_tokens + tokens
 held = held + amount
 redis.call('HSET', holds, hold_id, key_id .. '|' .. today .. '|' .. minute .. '|' .. ARGV[7] .. '|' .. ARGV[8])
 redis.call('ZADD', leases, now + lease_ms, hold_id)
-add_to_day(org, today, ARGV[8])
-add_to_day(key, today, ARGV[8])
+org_held_today, key_held_today = org_held_today + amount, key_held_today + amount
 keep_state()
+if live == 0 then
+  redis.call('PEXPIRE', holds, ttl_ms)
+  redis.call('PEXPIRE', leases, ttl_ms)
+end
 return answer('admitted')

@@ -77,7 +77,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     await connection.run(
       'release',
       [keys.shard, keys.organization, keys.keyPrefix + keyId, keys.holds, keys.leases],
-      [clock(nowMs), leaseMs, keys.keyPrefix, holdId, tokensUsed, ...snapshotArguments(snapshot)],
+      [clock(nowMs), keys.keyPrefix, holdId, tokensUsed, ...snapshotArguments(snapshot)],
     );
   }
 
