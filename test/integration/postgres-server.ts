@@ -9,16 +9,34 @@ import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 export interface TestPostgres {
   readonly socketDir: string;
   readonly pid: number;
+  /** kill -9 of the server. */
+  crash(): Promise<void>;
+  isDown(): boolean;
+  /** Starts it again on the same data. */
+  restart(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export async function startTestPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-'));
   const paths = runtimePaths({ GATEWAY_DATA: dataDir });
-  const server = await startEmbeddedPostgres(paths, { settings });
+  let server = await startEmbeddedPostgres(paths, { settings });
+  let down = false;
   return {
     socketDir: paths.socketDir,
-    pid: server.pid,
+    get pid() {
+      return server.pid;
+    },
+    crash: async () => {
+      process.kill(server.pid, 'SIGKILL');
+      await server.exited;
+      down = true;
+    },
+    isDown: () => down,
+    restart: async () => {
+      server = await startEmbeddedPostgres(paths, { settings });
+      down = false;
+    },
     stop: async () => {
       await server.stop();
       rmSync(dataDir, { recursive: true, force: true });

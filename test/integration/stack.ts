@@ -7,6 +7,8 @@ import { untilServing } from './serving.ts';
 export interface Stack extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
   readonly envoy: TestProcess;
+  /** Ends the gateway process, does `meanwhile`, and starts another one. */
+  restartGateway(signal: NodeJS.Signals, meanwhile?: () => Promise<void>): Promise<void>;
   /** Everything that the processes have written. */
   logs(): string;
   close(): Promise<void>;
@@ -21,13 +23,30 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
     await deployment.remove();
   };
   try {
-    const gateway = startGateway(deployment);
-    processes.push(gateway);
-    await ipcMessage(gateway, 'listening');
+    const startOne = async (): Promise<TestProcess> => {
+      const started = startGateway(deployment);
+      processes.push(started);
+      await ipcMessage(started, 'listening');
+      return started;
+    };
+    let gateway = await startOne();
     const envoy = startEnvoy(deployment);
     processes.push(envoy);
     await untilServing(deployment, processes);
-    return { ...deployment, gateway, envoy, logs, close };
+    return {
+      ...deployment,
+      get gateway() {
+        return gateway;
+      },
+      envoy,
+      restartGateway: async (signal, meanwhile) => {
+        await gateway.end(signal);
+        await meanwhile?.();
+        gateway = await startOne();
+      },
+      logs,
+      close,
+    };
   } catch (error) {
     const shown = logs();
     await close();

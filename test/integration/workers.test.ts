@@ -9,6 +9,7 @@ import { requirement } from '../requirement.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from './gateway-client.ts';
 import { type SupervisedStack, startSupervisedStack } from './stack.ts';
+import type { TestConfig } from './test-config.ts';
 
 const WORKERS = 4;
 /** A hold is exactly its limit: 100 tokens at 1 USD per million. */
@@ -30,13 +31,7 @@ function fourProcesses(): void {
     provider = await startFakeProvider();
     stack = await startSupervisedStack({
       postgresSocketDir: inject('postgresSocketDir'),
-      config: {
-        redis: redis.url,
-        workers: WORKERS,
-        providers: { fake: { base_url: provider.baseUrl } },
-        models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
-        timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
-      },
+      config: config(),
     });
   });
 
@@ -96,6 +91,63 @@ function fourProcesses(): void {
         .map((line) => (JSON.parse(line) as { worker: number }).worker),
     );
     expect([...served].sort()).toEqual([0, 1, 2, 3]);
+    // Probes of readiness go to any process, and none of them takes them for a caller.
+    expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
+    expect(stack.logs()).not.toContain('invalid_api_key');
+  });
+
+  test('a reload reaches every process, and only when Envoy has what it needs', async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const second = await startFakeProvider();
+    try {
+      const began = performance.now();
+      stack.writeConfig({
+        ...config(),
+        providers: { fake: { base_url: provider.baseUrl }, second: { base_url: second.baseUrl } },
+        models: { ...config().models, added: { targets: [{ provider: 'second', model: 'added' }] } },
+      });
+      const seen = new Set<string>();
+      // Requests go round, so as many in a row as there are processes have been to each.
+      for (let inARow = 0; inARow < 2 * WORKERS; ) {
+        expect(performance.now() - began).toBeLessThan(20_000);
+        const result = outcome(await client.chat({ model: 'added' }));
+        seen.add(result);
+        inARow = result === '200' ? inARow + 1 : 0;
+        if (inARow === 0) await sleep(50);
+      }
+      seen.delete('404 model_not_found');
+      expect([...seen]).toEqual(['200']);
+    } finally {
+      stack.writeConfig(config());
+      await second.close();
+    }
+  });
+
+  test('Redis is killed and comes back empty: nothing is admitted until what is held is known again', async () => {
+    const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
+    const client = gatewayClient(stack.origin, key);
+    const gate = createGate();
+    provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: LIMIT } })));
+    const answers = Array.from({ length: 10 }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
+    await gate.waitFor(10);
+    await redis.restart();
+    const outcomes = new Set<string>();
+    const began = performance.now();
+    for (;;) {
+      expect(performance.now() - began).toBeLessThan(25_000);
+      const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
+      outcomes.add(result);
+      if (result !== '503 no_capacity') break;
+      await sleep(100);
+    }
+    expect([...outcomes]).toEqual(['503 no_capacity', '402 insufficient_credits']);
+    expect(performance.now() - began).toBeGreaterThan(10_000);
+    expect(gate.arrived()).toBe(10);
+    gate.open();
+    expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': 10 });
+    expect(await stack.operator.balance(organizationId)).toBe(0);
+    await stack.operator.verifyLedger();
   });
 
   test('kill -9 of one process: the service goes on, and what the process held is free again within 30 s', async () => {
@@ -124,6 +176,16 @@ function fourProcesses(): void {
     expect(outcomes['200']).toBe(WORKERS - 1);
     await stack.operator.verifyLedger();
   });
+}
+
+function config(): TestConfig {
+  return {
+    redis: redis.url,
+    workers: WORKERS,
+    providers: { fake: { base_url: provider.baseUrl } },
+    models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
+    timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
+  };
 }
 
 /** The provider holds its answers until all requests are decided. */
