@@ -90,3 +90,16 @@ test('a file that is broken off in the middle does no harm', async () => {
   stack.writeConfig(configWith(first, { good: {}, late: {} }));
   await untilModelsAre(['good', 'late']);
 });
+
+test('trusted proxies are believed from the reload on, and the address they name is the one that counts', async () => {
+  const customer = await stack.operator.customer({ key: { ipRanges: ['192.0.2.7'] } });
+  const behindProxy = gatewayClient(stack.origin, customer.key);
+  const ask = async (forwarded: string): Promise<string> =>
+    outcome(await behindProxy.send({ path: '/v1/models', headers: { 'x-forwarded-for': forwarded } }));
+  expect(await ask('192.0.2.7')).toBe('401 ip_not_allowed');
+  stack.writeConfig({ ...configWith(first, { good: {}, proxied: {} }), trusted_proxies: ['127.0.0.0/8'] });
+  await untilModelsAre(['good', 'proxied']);
+  expect(await ask('192.0.2.7')).toBe('200');
+  expect(await ask('198.51.100.1, 192.0.2.7')).toBe('200');
+  expect(await ask('192.0.2.7, 198.51.100.1')).toBe('401 ip_not_allowed');
+});

@@ -158,10 +158,11 @@ function fourProcesses(): void {
     const answers = Array.from({ length: WORKERS }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
     await gate.waitFor(WORKERS);
     expect(await heldUsd(client)).toBeCloseTo(WORKERS * COST_OF_ONE, 9);
-    const [victim] = gatewayProcesses(stack.supervisorPid).slice(-1);
-    process.kill(victim ?? 0, 'SIGKILL');
+    const [victim = 0] = gatewayProcesses(stack.supervisorPid).slice(-1);
+    process.kill(victim, 'SIGKILL');
     const killedAtMs = performance.now();
-    // One request was with the process that died; Envoy takes every other to those that live.
+    while (gatewayProcesses(stack.supervisorPid).includes(victim)) await sleep(5);
+    // What was with the process ended with it; Envoy takes everything else to those that live.
     const after = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/models')));
     expect(count(after.map(outcome))).toEqual({ '200': 20 });
     while ((await heldUsd(client)) > (WORKERS - 1) * COST_OF_ONE + 1e-9) {
