@@ -147,6 +147,7 @@ function finish({ metrics, log, clock, isProbe }: GatewayDeps, exchange: Exchang
       model: notes.model,
       stream: notes.streamed,
       generation_id: notes.generationId,
+      replayed: notes.replayed,
       attempts: notes.attempts,
       tokens_prompt: notes.usage?.promptTokens,
       tokens_completion: notes.usage?.completionTokens,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createAccounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
 import { createHoldKeeper } from './accounting/holds.ts';
-import { openSpool } from './accounting/spool.ts';
+import { openWorkerSpool } from './accounting/spool-files.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
@@ -14,6 +14,8 @@ import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
 import { ClusterPublisher } from './envoy-config/publish.ts';
 import { createGateway } from './gateway.ts';
+import { createClaims } from './idempotency/claims.ts';
+import { keepDeletingExpired } from './idempotency/expiry.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { openPostgres } from './stores/postgres/open.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
@@ -103,9 +105,16 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
       }
     },
   });
-  const spool = await openSpool(join(paths.dataDir, 'spool', `settlements-${workerIndex}.jsonl`));
+  const spool = await openWorkerSpool({
+    folder: join(paths.dataDir, 'spool'),
+    workerIndex,
+    workers: initial.workers,
+    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
+    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
+  });
   const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
   await replayUntilDone(accounting.replaySpool, log);
+  const claims = createClaims({ store: database.idempotency, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
 
   const tokens = createTokenCounter({ log });
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
@@ -115,6 +124,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const published = await clusters.publish(initial);
   if (!published.ok) throw new Error(published.reason);
   const config = followConfig(loaded, clusters, log);
+  const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
   const transport = await startTransport({
     extProcSocket: paths.extProcSocket(workerIndex),
     streamSocket: paths.streamSocket(workerIndex),
@@ -126,6 +136,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
       ledger: database.ledger,
       limits,
       accounting,
+      claims,
       delivery,
       clock,
       metrics,
@@ -148,6 +159,8 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     config.close();
     clusters.close();
     holds.close();
+    claims.close();
+    stopDeleting();
     await Promise.all([delivery.close(), tokens.close(), accounting.close(), health.close()]);
     await Promise.all([spool.close(), limits.close(), database.close()]);
   });

@@ -33,13 +33,17 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     knows: ['ext-proc/config', 'ext-proc/transport'],
     packages: ['undici'],
   },
+  'ext-proc/idempotency': {
+    uses: ['ext-proc/domain', 'ext-proc/errors'],
+    knows: ['ext-proc/stores', 'ext-proc/telemetry'],
+  },
   'ext-proc/accounting': {
-    uses: ['ext-proc/domain', 'ext-proc/errors', 'ext-proc/stores'],
+    uses: ['ext-proc/domain', 'ext-proc/errors', 'ext-proc/stores', 'ext-proc/idempotency'],
     knows: ['ext-proc/delivery', 'ext-proc/telemetry'],
     packages: ['gpt-tokenizer'],
   },
   'ext-proc/endpoints': {
-    uses: ['ext-proc/domain', 'ext-proc/errors', 'ext-proc/admission'],
+    uses: ['ext-proc/domain', 'ext-proc/errors', 'ext-proc/admission', 'ext-proc/idempotency'],
     knows: [
       'ext-proc/config',
       'ext-proc/stores',

@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Settlement } from '../stores/ledger.ts';
-import { openSpool } from './spool.ts';
+import type { ClaimedSettlement, Settlement } from '../stores/ledger.ts';
+import { openSpool, type Spool } from './spool.ts';
 
 const settlement: Settlement = {
   generationId: 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAV',
@@ -24,6 +25,9 @@ const settlement: Settlement = {
 };
 const other = { ...settlement, generationId: 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAW' };
 
+/** Everything that waits, as it is read back. */
+const contentOf = (spool: Spool) => Promise.all(spool.pending().map(({ generationId }) => spool.read(generationId)));
+
 describe('the spool', () => {
   let folder = '';
   let path = '';
@@ -38,7 +42,8 @@ describe('the spool', () => {
     await Promise.all([before.append(settlement), before.append(other)]);
     // No close: the process died here.
     const after = await openSpool(path);
-    expect(after.pending()).toEqual([settlement, other]);
+    expect(await contentOf(after)).toEqual([settlement, other]);
+    expect(await contentOf(before)).toEqual([settlement, other]);
     await Promise.all([before.close(), after.close()]);
   });
 
@@ -62,8 +67,55 @@ describe('the spool', () => {
     const second = await openSpool(path);
     await second.append(other);
     await second.close();
-    const third = await openSpool(path);
-    expect(third.pending()).toEqual([settlement, other]);
+    const damage: number[] = [];
+    const third = await openSpool(path, (lines) => void damage.push(lines));
+    expect(await contentOf(third)).toEqual([settlement, other]);
+    expect(damage).toEqual([1]);
     await third.close();
+  });
+
+  it('carries a sealed answer of any bytes, and holds none of them in memory', async () => {
+    const bytes = Buffer.from(Array.from({ length: 3_000 }, (_, i) => i % 256));
+    const claim = { keyHash: bytes.subarray(0, 32), bodyHash: bytes.subarray(32, 64), answer: bytes };
+    const claimed: ClaimedSettlement = { ...settlement, claim };
+    const ended: ClaimedSettlement = { ...other, claim: { keyHash: claim.keyHash, bodyHash: claim.bodyHash } };
+    const before = await openSpool(path);
+    await before.append(claimed);
+    await before.append(ended);
+    expect(before.pending()).toEqual([
+      { generationId: claimed.generationId, bytes: expect.any(Number), position: 1 },
+      { generationId: other.generationId, bytes: expect.any(Number), position: expect.any(Number) },
+    ]);
+    const after = await openSpool(path);
+    for (const spool of [before, after]) expect(await contentOf(spool)).toEqual([claimed, ended]);
+    await Promise.all([before.close(), after.close()]);
+  });
+
+  it('gives nothing back for what was removed meanwhile', async () => {
+    const spool = await openSpool(path);
+    await spool.append(settlement);
+    await spool.append(other);
+    await spool.remove(settlement.generationId);
+    expect(await spool.read(settlement.generationId)).toBeUndefined();
+    expect(await contentOf(spool)).toEqual([other]);
+    await spool.close();
+  });
+
+  it('leaves nothing to replay of an append that a full disk refused, and goes on when there is room', async () => {
+    // A file may not grow beyond 8 or 16 KiB there, depending on the shell; the large line is refused after its beginning was written.
+    const script = `
+      const { openSpool } = await import(${JSON.stringify(new URL('./spool.ts', import.meta.url).href)});
+      const spool = await openSpool(process.argv[1]);
+      const results = [];
+      for (const [generationId, size] of [['a', 10], ['b', 60_000], ['c', 10]])
+        await spool.append({ generationId, filler: 'x'.repeat(size) }).then(() => results.push('kept'), (error) => results.push(error.code));
+      process.stdout.write(JSON.stringify({ results, pending: spool.pending().map((one) => one.generationId) }));`;
+    const node = `"${process.execPath}" --input-type=module -e "$1" "$2"`;
+    const output = execFileSync('sh', ['-c', `trap '' XFSZ; ulimit -f 16; exec ${node}`, 'sh', script, path]);
+    expect(JSON.parse(output.toString())).toEqual({ results: ['kept', 'EFBIG', 'kept'], pending: ['a', 'c'] });
+    const damage: number[] = [];
+    const after = await openSpool(path, (lines) => void damage.push(lines));
+    expect([after.pending().map(({ generationId }) => generationId), damage]).toEqual([['a', 'c'], []]);
+    await after.close();
   });
 });

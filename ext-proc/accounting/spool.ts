@@ -1,40 +1,68 @@
-import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Settlement } from '../stores/ledger.ts';
+import type { ClaimedSettlement, Settlement } from '../stores/ledger.ts';
+import { decodeSettlement, encodeSettlement } from '../stores/settlement-json.ts';
 
 /**
  * Settlements that PostgreSQL could not take yet, in an fsynced file: an answer may end once its charge is durable here (DESIGN
- * invariant 4). One JSON line each; the file is emptied when all of them are in the ledger. Settling is idempotent by generation id, so a
- * line that was settled and not yet removed does no harm.
+ * invariant 4). One JSON line each, which is read again when its turn comes, because it may carry a whole answer; the file is emptied when all
+ * of them are in the ledger. Settling is idempotent by generation id, so a line that was settled and not yet removed does no harm.
  */
 export interface Spool {
-  /** Resolves after the fsync. Rejects when the disk does not take it. */
-  append(settlement: Settlement): Promise<void>;
-  pending(): readonly Settlement[];
+  /** Resolves after the fsync. Rejects when the disk does not take it; then nothing of it is replayed. */
+  append(settlement: Settlement | ClaimedSettlement): Promise<void>;
+  /** In the order in which they came. */
+  pending(): readonly SpooledCharge[];
+  /** `undefined`: it was removed in the meantime. */
+  read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
   /** Forgets one that is in the ledger now. */
   remove(generationId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openSpool(path: string): Promise<Spool> {
+export interface SpooledCharge {
+  readonly generationId: string;
+  readonly bytes: number;
+}
+
+interface Line extends SpooledCharge {
+  readonly position: number;
+}
+
+/** `onDamage`: lines were found that cannot be read. One at the end was cut short by a crash, before anybody was told that it is durable. */
+export async function openSpool(path: string, onDamage?: (lines: number) => void): Promise<Spool> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const pending = new Map<string, Settlement>();
-  for (const settlement of await readSpool(path)) pending.set(settlement.generationId, settlement);
-  const file = await open(path, 'a', 0o600);
+  const file = await open(path, 'a+', 0o600);
+  // The file's name has to survive a crash as well as its content.
+  await syncFolder(dirname(path));
+  const pending = new Map<string, Line>();
+  let damaged = 0;
+  for await (const line of linesOf(path)) {
+    const settlement = decodeSettlement(line.text);
+    if (settlement === undefined) damaged += 1;
+    else pending.set(settlement.generationId, { ...line, generationId: settlement.generationId });
+  }
+  if (damaged > 0) onDamage?.(damaged);
   let writes: Promise<unknown> = Promise.resolve();
-  // One write at a time, so that lines never interleave and emptying never loses a line.
-  const queue = <T>(write: () => Promise<T>): Promise<T> => {
-    const done = writes.then(write);
+  // One at a time, so that lines never interleave and emptying never loses a line.
+  const queue = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = writes.then(work);
     writes = done.catch(() => undefined);
     return done;
   };
   return {
     append: (settlement) =>
       queue(async () => {
-        await appendLine(file, encodeSettlement(settlement));
-        pending.set(settlement.generationId, settlement);
+        const { generationId } = settlement;
+        pending.set(generationId, { generationId, ...(await appendLine(file, encodeSettlement(settlement))) });
       }),
     pending: () => [...pending.values()],
+    read: (generationId) =>
+      queue(async () => {
+        const line = pending.get(generationId);
+        return line && decodeSettlement(await readLine(file, line));
+      }),
     remove: (generationId) =>
       queue(async () => {
         pending.delete(generationId);
@@ -49,38 +77,52 @@ export async function openSpool(path: string): Promise<Spool> {
   };
 }
 
-async function appendLine(file: FileHandle, line: string): Promise<void> {
-  // A line that a full disk cut short must not swallow the next one: each begins on a line of its own.
-  await file.appendFile(`\n${line}\n`);
-  await file.datasync();
-}
-
-async function readSpool(path: string): Promise<Settlement[]> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
-  return text
-    .split('\n')
-    .map(decodeSettlement)
-    .filter((settlement) => settlement !== undefined);
-}
-
-/** bigint is not JSON: amounts travel as decimal text under the names of their fields. */
-const AMOUNTS = new Set(['costNanoUsd', 'inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);
-
-export function encodeSettlement(settlement: Settlement): string {
-  return JSON.stringify(settlement, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
-}
-
-/** `undefined` for a line that was cut short: its append never resolved, so nobody was told it is durable. */
-export function decodeSettlement(line: string): Settlement | undefined {
-  if (line === '') return undefined;
+async function appendLine(file: FileHandle, line: string): Promise<Omit<Line, 'generationId'>> {
+  const { size } = await file.stat();
+  // A line that a crash cut short must not swallow the next one: each begins on a line of its own.
+  const bytes = Buffer.from(`\n${line}\n`);
   try {
-    return JSON.parse(line, (name, value: unknown) =>
-      AMOUNTS.has(name) ? BigInt(String(value)) : value,
-    ) as Settlement;
-  } catch {
-    return undefined;
+    await file.appendFile(bytes);
+    await file.datasync();
+  } catch (error) {
+    // A full disk took a part of it, or cannot say: the caller is told that nothing is charged, so nothing may be left to replay.
+    await file.truncate(size);
+    throw error;
   }
+  return { position: size + 1, bytes: bytes.length - 2 };
+}
+
+async function readLine(file: FileHandle, { position, bytes }: Line): Promise<string> {
+  const buffer = Buffer.alloc(bytes);
+  let done = 0;
+  while (done < bytes) {
+    const { bytesRead } = await file.read(buffer, done, bytes - done, position + done);
+    if (bytesRead === 0) throw new Error('the spool is shorter than what was appended to it');
+    done += bytesRead;
+  }
+  return buffer.toString('utf8');
+}
+
+/** One line at a time is in memory, however long the file is. */
+async function* linesOf(path: string): AsyncGenerator<{ text: string; position: number; bytes: number }> {
+  let position = 0;
+  let pieces: Buffer[] = [];
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
+      const line = Buffer.concat([...pieces, chunk.subarray(from, at)]);
+      pieces = [];
+      if (line.length > 0) yield { text: line.toString('utf8'), position, bytes: line.length };
+      position += line.length + 1;
+      from = at + 1;
+    }
+    if (from < chunk.length) pieces.push(chunk.subarray(from));
+  }
+  const rest = Buffer.concat(pieces);
+  if (rest.length > 0) yield { text: rest.toString('utf8'), position, bytes: rest.length };
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
 }

@@ -15,21 +15,10 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   const meter = new AnswerMeter(order);
   meter.take(opened.completion);
   const { usage, counted } = await meter.usage(order.chat, run.countTokens);
-  // The ledger bounds its own wait: giving up on it here could lose the charge.
-  const refused = await run.account.charge({
-    provider,
-    ...meter.facts(),
-    usage,
-    usageCounted: counted,
-    cancelled: exchange.gone.aborted,
-    latencyMs: opened.latencyMs,
-    generationTimeMs,
-  });
-  if (refused) return answerRefusal(run, refused);
   const members = membersOf(opened.text);
   const sent = members.findLast((member) => member.name === 'usage');
   const provided = counted || sent === undefined ? undefined : opened.text.slice(sent.valueStart, sent.valueEnd);
-  const body = editObject(
+  const text = editObject(
     opened.text,
     {
       id: JSON.stringify(order.generationId),
@@ -38,11 +27,26 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     },
     members,
   );
+  const body = Buffer.from(text);
+  // The ledger bounds its own wait: giving up on it here could lose the charge.
+  const refused = await run.account.charge(
+    {
+      provider,
+      ...meter.facts(),
+      usage,
+      usageCounted: counted,
+      cancelled: exchange.gone.aborted,
+      latencyMs: opened.latencyMs,
+      generationTimeMs,
+    },
+    order.keepsAnswer ? body : undefined,
+  );
+  if (refused) return answerRefusal(run, refused);
   const headers = {
     ...order.responseHeaders,
     'content-type': 'application/json',
     'x-generation-id': order.generationId,
   };
-  await respond(run, { status: 200, headers, body: Buffer.from(body) });
+  await respond(run, { status: 200, headers, body });
   return { status: 200, attempts, timeToFirstEventMs: opened.latencyMs, clientGone: exchange.gone.aborted };
 }

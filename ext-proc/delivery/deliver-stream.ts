@@ -1,6 +1,7 @@
 import { refuse } from '../errors/refusal.ts';
 import type { ResponseStream } from '../transport/exchange.ts';
 import type { MeteredUsage } from './answer-meter.ts';
+import { AnswerRecord } from './answer-record.ts';
 import type { OpenedStream } from './attempt.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
@@ -13,38 +14,46 @@ import { settlesWithin } from './wait.ts';
 export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
   const { order, exchange } = run;
   const { provider } = opened.target;
+  const record = order.keepsAnswer ? new AnswerRecord(run.answers) : undefined;
   let complete = false;
   let begun: ResponseStream | undefined;
   try {
-    const relayed = await relayStream(run, opened, (client) => {
+    const relayed = await relayStream(run, opened, record, (client) => {
       begun = client;
     });
     complete = relayed.failure === undefined;
     run.attempts.push({ provider: provider.name, result: relayed.failure?.result ?? 'ok' });
     const metered = await relayed.meter.usage(order.chat, run.countTokens);
+    const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
+    const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;
     // The ledger bounds its own wait: giving up on it here could lose the charge.
-    const refused = await run.account.charge({
-      provider: provider.name,
-      ...relayed.meter.facts(),
-      usage: metered.usage,
-      usageCounted: metered.counted,
-      cancelled: exchange.gone.aborted,
-      latencyMs: opened.latencyMs,
-      generationTimeMs: relayed.lastEventMs - opened.latencyMs,
-    });
+    const refused = await run.account.charge(
+      {
+        provider: provider.name,
+        ...relayed.meter.facts(),
+        usage: metered.usage,
+        usageCounted: metered.counted,
+        cancelled: exchange.gone.aborted,
+        latencyMs: opened.latencyMs,
+        generationTimeMs: relayed.lastEventMs - opened.latencyMs,
+      },
+      broken ? undefined : record?.whole(last),
+    );
     const outcome = { status: 200, attempts: run.attempts, timeToFirstEventMs: opened.latencyMs };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
-    const refusal = relayed.failure ? brokenStreamRefusal(relayed.failure) : refused;
-    const usage = refused ? '' : usageEvent(run, relayed, metered);
-    const last = usage + (refusal ? failureEvent(order, refusal) : '') + DONE_EVENT;
+    const refusal = broken ?? refused;
+    // Nothing was charged: there is no usage to report, and what was held is free before the client knows.
+    if (refused) await run.account.release();
+    const end = refused ? failureEvent(order, broken ?? refused) + DONE_EVENT : last;
     begun = undefined;
-    const inTime = await endClient(run, relayed.client, last);
+    const inTime = await endClient(run, relayed.client, end);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } catch (error) {
     // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off without a word (DESIGN invariant 5).
     if (begun) await endClient(run, begun, failureEvent(order, refuse('internal_error')) + DONE_EVENT);
     throw error;
   } finally {
+    record?.release();
     opened.call.release(complete);
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../domain/clock.ts';
+import type { Refusal } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { AnswerBudget } from './answer-budget.ts';
 import { openFirst } from './attempts.ts';
@@ -7,6 +8,7 @@ import { deliverStream } from './deliver-stream.ts';
 import type { Account, CountTokens, DeliveryOutcome, Order } from './delivery.ts';
 import { createProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
+import { type Replay, replayAnswer } from './replay.ts';
 import { answerRefusal } from './respond.ts';
 import type { Run } from './run.ts';
 
@@ -14,6 +16,8 @@ import type { Run } from './run.ts';
 export interface Delivery {
   /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider produced anything. */
   deliver(order: Order, exchange: Exchange, account: Account): Promise<DeliveryOutcome>;
+  /** Answers with what an earlier attempt was answered. A refusal: not answered, and may be tried again. */
+  replay(replay: Replay, exchange: Exchange): Promise<Refusal | undefined>;
   /** Ends every call under way. */
   close(): Promise<void>;
 }
@@ -41,6 +45,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const startedMs = clock.monotonicMs();
       return deliver({ order, exchange, account, clock, providers, countTokens, answers, startedMs, attempts: [] });
     },
+    replay: (replay, exchange) => replayAnswer(replay, exchange, answers),
     close: () => providers.close(),
   };
 }

@@ -16,6 +16,8 @@ export interface Order {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Unix seconds, for `created`. */
   readonly createdAtSeconds: number;
+  /** It has an Idempotency-Key: read to its end whoever leaves, and charged with its answer, so that a retry finds it (INTERFACE 4). */
+  readonly keepsAnswer?: boolean;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
   readonly deadlineMs: number;
   /** Aborts when the hold may not cover this order much longer: it ends at once, and what was produced is charged (DESIGN 3). */
@@ -38,8 +40,11 @@ export interface Produced {
 export interface Account {
   /** What that usage costs, in USD, for `usage.cost`. */
   costUsd(usage: TokenUsage): number;
-  /** Resolves after the commit (DESIGN invariant 4); a refusal when the charge could not be made durable, and is not made. */
-  charge(produced: Produced): Promise<Refusal | undefined>;
+  /**
+   * Resolves after the commit (DESIGN invariant 4), with which the answer is kept: every byte of a body that is whole, where the order asks
+   * for it; a refusal when the charge could not be made durable, and is not made.
+   */
+  charge(produced: Produced, answer?: Buffer): Promise<Refusal | undefined>;
   /** Frees the hold; nothing happens when it was charged. */
   release(): Promise<void>;
 }

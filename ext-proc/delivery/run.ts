@@ -35,11 +35,11 @@ export function elapsedMs({ clock, startedMs }: Run): number {
 }
 
 /**
- * Whether the answer is read to its end also when the client has left (INTERFACE 4): a JSON answer always, a stream as its provider is
- * configured; by default where reasoning is paid for that no one has seen yet.
+ * Whether the answer is read to its end also when the client has left (INTERFACE 4): a JSON answer and one with an Idempotency-Key
+ * always, a stream as its provider is configured; by default where reasoning is paid for that no one has seen yet.
  */
 export function isDrained({ order }: Run, { provider }: Target): boolean {
-  if (!order.chat.stream) return true;
+  if (!order.chat.stream || order.keepsAnswer === true) return true;
   const onDisconnect = provider.onDisconnect ?? (order.model.reasoningEfforts.length > 0 ? 'drain' : 'abort');
   return onDisconnect === 'drain';
 }

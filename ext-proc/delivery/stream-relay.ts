@@ -1,5 +1,6 @@
 import type { ResponseStream } from '../transport/exchange.ts';
 import { AnswerMeter } from './answer-meter.ts';
+import type { AnswerRecord } from './answer-record.ts';
 import type { OpenedStream } from './attempt.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import type { Completion } from './completion.ts';
@@ -32,9 +33,10 @@ type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 export async function relayStream(
   run: Run,
   opened: OpenedStream,
+  record: AnswerRecord | undefined,
   onBegun: (client: ResponseStream) => void,
 ): Promise<RelayedStream> {
-  const relay = new StreamRelay(run, opened);
+  const relay = new StreamRelay(run, opened, record);
   const { gone } = run.exchange;
   const { leaseLost } = run.order;
   const leave = () => relay.leave();
@@ -55,6 +57,7 @@ export async function relayStream(
 class StreamRelay {
   readonly #run: Run;
   readonly #opened: OpenedStream;
+  readonly #record: AnswerRecord | undefined;
   readonly #includeUsage: boolean;
   readonly #meter: AnswerMeter;
   readonly #rewriter: ChunkRewriter;
@@ -63,10 +66,11 @@ class StreamRelay {
   #client: ResponseStream | undefined;
   #clientIsFull = false;
 
-  constructor(run: Run, opened: OpenedStream) {
+  constructor(run: Run, opened: OpenedStream, record: AnswerRecord | undefined) {
     const { order } = run;
     this.#run = run;
     this.#opened = opened;
+    this.#record = record;
     this.#includeUsage = order.chat.includeUsage;
     this.#meter = new AnswerMeter(order);
     this.#rewriter = new ChunkRewriter(order.generationId, order.model.id);
@@ -133,8 +137,16 @@ class StreamRelay {
       }
       out += this.#takeChunk(event.data, meaning.completion);
     }
-    if (out !== '' && this.#client) this.#clientIsFull = !this.#client.write(Buffer.from(out));
-    return end;
+    return out === '' || this.#write(out) ? end : FAILURES.noRoom;
+  }
+
+  /** False: the answer cannot be kept, so it must not be given either. */
+  #write(out: string): boolean {
+    if (this.#record === undefined && this.#client === undefined) return true;
+    const bytes = Buffer.from(out);
+    if (this.#record?.add(bytes) === false) return false;
+    if (this.#client) this.#clientIsFull = !this.#client.write(bytes);
+    return true;
   }
 
   #takeChunk(text: string, completion: Completion): string {

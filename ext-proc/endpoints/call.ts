@@ -28,6 +28,7 @@ export interface CallNotes {
   attempts?: readonly string[];
   timeToFirstEventMs?: number;
   clientGone?: boolean;
+  replayed?: boolean;
 }
 
 export type EndpointResult =

@@ -15,6 +15,8 @@ export interface Ledger {
    * `undefined`: another attempt has taken the key over, and this one was charged nothing.
    */
   settleClaimed(settlement: ClaimedSettlement): Promise<AccountSnapshot | undefined>;
+  /** Keeps a charge that the ledger refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). */
+  deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown): Promise<void>;
   /** `undefined`: not of this organization, or not settled yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;

@@ -196,16 +196,20 @@ describe('the idempotency store', () => {
     expect(before.balanceNanoUsd - after.balanceNanoUsd).toBe(120n * 7n);
   });
 
-  it('buries a charge that PostgreSQL refuses, with the reason and without the answer, and commits its neighbours', async () => {
+  it('keeps a charge that PostgreSQL refuses, with the reason and without the answer, and commits its neighbours', async () => {
     const [good, bad] = [attempt(), attempt()];
     await Promise.all([store.idempotency.claim(good), store.idempotency.claim(bad)]);
+    const impossible = { ...ended(bad, 'secret answer'), costNanoUsd: -5n };
     const outcomes = await Promise.allSettled([
       store.ledger.settleClaimed(ended(good, 'answer')),
-      store.ledger.settleClaimed({ ...ended(bad, 'secret answer'), costNanoUsd: -5n }),
+      store.ledger.settleClaimed(impossible),
       store.ledger.settle(settlementOf(customer, { generationId: newId('gen', 5), costNanoUsd: -6n })),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-    expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 2, differences: [] });
+    const [, refused] = outcomes;
+    if (refused?.status !== 'rejected') throw new Error('it is rejected');
+    for (let i = 0; i < 2; i++) await store.ledger.deadLetter(impossible, refused.reason);
+    expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 1, differences: [] });
     const letters = await sql<{ generation_id: string; reason: string; settlement: string }>(
       url,
       'select * from dead_letters order by generation_id desc',

@@ -1,4 +1,4 @@
-import { appendFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,11 +13,15 @@ describe('migrations', () => {
   let url = '';
   let pool: pg.Pool;
   let folder = '';
+  /** How many there are, and so the number of the last. */
+  let count = 0;
+  const numbered = (version: number) => String(version).padStart(4, '0');
   beforeEach(async () => {
     url = await createDatabase();
     pool = new pg.Pool({ connectionString: url });
     folder = await mkdtemp(join(tmpdir(), 'gw migrations '));
     await cp(new URL('../../ext-proc/stores/postgres/migrations/', import.meta.url), folder, { recursive: true });
+    count = (await readdir(folder)).length;
   });
   afterEach(async () => {
     await pool.end();
@@ -34,9 +38,11 @@ describe('migrations', () => {
   });
 
   it('refuse a database that newer code has migrated', async () => {
-    await writeFile(join(folder, '0005_later.sql'), 'create table later (id integer)');
-    expect(await migrate(pool, ours())).toHaveLength(5);
-    await expect(migrate(pool)).rejects.toThrow('The database schema is at version 5, newer than this release (4)');
+    await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
+    expect(await migrate(pool, ours())).toHaveLength(count + 1);
+    await expect(migrate(pool)).rejects.toThrow(
+      `The database schema is at version ${count + 1}, newer than this release (${count})`,
+    );
     await expect(openStore(url)).rejects.toThrow('newer than this release');
   });
 
@@ -47,16 +53,16 @@ describe('migrations', () => {
   });
 
   it('leave nothing of a file that fails', async () => {
-    await writeFile(join(folder, '0005_broken.sql'), 'create table half (id integer); select 1 / 0');
-    await expect(migrate(pool, ours())).rejects.toThrow('0005_broken failed and was rolled back');
+    await writeFile(join(folder, `${numbered(count + 1)}_broken.sql`), 'create table half (id integer); select 1 / 0');
+    await expect(migrate(pool, ours())).rejects.toThrow(`${numbered(count + 1)}_broken failed and was rolled back`);
     expect(
       await sql(url, "select to_regclass('half') as half, max(version) as version from schema_migrations"),
-    ).toEqual([{ half: null, version: 4 }]);
+    ).toEqual([{ half: null, version: count }]);
   });
 
   it('refuse files that are not numbered one after the other', async () => {
-    await writeFile(join(folder, '0006_gap.sql'), 'select 1');
-    await expect(migrate(pool, ours())).rejects.toThrow('0006_gap is out of sequence');
+    await writeFile(join(folder, `${numbered(count + 2)}_gap.sql`), 'select 1');
+    await expect(migrate(pool, ours())).rejects.toThrow(`${numbered(count + 2)}_gap is out of sequence`);
   });
 });
 

@@ -10,16 +10,18 @@ const ADD: Statement = {
   text: `insert into dead_letters (generation_id, organization_id, reason, settlement) values ($1, $2, $3, $4) on conflict do nothing`,
 };
 
-/**
- * Keeps a charge that PostgreSQL refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). Rejects with
- * StoreUnavailable: then the charge is tried again, refused again, and kept then.
- */
 export async function addDeadLetter(
   pool: pg.Pool,
   settlement: Settlement | ClaimedSettlement,
-  error: unknown,
+  why: unknown,
 ): Promise<void> {
   const { generationId, organizationId } = settlement;
-  const reason = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
+  const reason = causesOf(why).join(': ').slice(0, LONGEST_REASON);
   await run(pool, ADD, [generationId, organizationId, reason, encodeForOperator(settlement)]);
+}
+
+/** The reason itself is the innermost. */
+function causesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return error === undefined ? [] : [String(error)];
+  return [error.message, ...causesOf(error.cause)];
 }

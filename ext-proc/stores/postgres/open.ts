@@ -3,6 +3,7 @@ import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
+import { addDeadLetter } from './dead-letters.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
 import { createIdempotencyStore } from './idempotency-rows.ts';
 import { createKeyLookup } from './key-lookup.ts';
@@ -72,8 +73,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   return {
     keys: createKeyLookup(requests, lock.owner),
     ledger: {
-      settle: createSettlementWriter(requests, log),
-      settleClaimed: createClaimedSettlementWriter(claims, log),
+      settle: createSettlementWriter(requests),
+      settleClaimed: createClaimedSettlementWriter(claims),
+      deadLetter: (settlement, reason) => addDeadLetter(others, settlement, reason),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
       usage: (query) => usage(others, query),

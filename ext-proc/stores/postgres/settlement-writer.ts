@@ -3,8 +3,7 @@ import type { AccountSnapshot } from '../../domain/principal.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
 import { createBatching, type Outcome } from './batching.ts';
 import { endClaim, inClaimOrder } from './claimed-settlement.ts';
-import { inTransaction, run, type Statement, type StoreLog } from './connection-pool.ts';
-import { addDeadLetter } from './dead-letters.ts';
+import { inTransaction, run, type Statement } from './connection-pool.ts';
 import { SETTLEMENT_PARAMETERS, settlementColumns } from './settlement-columns.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
@@ -36,18 +35,14 @@ interface SettledRow {
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
 
 /** Group commit (DESIGN 3). */
-export function createSettlementWriter(
-  pool: pg.Pool,
-  log: StoreLog,
-): (settlement: Settlement) => Promise<AccountSnapshot> {
+export function createSettlementWriter(pool: pg.Pool): (settlement: Settlement) => Promise<AccountSnapshot> {
   const once: CommitOnce<Settlement, AccountSnapshot> = (batch) => charge(pool, batch);
-  return createBatching(BOUNDS, (batch) => commit(pool, log, batch, once));
+  return createBatching(BOUNDS, (batch) => commit(batch, once));
 }
 
 /** The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one transaction. */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
-  log: StoreLog,
 ): (settlement: ClaimedSettlement) => Promise<AccountSnapshot | undefined> {
   const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = (batch) =>
     inTransaction(pool, 'begin', async (client) => {
@@ -56,13 +51,11 @@ export function createClaimedSettlementWriter(
       const charged = owned.length === 0 ? [] : await charge(client, owned);
       return batch.map((settlement) => charged[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
     });
-  return createBatching(CLAIMED_BOUNDS, (batch) => commit(pool, log, batch, once));
+  return createBatching(CLAIMED_BOUNDS, (batch) => commit(batch, once));
 }
 
 /** A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two or more transactions instead of one. */
 async function commit<S extends Settlement, R>(
-  pool: pg.Pool,
-  log: StoreLog,
   batch: readonly S[],
   once: CommitOnce<S, R>,
 ): Promise<readonly Outcome<R>[]> {
@@ -73,26 +66,15 @@ async function commit<S extends Settlement, R>(
       if (isRollback(error) && tries < MAX_TRIES) continue;
       if (!isRefusedRow(error)) return batch.map(() => ({ ok: false, error }));
       const [only] = batch;
-      if (batch.length === 1 && only) return [{ ok: false, error: await bury(pool, log, only, error) }];
+      if (batch.length === 1 && only) {
+        const refused = new Error(`PostgreSQL refused the charge of ${only.generationId}`, { cause: error });
+        return [{ ok: false, error: refused }];
+      }
       const middle = Math.ceil(batch.length / 2);
-      const first = await commit(pool, log, batch.slice(0, middle), once);
-      return [...first, ...(await commit(pool, log, batch.slice(middle), once))];
+      const first = await commit(batch.slice(0, middle), once);
+      return [...first, ...(await commit(batch.slice(middle), once))];
     }
   }
-}
-
-/** Returns what the caller is told. */
-async function bury(pool: pg.Pool, log: StoreLog, settlement: Settlement, error: unknown): Promise<unknown> {
-  try {
-    await addDeadLetter(pool, settlement, error);
-  } catch (failure) {
-    return failure;
-  }
-  log.error(
-    { generation_id: settlement.generationId, error: String(error) },
-    'the ledger refused a charge: it is in dead_letters, and not charged',
-  );
-  return new Error(`PostgreSQL refused the charge of ${settlement.generationId}`, { cause: error });
 }
 
 async function charge(

@@ -1,0 +1,27 @@
+import type { AnswerBudget, AnswerRoom } from './answer-budget.ts';
+
+/** The bytes of a stream as its client gets them, kept until they are charged, for replay. */
+export class AnswerRecord {
+  readonly #room: AnswerRoom;
+  #pieces: Buffer[] = [];
+
+  constructor(budget: AnswerBudget) {
+    this.#room = budget.open();
+  }
+
+  /** False: there is no room for it, and the record is of no use any more. */
+  add(bytes: Buffer): boolean {
+    if (!this.#room.take(bytes.length)) return false;
+    this.#pieces.push(bytes);
+    return true;
+  }
+
+  whole(last: string): Buffer {
+    return Buffer.concat([...this.#pieces, Buffer.from(last)]);
+  }
+
+  release(): void {
+    this.#pieces = [];
+    this.#room.release();
+  }
+}

@@ -1,0 +1,121 @@
+import type { Claim, IdempotencyStore } from '../stores/idempotency-store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { type RequestSeal, requestSeal } from './sealed-answer.ts';
+
+/** Idempotency-Keys as a request meets them: an attempt takes the key and keeps it while it lives, or finds what another one left. */
+export interface Claims {
+  /** Rejects with StoreUnavailable. */
+  claim(request: KeyedRequest): Promise<Claimed>;
+  close(): void;
+}
+
+export interface KeyedRequest {
+  readonly organizationId: string;
+  readonly idempotencyKey: string;
+  readonly body: Buffer;
+  readonly generationId: string;
+  readonly retentionMs: number;
+}
+
+export type Claimed =
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'running' }
+  | FinishedAttempt
+  | { readonly kind: 'claimed'; readonly attempt: KeyedAttempt };
+
+/** The answer of an earlier attempt. */
+export interface FinishedAttempt {
+  readonly kind: 'finished';
+  readonly generationId: string;
+  /** Of the answer as it is kept, a little more than it has itself. */
+  readonly answerBytes: number;
+  /** `undefined`: it was deleted in this moment. Rejects with StoreUnavailable. */
+  read(): Promise<Buffer | undefined>;
+}
+
+/** An attempt that has the key. */
+export interface KeyedAttempt extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
+  seal(answer: Buffer): Buffer;
+  /** Gives the key back, unless the attempt has been answered. Never rejects: what cannot be given back now lapses. */
+  free(): Promise<void>;
+  /** The settlement ended the claim. */
+  ended(): void;
+}
+
+export interface ClaimsOptions {
+  readonly store: IdempotencyStore;
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  readonly log: Log;
+}
+
+/** A renewal is one statement with a row for each. */
+const RENEWED_AT_ONCE = 500;
+
+export function createClaims({ store, leaseMs, renewEveryMs, log }: ClaimsOptions): Claims {
+  const live = new Map<string, Claim>();
+  let renewing = false;
+  const timer = setInterval(renewAll, renewEveryMs);
+  timer.unref();
+
+  async function renewAll(): Promise<void> {
+    if (renewing || live.size === 0) return;
+    renewing = true;
+    try {
+      const all = [...live.values()];
+      for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
+        await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
+    } catch (error) {
+      // Whoever takes such a key over meanwhile makes this attempt's charge void (the fence); nothing else is lost.
+      log.warn({ err: error, claims: live.size }, 'the leases of idempotency keys could not be renewed');
+    } finally {
+      renewing = false;
+    }
+  }
+
+  function attemptOf(claim: Claim, seal: RequestSeal): KeyedAttempt {
+    const { generationId } = claim;
+    live.set(generationId, claim);
+    return {
+      keyHash: seal.keyHash,
+      bodyHash: seal.bodyHash,
+      seal: (answer) => seal.seal(answer, generationId),
+      async free() {
+        if (!live.delete(generationId)) return;
+        try {
+          await store.free(claim);
+        } catch (error) {
+          log.warn(
+            { err: error, generation_id: generationId },
+            'an idempotency key is free only when its lease lapses',
+          );
+        }
+      },
+      ended: () => void live.delete(generationId),
+    };
+  }
+
+  return {
+    async claim({ organizationId, idempotencyKey, body, generationId, retentionMs }) {
+      const seal = requestSeal(organizationId, idempotencyKey, body);
+      const { keyHash, bodyHash } = seal;
+      const claim: Claim = { organizationId, keyHash, generationId };
+      const result = await store.claim({ ...claim, bodyHash, leaseMs, retentionMs });
+      switch (result.kind) {
+        case 'claimed':
+          return { kind: 'claimed', attempt: attemptOf(claim, seal) };
+        case 'finished':
+          return {
+            ...result,
+            async read() {
+              const sealed = await store.answer({ ...claim, generationId: result.generationId });
+              return sealed && seal.open(sealed, result.generationId);
+            },
+          };
+        default:
+          return result;
+      }
+    },
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,23 @@
+import { type Refusal, refuse } from '../errors/refusal.ts';
+
+/** INTERFACE 5. A header that is sent twice arrives joined by `, ` and is not visible ASCII any more. */
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
+
+const MALFORMED = refuse(
+  'invalid_request',
+  { problem: 'Idempotency-Key must be 1 to 255 visible ASCII characters.' },
+  { param: 'Idempotency-Key' },
+);
+
+/** Reads the header `Idempotency-Key`; `undefined` when it was not sent. */
+export function readIdempotencyKey(header: string | undefined): string | Refusal | undefined {
+  return header === undefined || VISIBLE_ASCII.test(header) ? header : MALFORMED;
+}
+
+/** Long enough not to be asked all the time, short enough not to be what a client waits for. */
+const RETRY_AFTER_MS = 1_000;
+
+/** `retry-after-ms` is what client libraries read first (reference/clients.md). */
+export function keyInFlight(): Refusal {
+  return refuse('idempotency_key_in_flight', {}, { headers: { 'retry-after-ms': String(RETRY_AFTER_MS) } });
+}
