@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { StoreLog } from '../../ext-proc/stores/redis/connection.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
 import { RedisRefused } from '../../ext-proc/stores/redis/refused.ts';
+import { SHARDS } from '../../ext-proc/stores/redis/shards.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
@@ -134,6 +135,17 @@ requirement(missingRedis, () => {
     await store.close();
   });
 
+  test('that it forgot is noticed for all organizations at once, whoever asks first', async () => {
+    const store = await open(urlWith(':hunter2'));
+    const beginning = await store.beginAnew();
+    await beginning.open();
+    expect(await store.opensInMs()).toBe(0);
+    await redis.empty();
+    await expect(store.admit(requestOf({ nowMs: Date.now() }))).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect.poll(async () => (await redis.admin.keys('*:shard')).length).toBe(SHARDS);
+    await store.close();
+  });
+
   test('nothing stays for ever', async () => {
     const store = await openEmptyStore({ url: urlWith(':hunter2'), empty: redis.empty }, { leaseMs: LEASE_MS });
     const hold = requestOf();
@@ -143,7 +155,7 @@ requirement(missingRedis, () => {
     await store.release({ ...hold, tokensUsed: 3, snapshot: hold.snapshot });
     await store.takeRead('key-1', 1, hold.nowMs);
     const names = await redis.admin.keys('*');
-    expect(names.length).toBeGreaterThan(64);
+    expect(names.length).toBeGreaterThan(SHARDS);
     for (const name of names) expect([name, await redis.admin.pttl(name)]).not.toEqual([name, -1]);
     await store.close();
   });

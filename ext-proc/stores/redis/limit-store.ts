@@ -42,7 +42,8 @@ export interface NewBeginning {
 }
 
 const IDLE_MS = 600_000;
-const TOUCH_EVERY_MS = 3_600_000;
+/** A loss is noticed by touching what was lost: all shards soon, so that the lease they wait is over for all of them at about the same time. */
+const TOUCH_EVERY_MS = 5_000;
 /** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
 const MOST_RENEWALS = 200;
 
@@ -68,7 +69,9 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
         ...snapshotArguments(snapshot),
       ],
     );
-    return admissionResult(request, reply as AdmitReply);
+    const verdict = reply as AdmitReply;
+    if (verdict[0] === 'closed') keepTouched();
+    return admissionResult(request, verdict);
   }
 
   async function release(release: HoldRelease): Promise<void> {
@@ -135,12 +138,22 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     };
   }
 
-  const touching = setInterval(() => {
-    touchShards(false, '').catch((error: unknown) =>
-      log.warn({ error: String(error) }, 'the markers in Redis could not be kept from expiring yet'),
-    );
-  }, TOUCH_EVERY_MS);
-  touching.unref();
+  let touching = false;
+  /** Times that callers make up have no part in this. */
+  function keepTouched(): void {
+    if (touching || options.clock === 'caller') return;
+    touching = true;
+    touchShards(false, '')
+      .catch((error: unknown) => {
+        // That Redis is away is told where the connection is kept.
+        if (!(error instanceof StoreUnavailable)) log.warn({ error: String(error) }, 'Redis does not take its markers');
+      })
+      .finally(() => {
+        touching = false;
+      });
+  }
+  const timer = setInterval(keepTouched, TOUCH_EVERY_MS);
+  timer.unref();
 
   return {
     admit,
@@ -151,7 +164,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     opensInMs: () => touchShards(false, ''),
     beginAnew,
     async close() {
-      clearInterval(touching);
+      clearInterval(timer);
       await connection.close();
     },
   };

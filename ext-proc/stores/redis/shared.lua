@@ -11,7 +11,7 @@
 
 -- Most holds that one call lets lapse. What is left over errs low until the next call.
 local MOST_LAPSED = 1000
--- A shard that was not touched for this long is as good as forgotten. The gateway processes touch all of them every hour.
+-- A shard that was not touched for this long is as good as forgotten. The gateway processes touch all of them every few seconds.
 local SHARD_TTL_MS = 30 * 86400000
 
 -- Unix milliseconds: the caller's where it gives them (tests), else this server's, which every process shares.
