@@ -95,6 +95,41 @@ export function describeAttempts(fixture: () => AttemptsFixture): void {
       }
     });
 
+    /** LangChain asks no more after a 409: its caller sees that the first attempt still runs. */
+    test('409 is asked again until the first attempt has its answer, which is then replayed', async () => {
+      const { provider, stack, customer } = fixture();
+      const firsts = new Map<string, Promise<SdkResult>>();
+      const asked = (name: string): number => provider.requests(heldModel({ name })).length;
+      const askedBefore = new Map(probes.map(({ name }) => [name, asked(name)]));
+      const outcomes = await onEach(async (probe) => {
+        const gate = createGate();
+        provider.script(heldModel(probe), gate.before(jsonAnswer()));
+        const call = { messages, model: heldModel(probe), headers: { 'Idempotency-Key': `same-${probe.name}` } };
+        // The body has to be the same to the byte, so the first attempt is made by the same library.
+        const other = probe.open(`${stack.origin}/v1`, customer.key);
+        const first = other.call(call).finally(other.close);
+        first.catch(() => {}); // Awaited below, after what is to be seen while it runs.
+        firsts.set(probe.name, first);
+        await gate.waitFor(1);
+        probe.proxy.onAttempt(({ status }) => status === 409 && gate.open());
+        return { ...call, max_retries: 2 };
+      });
+      for (const { name, result, attempts } of outcomes) {
+        const first = await firsts.get(name);
+        expect(first, name).toMatchObject({ text: 'Hello from the provider.' });
+        expect(asked(name) - (askedBefore.get(name) ?? 0), name).toBe(1);
+        expect(Number(attempts[0]?.headers['retry-after-ms']), name).toBeGreaterThan(0);
+        if (name === '@langchain/openai') {
+          expect(statuses(attempts)).toEqual([409]);
+          expect(result).toMatchObject({ status: 409, code: 'idempotency_key_in_flight', param: 'Idempotency-Key' });
+        } else {
+          expect(statuses(attempts), name).toEqual([409, 200]);
+          expect(attempts.at(-1)?.headers['idempotent-replayed'], name).toBe('true');
+          expect(result, name).toEqual(first);
+        }
+      }
+    });
+
     /** The AI SDK does not know `x-should-retry` and asks by its own back-off; it gives up soon, instead of sleeping until midnight. */
     test('429 for the daily budget is asked once, by the AI SDK again, and nobody waits for midnight', async () => {
       await untilClearOfMidnight();
