@@ -21,6 +21,9 @@ export interface MemoryLedger extends Ledger {
   read(organizationId: string, keyId: string, day: UtcDay): AccountSnapshot;
   /** In the order of their commits. */
   charges(): readonly Settlement[];
+  /** Of all organizations together. */
+  creditedNanoUsd(): NanoUsd;
+  entryCount(): number;
   readonly epoch: string;
   /** Forgets the last entries, as a restored or promoted server does, and says so by a new epoch. Returns the charges that are gone. */
   restore(lostEntries: number): readonly Settlement[];
@@ -63,6 +66,12 @@ export function createMemoryLedger(): MemoryLedger {
     credit: (organizationId, amountNanoUsd) => void entries.push({ organizationId, amountNanoUsd }),
     read,
     charges,
+    creditedNanoUsd: () =>
+      sum(
+        entries.filter(({ settlement }) => settlement === undefined),
+        amountOf,
+      ),
+    entryCount: () => entries.length,
     get epoch() {
       return epoch;
     },

@@ -1,0 +1,153 @@
+import { expect } from 'vitest';
+import type { Settlement } from '../../ext-proc/stores/ledger.ts';
+import type { AdmissionRequest, Admitted } from '../../ext-proc/stores/limit-store.ts';
+import type { MemoryLedger } from './memory-ledger.ts';
+import type { Ask } from './money-machine.process.ts';
+
+interface Obligation {
+  readonly request: AdmissionRequest;
+  readonly day: number;
+  readonly owner: object;
+  expiresAtMs: number;
+}
+
+/**
+ * What must be true whatever happens, said without any of the machine's means: a list of what was admitted and may still be charged, and
+ * the ledger as it stands at that moment. DESIGN 2, invariants 1 to 4.
+ */
+export class MoneyModel {
+  readonly #ledger: MemoryLedger;
+  readonly #leaseMs: number;
+  readonly #budgetNanoUsd: bigint;
+  readonly #obligations = new Map<string, Obligation>();
+  readonly #asks = new Map<string, Ask>();
+  readonly #running = new Map<string, object>();
+  readonly #promised = new Map<string, bigint>();
+  readonly #forgotten = new Set<string>();
+  /** Charges that came after the lapse of their hold, and credits that a restore took back: what the machine cannot know of. */
+  #slackNanoUsd = 0n;
+  completed = 0;
+  late = 0;
+
+  constructor(ledger: MemoryLedger, leaseMs: number, budgetNanoUsd: bigint) {
+    this.#ledger = ledger;
+    this.#leaseMs = leaseMs;
+    this.#budgetNanoUsd = budgetNanoUsd;
+  }
+
+  asked(ask: Ask): void {
+    this.#asks.set(ask.generationId, ask);
+  }
+
+  /** Invariant 3, and the same for the daily budget, at the moment of every admission. */
+  admitted(request: AdmissionRequest, { day }: Admitted, owner: object, nowMs: number): void {
+    const { holdId, organizationId, keyId } = request;
+    const known = this.#obligations.get(holdId);
+    if (known) return;
+    this.#obligations.set(holdId, { request, day, owner, expiresAtMs: nowMs + this.#leaseMs });
+    const open = this.#uncharged(organizationId, nowMs);
+    const { balanceNanoUsd, spentNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
+    expect(balanceNanoUsd + this.#slackNanoUsd - sumOf(open), 'balance less holds').toBeGreaterThanOrEqual(0n);
+    const today = open.filter((obligation) => obligation.day === day);
+    const spentToday = spentNanoUsd + sumOf(today) - this.#slackNanoUsd;
+    expect(spentToday, 'spend and holds of the day').toBeLessThanOrEqual(this.#budgetNanoUsd);
+  }
+
+  /** Invariant 1: what a provider may produce was admitted, and is covered. */
+  providerCalled(ask: Ask, holdNanoUsd: bigint, owner: object): void {
+    const obligation = this.#obligations.get(ask.generationId);
+    expect(obligation?.request.holdNanoUsd).toBe(holdNanoUsd);
+    expect(BigInt(ask.tokens)).toBeLessThanOrEqual(holdNanoUsd);
+    this.#running.set(ask.generationId, owner);
+  }
+
+  providerEnded(ask: Ask): void {
+    this.#running.delete(ask.generationId);
+  }
+
+  /** DESIGN 3: a process that runs cancels before a lease of its own lapses. */
+  ticked(owner: object, nowMs: number): void {
+    for (const [generationId, runner] of this.#running) {
+      if (runner !== owner) continue;
+      const { expiresAtMs } = this.#obligations.get(generationId) ?? { expiresAtMs: 0 };
+      expect(expiresAtMs, `the lease of ${generationId}, which is running`).toBeGreaterThan(nowMs);
+    }
+  }
+
+  renewed(holdIds: readonly string[], nowMs: number): void {
+    for (const holdId of holdIds) {
+      const obligation = this.#obligations.get(holdId);
+      if (obligation) obligation.expiresAtMs = Math.max(obligation.expiresAtMs, nowMs + this.#leaseMs);
+    }
+  }
+
+  released(holdId: string): void {
+    this.#obligations.delete(holdId);
+  }
+
+  /** Only what its hold no longer covered, or a restore took away, may bring a balance below zero. */
+  committed(settlement: Settlement, isCovered: boolean, nowMs: number): void {
+    const { generationId, organizationId, keyId, day, costNanoUsd } = settlement;
+    const obligation = this.#obligations.get(generationId);
+    if (!isCovered && !(obligation && obligation.expiresAtMs > nowMs)) {
+      this.#slackNanoUsd += costNanoUsd;
+      // A message that was repeated after a restore brings a charge back whose hold is long free.
+      if (!this.#forgotten.has(generationId)) this.late += 1;
+    }
+    const { balanceNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
+    expect(balanceNanoUsd + this.#slackNanoUsd, 'balance at a commit').toBeGreaterThanOrEqual(0n);
+  }
+
+  /** Invariant 4: whoever got a complete answer has been charged durably by then. */
+  completedAnswer(ask: Ask, isSpooled: boolean): void {
+    this.completed += 1;
+    this.#promised.set(ask.generationId, BigInt(ask.tokens));
+    const isDurable = isSpooled || this.#forgotten.has(ask.generationId) || this.#isCharged(ask.generationId);
+    expect(isDurable, `the charge of ${ask.generationId} when its answer ended`).toBe(true);
+  }
+
+  restored(lost: readonly Settlement[], lostCreditsNanoUsd: bigint): void {
+    for (const { generationId } of lost) this.#forgotten.add(generationId);
+    this.#slackNanoUsd += lostCreditsNanoUsd;
+  }
+
+  /** A process is no more; with a store of its own, what it held is gone too. */
+  died(owner: object, withItsStore: boolean): void {
+    for (const [generationId, runner] of this.#running) if (runner === owner) this.#running.delete(generationId);
+    if (!withItsStore) return;
+    for (const [holdId, obligation] of this.#obligations) {
+      if (obligation.owner === owner) this.#obligations.delete(holdId);
+    }
+  }
+
+  /** Invariants 2 and 4 when all is quiet: each charge once and right, and none missing that was promised. */
+  verify(): void {
+    const charges = this.#ledger.charges();
+    expect(new Set(charges.map(({ generationId }) => generationId)).size).toBe(charges.length);
+    for (const { generationId, costNanoUsd, cancelled } of charges) {
+      const { tokens = -1, ending } = this.#asks.get(generationId) ?? {};
+      expect(ending === 'whole' || cancelled, 'something was produced').toBe(true);
+      expect(costNanoUsd).toBe(BigInt(cancelled ? Math.floor(tokens / 2) : tokens));
+    }
+    for (const [generationId, costNanoUsd] of this.#promised) {
+      if (this.#forgotten.has(generationId)) continue;
+      const found = charges.find((charge) => charge.generationId === generationId);
+      expect(found?.costNanoUsd, `the charge of ${generationId}, which was answered`).toBe(costNanoUsd);
+    }
+  }
+
+  #uncharged(organizationId: string, nowMs: number): Obligation[] {
+    return [...this.#obligations.values()].filter(
+      ({ request, expiresAtMs }) =>
+        request.organizationId === organizationId && expiresAtMs > nowMs && !this.#isCharged(request.holdId),
+    );
+  }
+
+  #isCharged(generationId: string): boolean {
+    return this.#ledger.charges().some((charge) => charge.generationId === generationId);
+  }
+}
+
+function sumOf(obligations: readonly Obligation[]): bigint {
+  return obligations.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+
+const slot = fc.nat(1);
+const pick = fc.nat(1_000);
+
+/** One thing that happens in a history. Faults are rare beside steps, but every history has some. */
+export const move = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('ask'),
+      slot,
+      organization: fc.constantFrom(0, 0, 0, 1),
+      key: fc.nat(1),
+      limitNanoUsd: fc.integer({ min: 1, max: 400 }),
+      share: fc.constantFrom(0, 50, 90, 100, 100, 100),
+      ending: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'nothing'),
+    }),
+  },
+  {
+    weight: 24,
+    arbitrary: fc.record({
+      kind: fc.constant('steps'),
+      picks: fc.array(pick, { minLength: 1, maxLength: 8 }),
+      again: fc.nat(9),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ kind: fc.constant('time'), ms: fc.constantFrom(100, 1_000, 3_000, 8_000, 20_000, 700_000) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('wall'),
+      ms: fc.constantFrom(-60_000, -16_000, 16_000, 60_000, 86_400_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('crash'), slot, arrives: fc.nat(255) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('start'), slot }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('stall'), slot }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wake'), slot }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('ledger'), state: fc.constantFrom('away', 'deaf') }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('ledger'), state: fc.constant('here') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('store'), state: fc.constantFrom('away', 'deaf', 'flushed') }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('store'), state: fc.constant('here') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('restore'), lostEntries: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('credit'), nanoUsd: fc.bigInt(1n, 300n) }) },
+);
+export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
+
+/** Where in the day a history begins: most are near midnight. */
+export const beginning = fc.constantFrom(-1_000, -5_000, -30_000, -3_600_000);

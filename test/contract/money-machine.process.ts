@@ -1,0 +1,260 @@
+import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/accounting/accounting.ts';
+import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/accounting/holds.ts';
+import { openSpool, type Spool } from '../../ext-proc/accounting/spool.ts';
+import { type Admission, admit } from '../../ext-proc/admission/admit.ts';
+import type { Produced } from '../../ext-proc/delivery/delivery.ts';
+import type { Clock } from '../../ext-proc/domain/clock.ts';
+import { utcDay } from '../../ext-proc/domain/clock.ts';
+import { isRefusal } from '../../ext-proc/errors/refusal.ts';
+import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { configWith, modelWith } from '../fixtures/gateway-config.ts';
+import { principalWith } from '../fixtures/principal.ts';
+import type { MemoryLedger } from './memory-ledger.ts';
+import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
+
+/** What a client asks for: so many tokens at most, at a nano-dollar each, of which the model will produce so many. */
+export interface Ask {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly limitNanoUsd: number;
+  readonly tokens: number;
+  /** How the provider ends. */
+  readonly ending: 'whole' | 'nothing';
+}
+
+/** What the reference model hears of. */
+export interface Observer {
+  providerCalled(ask: Ask, admission: Admission): void;
+  /** The client has received a complete answer. */
+  completed(ask: Ask, costNanoUsd: number): void;
+  /** The provider produces nothing more for it. */
+  providerEnded(ask: Ask): void;
+  /** It ended without one. */
+  failed(ask: Ask): void;
+  bug(error: unknown): void;
+}
+
+export interface ProcessOptions {
+  readonly scheduler: Scheduler;
+  readonly ledger: MemoryLedger;
+  /** As this process reaches it: fails when it is away. */
+  readonly read: MemoryLedger['read'];
+  readonly settle: MemoryLedger['settle'];
+  readonly limits: LimitStore;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly spoolPath: string;
+  readonly observer: Observer;
+  readonly budgetNanoUsd: bigint;
+}
+
+const MODEL = modelWith({
+  contextWindow: 1_000_000,
+  prices: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1000n },
+});
+const CONFIG = configWith(MODEL);
+const RENEW_EVERY_MS = 4_000;
+const MARGIN_MS = 6_000;
+const metrics = createMetrics();
+const log = { warn() {}, error() {}, info() {} } as unknown as Parameters<typeof createAccounting>[0]['log'];
+
+/** A gateway process around the money: admission, accounting, leases and spool are the real ones, only time and order are played. */
+export class GatewayProcess implements Runner {
+  alive = true;
+  stalled = false;
+  ready = false;
+  readonly spool: Spool;
+  readonly #options: ProcessOptions;
+  readonly #accounting: Accounting;
+  readonly #holds: HoldKeeper;
+  readonly #timers: readonly (() => void)[];
+
+  static async start(options: ProcessOptions): Promise<GatewayProcess> {
+    const process = new GatewayProcess(options, await openSpool(options.spoolPath));
+    void process.#replay();
+    await settled();
+    return process;
+  }
+
+  private constructor(options: ProcessOptions, spool: Spool) {
+    this.#options = options;
+    this.spool = spool;
+    const { scheduler, clock, leaseMs, ledger, settle } = options;
+    const limits = this.#gatedLimits();
+    const gatedSpool = gated(spool, (name, work) => scheduler.call(this, `spool ${name}`, work));
+    const played = playTimers(() => {
+      const onProblem = () => undefined;
+      const holds = createHoldKeeper({
+        limits,
+        clock,
+        leaseMs,
+        renewEveryMs: RENEW_EVERY_MS,
+        marginMs: MARGIN_MS,
+        onProblem,
+      });
+      const gatedLedger = {
+        ...ledger,
+        settle: (settlement: Parameters<typeof settle>[0]) =>
+          scheduler.call(this, 'settle', () => settle(settlement), { repeatable: true }),
+      };
+      const accounting = createAccounting({
+        ledger: gatedLedger,
+        limits,
+        holds,
+        spool: gatedSpool,
+        clock,
+        metrics,
+        log,
+      });
+      return { holds, accounting };
+    });
+    this.#holds = played.made.holds;
+    this.#accounting = played.made.accounting;
+    this.#timers = played.timers;
+  }
+
+  /** Its intervals come due. */
+  tick(): void {
+    if (!this.alive || this.stalled) return;
+    for (const timer of this.#timers) timer();
+  }
+
+  async close(): Promise<void> {
+    this.alive = false;
+    this.#holds.close();
+    await this.spool.close();
+  }
+
+  /** As main.ts does it: nobody is admitted before what the spool holds is in the balances. */
+  async #replay(): Promise<void> {
+    while (this.alive && !this.ready) {
+      await this.#accounting.replaySpool().then(
+        () => {
+          this.ready = true;
+        },
+        () => undefined,
+      );
+    }
+  }
+
+  /** `endpoints/chat.ts` with a provider that is played. Never rejects. */
+  async serve(ask: Ask): Promise<void> {
+    const { observer } = this.#options;
+    try {
+      await this.#serve(ask);
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'StoreUnavailable')) observer.bug(error);
+      observer.failed(ask);
+    }
+  }
+
+  async #serve(ask: Ask): Promise<void> {
+    const { scheduler, read, clock, observer, budgetNanoUsd } = this.#options;
+    const { generationId, organizationId, keyId } = ask;
+    const readPrincipal = (day: number) =>
+      scheduler.call(this, 'read', async () => {
+        const account = read(organizationId, keyId, day);
+        const limits = { dailyBudgetNanoUsd: budgetNanoUsd };
+        return { ...principalWith({ id: keyId, limits }, { id: organizationId, limits }), account };
+      });
+    const principal = await readPrincipal(utcDay(clock.nowMs()));
+    if (this.#accounting.isSpooling()) return observer.failed(ask);
+    const admission = await admit(
+      { limits: this.#gatedLimits(), clock },
+      {
+        generationId,
+        principal,
+        chat: CHAT,
+        choice: { model: MODEL, outputLimit: ask.limitNanoUsd },
+        config: CONFIG,
+        readAgain: readPrincipal,
+      },
+    );
+    if (isRefusal(admission)) return observer.failed(ask);
+    const { prices, id: model } = MODEL;
+    const hold = this.#accounting.open(
+      { generationId, organizationId, keyId, day: admission.day, model, prices, streamed: true, createdAtMs: 0 },
+      admission,
+    );
+    try {
+      await this.#deliver(ask, admission, hold);
+    } finally {
+      await hold.release();
+    }
+  }
+
+  async #deliver(ask: Ask, admission: Admission, hold: OpenHold): Promise<void> {
+    const { scheduler, observer } = this.#options;
+    observer.providerCalled(ask, admission);
+    const cancelled = Promise.withResolvers<'cancelled'>();
+    hold.leaseLost.addEventListener('abort', () => cancelled.resolve('cancelled'));
+    if (hold.leaseLost.aborted) cancelled.resolve('cancelled');
+    const answered = scheduler.call(this, 'provider', async () => ask.ending);
+    const ending = await Promise.race([answered, cancelled.promise]);
+    observer.providerEnded(ask);
+    if (ending === 'nothing') return observer.failed(ask);
+    const tokens = ending === 'cancelled' ? Math.floor(ask.tokens / 2) : ask.tokens;
+    const refused = await hold.charge(producedOf(tokens, ending === 'cancelled'));
+    if (refused || ending === 'cancelled') return observer.failed(ask);
+    observer.completed(ask, tokens);
+  }
+
+  #gatedLimits(): LimitStore {
+    const { scheduler, limits } = this.#options;
+    return {
+      ...limits,
+      admit: (request) => scheduler.call(this, 'admit', () => limits.admit(request)),
+      release: (release) => scheduler.call(this, 'release', () => limits.release(release), { repeatable: true }),
+      renew: (holds, nowMs) => scheduler.call(this, 'renew', () => limits.renew(holds, nowMs)),
+    };
+  }
+}
+
+const CHAT = {
+  model: MODEL.id,
+  stream: true,
+  includeUsage: false,
+  completions: 1,
+  jsonFormat: false,
+  hasTools: false,
+  hasImages: false,
+  hasRemoteImages: false,
+  inputTokens: { estimate: 1, ceiling: 1 },
+  promptText: () => '',
+  encodeFor: () => Buffer.alloc(0),
+};
+
+function producedOf(completionTokens: number, cancelled: boolean): Produced {
+  const usage = { promptTokens: 0, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
+  return { provider: 'played', usage, usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
+}
+
+/** The disk takes its time too: all but what answers at once. */
+function gated(spool: Spool, through: <T>(name: string, work: () => Promise<T>) => Promise<T>): Spool {
+  const members = Object.entries(spool).map(([name, member]) => {
+    if (name === 'pending' || name === 'close') return [name, member];
+    return [
+      name,
+      (...given: unknown[]) => through(name, () => (member as (...all: unknown[]) => Promise<unknown>)(...given)),
+    ];
+  });
+  return Object.fromEntries(members) as Spool;
+}
+
+/** Makes something whose intervals come due only when the history says so. */
+function playTimers<T>(make: () => T): { readonly made: T; readonly timers: readonly (() => void)[] } {
+  const timers: (() => void)[] = [];
+  const real = globalThis.setInterval;
+  const played = (callback: () => void) => {
+    timers.push(callback);
+    return { unref() {} };
+  };
+  globalThis.setInterval = played as unknown as typeof real;
+  try {
+    return { made: make(), timers };
+  } finally {
+    globalThis.setInterval = real;
+  }
+}

@@ -1,0 +1,308 @@
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DAY_MS } from '../../ext-proc/domain/clock.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { createMemoryLedger } from './memory-ledger.ts';
+import { MoneyModel } from './money-machine.model.ts';
+import type { Move } from './money-machine.moves.ts';
+import { type Ask, GatewayProcess, type Observer } from './money-machine.process.ts';
+import { Scheduler, settled } from './money-machine.scheduler.ts';
+
+/** How the processes of a history keep their limits. */
+export interface Mode {
+  readonly processes: number;
+  /** Infinite: the store dies with its process, and lives nowhere else. */
+  readonly leaseMs: number;
+  /** A store for a history that begins; with a store per process, for each start. */
+  open(): Promise<LimitStore>;
+  /** What a shared store's accident does. */
+  flush?(): Promise<void>;
+}
+
+type Reach = 'here' | 'away' | 'deaf';
+
+const ORGANIZATIONS = ['org-0', 'org-1'];
+const OPENING = 1_000n;
+const BUDGET = 1_500n;
+const MIDNIGHT = 20_779 * DAY_MS;
+const LOOK_EVERY_MS = 1_000;
+const MOST_FINAL_ROUNDS = 400;
+
+/** Everything around the machine: clocks, the reach of the stores, processes that come and go. Plays moves and asks the model. */
+export class World {
+  readonly ledger = createMemoryLedger();
+  readonly model: MoneyModel;
+  readonly #mode: Mode;
+  readonly #folder: string;
+  readonly #scheduler = new Scheduler();
+  readonly #slots: (GatewayProcess | undefined)[];
+  readonly #bugs: unknown[] = [];
+  #store: LimitStore | undefined;
+  #nowMs: number;
+  #wallOffsetMs = 0;
+  #ledgerReach: Reach = 'here';
+  #storeReach: Reach = 'here';
+
+  constructor(mode: Mode, folder: string, beginsMs: number) {
+    this.#mode = mode;
+    this.#folder = folder;
+    this.#nowMs = MIDNIGHT + beginsMs;
+    this.model = new MoneyModel(this.ledger, mode.leaseMs, BUDGET);
+    this.#slots = Array.from({ length: mode.processes }, () => undefined);
+    for (const organizationId of ORGANIZATIONS) {
+      for (const key of [0, 1]) this.ledger.addKey(organizationId, keyOf(organizationId, key));
+      this.ledger.credit(organizationId, OPENING);
+    }
+  }
+
+  async play(moves: readonly Move[]): Promise<void> {
+    for (const slot of this.#slots.keys()) await this.#start(slot);
+    while (await this.#scheduler.step(0));
+    for (const move of moves) {
+      await this.#play(move);
+      if (this.#bugs.length > 0) throw this.#bugs[0];
+    }
+    await this.#finish();
+    this.model.verify();
+    if (this.#bugs.length > 0) throw this.#bugs[0];
+  }
+
+  async close(): Promise<void> {
+    for (const process of this.#slots) await process?.close();
+    if (this.#storeIsShared) await this.#store?.close();
+  }
+
+  get #storeIsShared(): boolean {
+    return Number.isFinite(this.#mode.leaseMs);
+  }
+
+  async #play(move: Move): Promise<void> {
+    switch (move.kind) {
+      case 'ask':
+        return this.#ask(move);
+      case 'steps':
+        for (const pick of move.picks) await this.#scheduler.step(pick, pick % 10 < move.again % 4);
+        return;
+      case 'time':
+        return this.#pass(move.ms);
+      case 'wall':
+        // A shared store goes by its own clock, which is one for all.
+        if (!this.#storeIsShared) this.#wallOffsetMs += move.ms;
+        return;
+      case 'crash':
+        return this.#crash(move.slot, move.arrives);
+      case 'start':
+        return this.#start(move.slot);
+      case 'stall':
+      case 'wake': {
+        const process = this.#slots[move.slot];
+        if (process) process.stalled = move.kind === 'stall';
+        return;
+      }
+      case 'ledger':
+        this.#ledgerReach = move.state;
+        return;
+      case 'store':
+        if (move.state === 'flushed') await this.#mode.flush?.();
+        else if (this.#storeIsShared) this.#storeReach = move.state;
+        return;
+      case 'restore':
+        return this.#restore(move.lostEntries);
+      case 'credit':
+        this.ledger.credit('org-0', move.nanoUsd);
+    }
+  }
+
+  async #ask(move: Extract<Move, { kind: 'ask' }>): Promise<void> {
+    const process = this.#slots[move.slot % this.#slots.length];
+    if (!process?.alive || !process.ready) return;
+    const organizationId = ORGANIZATIONS[move.organization] ?? '';
+    const ask: Ask = {
+      generationId: newId('gen', this.#nowMs),
+      organizationId,
+      keyId: keyOf(organizationId, move.key),
+      limitNanoUsd: move.limitNanoUsd,
+      tokens: Math.floor((move.limitNanoUsd * move.share) / 100),
+      ending: move.ending,
+    };
+    this.model.asked(ask);
+    void process.serve(ask);
+    await settled();
+  }
+
+  async #pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= LOOK_EVERY_MS) {
+      this.#nowMs += Math.min(left, LOOK_EVERY_MS);
+      for (const process of this.#slots) await this.#tick(process);
+      // Leases of an hour's length are nothing that happens second by second.
+      if (left > 60_000) {
+        this.#nowMs += left - 60_000;
+        left = 60_000;
+      }
+    }
+  }
+
+  async #tick(process: GatewayProcess | undefined): Promise<void> {
+    if (!process?.alive || process.stalled) return;
+    process.tick();
+    await settled();
+    this.model.ticked(process, this.#nowMs);
+  }
+
+  async #crash(slot: number, arrives: number): Promise<void> {
+    const process = this.#slots[slot];
+    if (!process?.alive) return;
+    process.alive = false;
+    let bit = 0;
+    const lost = await this.#scheduler.bury(process, () => ((arrives >> (bit++ % 8)) & 1) === 1);
+    await process.close();
+    // What a write that was under way has left behind.
+    if (lost.includes('spool append')) appendFileSync(this.#spoolPath(slot), '\n{"generationId":"gen-cut');
+    this.model.died(process, !this.#storeIsShared);
+    this.#slots[slot] = undefined;
+  }
+
+  async #start(slot: number): Promise<void> {
+    if (slot >= this.#slots.length || this.#slots[slot]) return;
+    if (!this.#store || !this.#storeIsShared) this.#store = await this.#mode.open();
+    const holder: { process?: GatewayProcess } = {};
+    const owner = () => holder.process ?? this;
+    const process = await GatewayProcess.start({
+      scheduler: this.#scheduler,
+      ledger: this.ledger,
+      read: (...key) => {
+        if (this.#ledgerReach !== 'here') throw new StoreUnavailable('played');
+        return this.ledger.read(...key);
+      },
+      settle: (settlement) => this.#settle(settlement, owner),
+      limits: this.#watched(this.#store, owner),
+      leaseMs: this.#mode.leaseMs,
+      clock: { nowMs: () => this.#nowMs + this.#wallOffsetMs, monotonicMs: () => this.#nowMs },
+      spoolPath: this.#spoolPath(slot),
+      observer: this.#observer(owner),
+      budgetNanoUsd: BUDGET,
+    });
+    holder.process = process;
+    this.#slots[slot] = process;
+    await settled();
+  }
+
+  /** `deaf`: the commit happens and its answer is lost. */
+  async #settle(settlement: Parameters<typeof this.ledger.settle>[0], owner: () => object) {
+    if (this.#ledgerReach === 'away') throw new StoreUnavailable('played');
+    const isNew = !this.ledger.charges().some(({ generationId }) => generationId === settlement.generationId);
+    const snapshot = await this.ledger.settle(settlement);
+    const process = owner();
+    // Nobody is admitted before a process with a store of its own has replayed.
+    const isReplay = !this.#storeIsShared && process instanceof GatewayProcess && !process.ready;
+    if (isNew) this.#checked(() => this.model.committed(settlement, isReplay, this.#nowMs));
+    if (this.#ledgerReach === 'deaf') throw new StoreUnavailable('played');
+    return snapshot;
+  }
+
+  /** The store as a process reaches it, and the model as it hears what the store decided. */
+  #watched(store: LimitStore, owner: () => object): LimitStore {
+    const reach = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (this.#storeReach === 'away') throw new StoreUnavailable('played');
+      const result = await work();
+      if (this.#storeReach === 'deaf') throw new StoreUnavailable('played');
+      return result;
+    };
+    return {
+      ...store,
+      admit: (request) =>
+        reach(async () => {
+          const result = await store.admit(request);
+          if (result.kind === 'admitted') {
+            this.#checked(() => this.model.admitted(request, result, owner(), this.#nowMs));
+          }
+          return result;
+        }),
+      release: (release) =>
+        reach(async () => {
+          await store.release(release);
+          this.model.released(release.holdId);
+        }),
+      renew: (holds, nowMs) =>
+        reach(async () => {
+          const lapsed = await store.renew(holds, nowMs);
+          const kept = holds.filter(({ holdId }) => !lapsed.includes(holdId));
+          this.model.renewed(
+            kept.map(({ holdId }) => holdId),
+            this.#nowMs,
+          );
+          return lapsed;
+        }),
+    };
+  }
+
+  #observer(owner: () => object): Observer {
+    return {
+      providerCalled: (ask, { holdNanoUsd }) =>
+        this.#checked(() => this.model.providerCalled(ask, holdNanoUsd, owner())),
+      providerEnded: (ask) => this.model.providerEnded(ask),
+      completed: (ask) => {
+        const process = owner();
+        const pending = process instanceof GatewayProcess ? process.spool.pending() : [];
+        const isSpooled = pending.some(({ generationId }) => generationId === ask.generationId);
+        this.#checked(() => this.model.completedAnswer(ask, isSpooled));
+      },
+      failed: () => undefined,
+      bug: (error) => void this.#bugs.push(error),
+    };
+  }
+
+  #restore(lostEntries: number): void {
+    const credited = this.ledger.creditedNanoUsd();
+    const possible = Math.min(lostEntries, this.ledger.entryCount() - ORGANIZATIONS.length);
+    if (possible <= 0) return;
+    const lost = this.ledger.restore(possible);
+    this.model.restored(lost, credited - this.ledger.creditedNanoUsd());
+  }
+
+  /** A check that fails inside a call would look like an answer of the store. */
+  #checked(check: () => void): void {
+    try {
+      check();
+    } catch (error) {
+      this.#bugs.push(error);
+    }
+  }
+
+  /** All come back and everything ends: what is then in the ledger is final. */
+  async #finish(): Promise<void> {
+    this.#ledgerReach = 'here';
+    this.#storeReach = 'here';
+    for (const slot of this.#slots.keys()) {
+      const process = this.#slots[slot];
+      if (process) process.stalled = false;
+      await this.#start(slot);
+    }
+    for (let round = 0; round < MOST_FINAL_ROUNDS; round++) {
+      while (await this.#scheduler.step(0));
+      const waiting = this.#slots.some((process) => process && process.spool.pending().length > 0);
+      if (!waiting && round > 2) break;
+      if (round === MOST_FINAL_ROUNDS - 1) throw new Error('the machine does not come to rest');
+      await this.#pass(LOOK_EVERY_MS);
+    }
+    if (this.#storeIsShared) this.#nowMs += 2 * this.#mode.leaseMs;
+    for (const organizationId of ORGANIZATIONS) {
+      const held = await this.#store?.heldNanoUsd(organizationId, this.#nowMs + this.#wallOffsetMs);
+      if (held !== 0n) throw new Error(`${held} is held of ${organizationId} and nothing is under way`);
+    }
+  }
+
+  #spoolPath(slot: number): string {
+    return join(this.#folder, `spool-${slot}.jsonl`);
+  }
+
+  removeSpools(): void {
+    for (const slot of this.#slots.keys()) rmSync(this.#spoolPath(slot), { force: true });
+  }
+}
+
+function keyOf(organizationId: string, key: number): string {
+  return `${organizationId}-key-${key}`;
+}
