@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -44,7 +44,7 @@ export function createReadiness(listen: ListenConfig, probeKey: string): Readine
  * The first one writes it, whole before it has its name.
  */
 export async function sharedProbeKey(path: string): Promise<string> {
-  const own = `${path}.${process.pid}`;
+  const own = `${path}.${randomUUID()}`;
   await writeFile(own, `sk-gw-${randomBytes(24).toString('base64url')}`, { mode: 0o600 });
   await link(own, path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
