@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+import { withChildren } from './process-tree.ts';
 
 /** A server of its own: these tests kill it. */
 describe('PostgreSQL going away', () => {
@@ -104,7 +105,7 @@ describe('PostgreSQL going away', () => {
   it('frozen: every call is StoreUnavailable within its bound, and answers again when it goes on', async () => {
     const customer = await addCustomer(store);
     await everyCall(customer);
-    const frozen = [server.pid, ...childrenOf(server.pid)];
+    const frozen = withChildren(server.pid);
     for (const pid of frozen) process.kill(pid, 'SIGSTOP');
     try {
       // Twice: with connections that were there before, and with new ones that nobody accepts.
@@ -119,15 +120,3 @@ describe('PostgreSQL going away', () => {
     await expect.poll(async () => (await everyCall(customer)).outcomes, { timeout: 10_000 }).toEqual(['answered']);
   });
 });
-
-function childrenOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .map(Number)
-    .filter((pid) => {
-      try {
-        return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1]) === parent;
-      } catch {
-        return false;
-      }
-    });
-}

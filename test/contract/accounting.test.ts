@@ -1,0 +1,279 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/accounting/accounting.ts';
+import { createHoldKeeper } from '../../ext-proc/accounting/holds.ts';
+import { openSpool } from '../../ext-proc/accounting/spool.ts';
+import type { Produced } from '../../ext-proc/delivery/delivery.ts';
+import { systemClock as clock } from '../../ext-proc/domain/clock.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { type Claims, createClaims, type KeyedAttempt } from '../../ext-proc/idempotency/claims.ts';
+import type { Ledger } from '../../ext-proc/stores/ledger.ts';
+import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { withChildren } from './process-tree.ts';
+
+const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
+/** 37 tokens at a thousand nano-dollars. */
+const COST = 37_000n;
+const HELD = 50_000n;
+const CREDIT = 1_000_000_000n;
+const BODY = Buffer.from('{"prompt":"prompt-sentinel"}');
+const ANSWER = Buffer.from('answer-sentinel');
+
+/** Charges against a server of their own, which goes away in every way that a server can. */
+describe('accounting', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-accounting-'));
+  let server: TestPostgres;
+  let url = '';
+  let store: Postgres;
+  let customer: Customer;
+  let files = 0;
+  let spoolPath = '';
+  let process: Awaited<ReturnType<typeof startProcess>>;
+
+  beforeAll(async () => {
+    server = await startTestPostgres({ fsync: 'off' });
+    url = await createDatabase(server.socketDir);
+    store = await openStore(url, { timeouts: { connectMs: 300, statementMs: 400 } });
+  });
+  beforeEach(async () => {
+    customer = await addCustomer(store, CREDIT);
+    spoolPath = join(folder, `${files++}.jsonl`);
+    process = await startProcess();
+  });
+  afterEach(async () => {
+    await process.end();
+    const { differences } = await store.administration.verifyLedger();
+    expect(differences).toEqual([]);
+  });
+  afterAll(async () => {
+    await store.close();
+    await server.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** What one gateway process has of it. */
+  async function startProcess(changes: Partial<Ledger> = {}) {
+    const limits = createMemoryLimitStore({ leaseMs: 60_000 });
+    const leases = { leaseMs: 60_000, renewEveryMs: 4_000, marginMs: 6_000, onProblem: () => undefined };
+    const holds = createHoldKeeper({ limits, clock, ...leases });
+    const spool = await openSpool(spoolPath);
+    const ledger = { ...store.ledger, ...changes };
+    const accounting = createAccounting({ ledger, limits, holds, spool, clock, metrics: createMetrics(), log: silent });
+    const claims = createClaims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
+    return {
+      accounting,
+      claims,
+      spool,
+      heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
+      async open(attempt?: KeyedAttempt, generationId = newId('gen', clock.nowMs())): Promise<OpenHold> {
+        const { organizationId, keyId } = customer;
+        const leasedAtMs = clock.monotonicMs();
+        const snapshot = { organization: { sequence: 1, balanceNanoUsd: CREDIT, day: today(), spentNanoUsd: 0n } };
+        const key = { sequence: 1, day: today(), spentNanoUsd: 0n };
+        const request = {
+          ...{ holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), concurrency: 1000, tokens: 1 },
+          ...{ organizationLimits: {}, keyLimits: {}, holdNanoUsd: HELD },
+          snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
+        };
+        while ((await limits.admit(request)).kind === 'read_again');
+        const hold = { generationId, organizationId, keyId, day: DAY, model: 'm', prices: PRICES, createdAtMs: 1 };
+        const keyed = attempt ? { attempt } : {};
+        return accounting.open({ ...hold, streamed: false, ...keyed }, { holdNanoUsd: HELD, leasedAtMs });
+      },
+      async end() {
+        holds.close();
+        claims.close();
+        await accounting.close();
+        await spool.close();
+      },
+    };
+  }
+
+  const claim = (claims: Claims, idempotencyKey: string, generationId: string, body = BODY) =>
+    claims.claim({ organizationId: customer.organizationId, idempotencyKey, body, generationId, retentionMs: 60_000 });
+
+  async function openKeyed(idempotencyKey: string): Promise<OpenHold> {
+    const generationId = newId('gen', clock.nowMs());
+    const claimed = await claim(process.claims, idempotencyKey, generationId);
+    if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
+    return process.open(claimed.attempt, generationId);
+  }
+
+  async function replayOf(idempotencyKey: string, claims = process.claims): Promise<string | undefined> {
+    const found = await claim(claims, idempotencyKey, newId('gen', clock.nowMs()));
+    return found.kind === 'finished' ? (await found.read())?.toString() : found.kind;
+  }
+
+  const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+
+  async function untilReplayed(accounting: Accounting): Promise<void> {
+    await expect.poll(() => accounting.isSpooling(), { timeout: 10_000 }).toBe(false);
+  }
+
+  it('charges, keeps the answer and frees what was held', async () => {
+    const plain = await process.open();
+    const keyed = await openKeyed('one');
+    expect(await process.heldNanoUsd()).toBe(2n * HELD);
+    expect(await plain.charge(PRODUCED)).toBeUndefined();
+    expect(await keyed.charge(PRODUCED, ANSWER)).toBeUndefined();
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
+    expect(await replayOf('one')).toBe(ANSWER.toString());
+    const [row] = await sql<{ text: string }>(url, `select string_agg(k::text, '') as text from idempotency_keys k`);
+    for (const hidden of [BODY, ANSWER, Buffer.from('"one"')])
+      expect([row?.text.includes(hidden.toString('hex')), row?.text.includes(hidden.toString())]).toEqual([
+        false,
+        false,
+      ]);
+  });
+
+  it.each<[how: string, away: () => Promise<unknown>, back: () => Promise<unknown>]>([
+    ['is killed', () => server.crash(), () => server.restart()],
+    ['refuses to write, as after a failover', () => readOnly(true), () => readOnly(false)],
+    ['stands still', async () => stand('SIGSTOP'), async () => stand('SIGCONT')],
+  ])('keeps charge and answer in the spool while PostgreSQL %s, and the hold with it', async (_, away, back) => {
+    const plain = await process.open();
+    const keyed = await openKeyed('spooled');
+    await away();
+    const startedMs = clock.monotonicMs();
+    const outcomes = await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)]);
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(3_000);
+    expect(outcomes).toEqual([undefined, undefined]);
+    expect(process.accounting.isSpooling()).toBe(true);
+    await Promise.all([plain.release(), keyed.release()]);
+    expect(await process.heldNanoUsd()).toBe(2n * HELD);
+    const onDisk = await readFile(spoolPath, 'utf8');
+    for (const sentinel of [BODY, ANSWER]) {
+      expect(onDisk).not.toContain(sentinel.toString());
+      expect(onDisk).not.toContain(sentinel.toString('base64'));
+    }
+    await expect(process.accounting.replaySpool()).rejects.toBeInstanceOf(StoreUnavailable);
+    await back();
+    await untilReplayed(process.accounting);
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
+    expect(await replayOf('spooled')).toBe(ANSWER.toString());
+    expect(await readFile(spoolPath, 'utf8')).toBe('');
+  });
+
+  it('charges once what was committed although the answer to it was lost, and what a crash replays', async () => {
+    await process.end();
+    const lost = async () => Promise.reject(new StoreUnavailable('the answer was lost'));
+    process = await startProcess({
+      settle: (settlement) => store.ledger.settle(settlement).then(lost),
+      settleClaimed: (settlement) => store.ledger.settleClaimed(settlement).then(lost),
+    });
+    const plain = await process.open();
+    const keyed = await openKeyed('ambiguous');
+    expect(await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)])).toEqual([undefined, undefined]);
+    expect(await spent()).toBe(2n * COST);
+    const pending = process.spool.pending().length;
+    expect(pending).toBe(2);
+    // The process dies here; its successor finds both in the file, charges them again, and dies before it could empty the file.
+    const content = await readFile(spoolPath);
+    for (let i = 0; i < 2; i++) {
+      await process.end();
+      await writeFile(spoolPath, content);
+      process = await startProcess();
+      await process.accounting.replaySpool();
+      expect([await spent(), process.accounting.isSpooling()]).toEqual([2n * COST, false]);
+    }
+    expect(await replayOf('ambiguous')).toBe(ANSWER.toString());
+  });
+
+  it('charges hundreds that waited, in shared commits', async () => {
+    const holds = await Promise.all(Array.from({ length: 300 }, () => process.open()));
+    await readOnly(true);
+    await Promise.all(holds.map((hold) => hold.charge(PRODUCED)));
+    expect(process.spool.pending()).toHaveLength(300);
+    await readOnly(false);
+    const startedMs = clock.monotonicMs();
+    await process.accounting.replaySpool();
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(3_000);
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 300n * COST]);
+  });
+
+  it('keeps a charge that the ledger refuses as a dead letter, and frees hold and key', async () => {
+    const impossible = { ...PRODUCED, usage: { ...PRODUCED.usage, promptTokens: -1 } };
+    const keyed = await openKeyed('refused');
+    await expect(keyed.charge(impossible, ANSWER)).rejects.toThrow('refused the charge');
+    await keyed.release();
+    expect(await process.heldNanoUsd()).toBe(0n);
+    expect(await replayOf('refused')).toBe('claimed');
+    expect(await deadLetters()).toEqual([{ reason: expect.stringContaining('generations'), tokens: '-1' }]);
+  });
+
+  it('lets no refused charge in the spool keep the others waiting', async () => {
+    const [bad, good] = [await process.open(), await process.open()];
+    await server.crash();
+    const usage = { ...PRODUCED.usage, cachedTokens: 99 };
+    expect(await bad.charge({ ...PRODUCED, usage })).toBeUndefined();
+    expect(await good.charge(PRODUCED)).toBeUndefined();
+    await server.restart();
+    await untilReplayed(process.accounting);
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, COST]);
+    expect(await deadLetters()).toHaveLength(1);
+  });
+
+  it('charges an attempt nothing whose key another one took over, and tells its client to come back', async () => {
+    const stalled = await openKeyed('taken');
+    await sql(url, `update idempotency_keys set generation_id = 'gen-other' where finished_at is null`);
+    const refusal = await stalled.charge(PRODUCED, ANSWER);
+    expect(refusal).toMatchObject({ code: 'idempotency_key_in_flight', headers: { 'retry-after-ms': '1000' } });
+    await stalled.release();
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 0n]);
+    expect(await replayOf('taken')).toBe('running');
+  });
+
+  it('drops a spooled attempt that was taken over meanwhile', async () => {
+    const keyed = await openKeyed('taken from the spool');
+    await readOnly(true);
+    expect(await keyed.charge(PRODUCED, ANSWER)).toBeUndefined();
+    await readOnly(false);
+    await sql(url, `update idempotency_keys set generation_id = 'gen-other' where finished_at is null`);
+    await process.accounting.replaySpool();
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 0n]);
+    expect(process.accounting.isSpooling()).toBe(false);
+  });
+
+  async function readOnly(on: boolean): Promise<void> {
+    await sql(url, `alter system set default_transaction_read_only = ${on ? 'on' : 'off'}`);
+    await sql(url, 'select pg_reload_conf()');
+    await expect
+      .poll(async () => (await sql(url, 'show default_transaction_read_only'))[0])
+      .toEqual({
+        default_transaction_read_only: on ? 'on' : 'off',
+      });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+
+  function stand(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    for (const pid of withChildren(server.pid)) globalThis.process.kill(pid, signal);
+  }
+
+  async function deadLetters() {
+    return sql<{ reason: string; tokens: string }>(
+      url,
+      `select reason, settlement::json -> 'usage' ->> 'promptTokens' as tokens from dead_letters
+       where organization_id = '${customer.organizationId}'`,
+    );
+  }
+});
+
+const PRODUCED: Produced = {
+  provider: 'p',
+  usage: { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
+  usageCounted: false,
+  cancelled: false,
+  latencyMs: 1,
+  generationTimeMs: 1,
+};
+const today = (): number => Math.floor(clock.nowMs() / 86_400_000);
+const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
