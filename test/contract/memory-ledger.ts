@@ -83,6 +83,7 @@ export function createMemoryLedger(): MemoryLedger {
     settle: async (settlement) => commit(settlement),
     // No keys are claimed here: only the money.
     settleClaimed: async (settlement) => commit(settlement),
+    deadLetter: async () => undefined,
     findGeneration: async (organizationId, generationId) => {
       const found = find(generationId);
       if (found?.organizationId !== organizationId) return undefined;

@@ -9,6 +9,7 @@ import { MoneyModel } from './money-machine.model.ts';
 import type { Move } from './money-machine.moves.ts';
 import { type Ask, GatewayProcess, type Observer } from './money-machine.process.ts';
 import { Scheduler, settled } from './money-machine.scheduler.ts';
+import { type Reach, watchedStore } from './money-machine.store.ts';
 
 /** How the processes of a history keep their limits. */
 export interface Mode {
@@ -20,8 +21,6 @@ export interface Mode {
   /** What a shared store's accident does. */
   flush?(): Promise<void>;
 }
-
-type Reach = 'here' | 'away' | 'deaf';
 
 const ORGANIZATIONS = ['org-0', 'org-1'];
 const OPENING = 1_000n;
@@ -177,7 +176,13 @@ export class World {
         return this.ledger.read(...key);
       },
       settle: (settlement) => this.#settle(settlement, owner),
-      limits: this.#watched(this.#store, owner),
+      limits: watchedStore(this.#store, {
+        model: this.model,
+        owner,
+        reach: () => this.#storeReach,
+        nowMs: () => this.#nowMs,
+        check: (check) => this.#checked(check),
+      }),
       leaseMs: this.#mode.leaseMs,
       clock: { nowMs: () => this.#nowMs + this.#wallOffsetMs, monotonicMs: () => this.#nowMs },
       spoolPath: this.#spoolPath(slot),
@@ -200,42 +205,6 @@ export class World {
     if (isNew) this.#checked(() => this.model.committed(settlement, isReplay, this.#nowMs));
     if (this.#ledgerReach === 'deaf') throw new StoreUnavailable('played');
     return snapshot;
-  }
-
-  /** The store as a process reaches it, and the model as it hears what the store decided. */
-  #watched(store: LimitStore, owner: () => object): LimitStore {
-    const reach = async <T>(work: () => Promise<T>): Promise<T> => {
-      if (this.#storeReach === 'away') throw new StoreUnavailable('played');
-      const result = await work();
-      if (this.#storeReach === 'deaf') throw new StoreUnavailable('played');
-      return result;
-    };
-    return {
-      ...store,
-      admit: (request) =>
-        reach(async () => {
-          const result = await store.admit(request);
-          if (result.kind === 'admitted') {
-            this.#checked(() => this.model.admitted(request, result, owner(), this.#nowMs));
-          }
-          return result;
-        }),
-      release: (release) =>
-        reach(async () => {
-          await store.release(release);
-          this.model.released(release.holdId);
-        }),
-      renew: (holds, nowMs) =>
-        reach(async () => {
-          const lapsed = await store.renew(holds, nowMs);
-          const kept = holds.filter(({ holdId }) => !lapsed.includes(holdId));
-          this.model.renewed(
-            kept.map(({ holdId }) => holdId),
-            this.#nowMs,
-          );
-          return lapsed;
-        }),
-    };
   }
 
   #observer(owner: () => object): Observer {

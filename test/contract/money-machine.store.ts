@@ -1,0 +1,49 @@
+import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import type { MoneyModel } from './money-machine.model.ts';
+
+/** `deaf`: what is asked is done, and its answer lost. */
+export type Reach = 'here' | 'away' | 'deaf';
+
+export interface Watch {
+  readonly model: MoneyModel;
+  readonly owner: () => object;
+  readonly reach: () => Reach;
+  readonly nowMs: () => number;
+  /** A check that fails inside a call would look like an answer of the store. */
+  readonly check: (check: () => void) => void;
+}
+
+/** The store as a process reaches it, and the model as it hears what the store decided. */
+export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, check }: Watch): LimitStore {
+  const reached = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (reach() === 'away') throw new StoreUnavailable('played');
+    const result = await work();
+    if (reach() === 'deaf') throw new StoreUnavailable('played');
+    return result;
+  };
+  return {
+    ...store,
+    admit: (request) =>
+      reached(async () => {
+        const result = await store.admit(request);
+        if (result.kind === 'admitted') check(() => model.admitted(request, result, owner(), nowMs()));
+        return result;
+      }),
+    release: (release) =>
+      reached(async () => {
+        await store.release(release);
+        model.released(release.holdId);
+      }),
+    renew: (holds, atMs) =>
+      reached(async () => {
+        const lapsed = await store.renew(holds, atMs);
+        const kept = holds.filter(({ holdId }) => !lapsed.includes(holdId));
+        model.renewed(
+          kept.map(({ holdId }) => holdId),
+          nowMs(),
+        );
+        return lapsed;
+      }),
+  };
+}
