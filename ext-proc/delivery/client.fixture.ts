@@ -115,9 +115,9 @@ export async function deliverTo(
   const answersAtRelease: number[] = [];
   const outcome = await delivery.deliver(what, to.exchange, {
     costUsd: () => 0.25,
-    async charge(produced) {
+    async charge(produced, answer) {
       charges.push(produced);
-      return charge?.(produced);
+      return charge?.(produced, answer);
     },
     async release() {
       answersAtRelease.push(to.answers.length);

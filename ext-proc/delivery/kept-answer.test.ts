@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { refuse } from '../errors/refusal.ts';
+import { AnswerBudget } from './answer-budget.ts';
+import { type Client, client, deliverTo, deliveryOver } from './client.fixture.ts';
+import type { Delivery } from './deliver.ts';
+import {
+  COMPLETION,
+  DONE,
+  type Egress,
+  HELLO,
+  STOP,
+  sendJson,
+  sendStream,
+  startEgress,
+  usageChunk,
+} from './egress.fixture.ts';
+import { type OrderOptions, order, provider } from './order.fixture.ts';
+import { type Replay, replayAnswer } from './replay.ts';
+
+let egress: Egress;
+let delivery: Delivery;
+beforeAll(async () => {
+  egress = await startEgress();
+  delivery = deliveryOver(egress);
+});
+afterAll(async () => {
+  await delivery.close();
+  await egress.close();
+});
+
+const WHOLE = [...HELLO, STOP, usageChunk(), DONE];
+
+async function deliverKept(options: OrderOptions = {}, to = client(), by = delivery) {
+  const kept: (string | undefined)[] = [];
+  /** What the client had been sent when the charge was made. */
+  let sentBefore = '';
+  const keyed = {
+    ...order({ providers: [provider('alpha', { onDisconnect: 'abort' })], ...options }),
+    keepsAnswer: true,
+  };
+  const delivered = await deliverTo(by, to, keyed, async (_, answer) => {
+    sentBefore = to.text();
+    kept.push(answer?.toString());
+    return undefined;
+  });
+  return { ...delivered, kept, sentBefore, to };
+}
+
+describe('an answer that is kept', () => {
+  test('is the JSON body that the client gets', async () => {
+    egress.answerWith(sendJson(COMPLETION));
+    const { kept, to } = await deliverKept();
+    expect(kept).toEqual([to.answers[0]?.body.toString()]);
+    expect(kept[0]).toContain('"cost":0.25');
+  });
+
+  test.each([false, true])('is the stream that the client gets, its end included (usage: %s)', async (includeUsage) => {
+    egress.answerWith(sendStream(WHOLE));
+    const { kept, sentBefore, to } = await deliverKept({ stream: true, includeUsage });
+    expect(kept).toEqual([to.text()]);
+    expect(kept[0]?.endsWith(DONE)).toBe(true);
+    expect(kept[0]?.includes('"cost":0.25')).toBe(includeUsage);
+    // The end comes after the charge, and was charged with it.
+    expect(sentBefore.length).toBeLessThan(to.text().length);
+  });
+
+  test.each<[string, (to: Client) => void]>([
+    ['before the first event', (to) => to.leave()],
+    [
+      'midway',
+      (to) =>
+        expect
+          .poll(() => to.text())
+          .toContain(' there')
+          .then(() => to.leave()),
+    ],
+  ])('is read to its end when the client leaves %s, whatever the provider is configured for', async (_, leave) => {
+    const to = client();
+    egress.answerWith((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      void leave(to);
+      response.write(HELLO.join(''));
+      setTimeout(() => response.end([STOP, usageChunk(), DONE].join('')), 150);
+    });
+    const { kept, charges, outcome } = await deliverKept({ stream: true, includeUsage: true }, to);
+    expect(outcome).toMatchObject({ clientGone: true, attempts: [{ result: 'ok' }] });
+    expect(charges).toMatchObject([{ cancelled: true, usage: { promptTokens: 7, completionTokens: 5 } }]);
+    expect(kept[0]).toContain(' there');
+    expect(kept[0]?.endsWith(DONE)).toBe(true);
+  });
+
+  test('is nothing where the stream broke', async () => {
+    egress.answerWith(sendStream(HELLO, (response) => response.destroy()));
+    const { kept, outcome } = await deliverKept({ stream: true });
+    expect(kept).toEqual([undefined]);
+    expect(outcome.refusal?.code).toBe('upstream_error');
+  });
+
+  test('is not asked for without the header', async () => {
+    const kept: unknown[] = [];
+    for (const stream of [false, true]) {
+      egress.answerWith(stream ? sendStream(WHOLE) : sendJson(COMPLETION));
+      await deliverTo(delivery, client(), order({ stream }), async (_, answer) => void kept.push(answer));
+    }
+    expect(kept).toEqual([undefined, undefined]);
+  });
+
+  test('ends as broken when there is no room to keep it', async () => {
+    const small = deliveryOver(egress, { answerBudgetBytes: 300 });
+    egress.answerWith(sendStream(WHOLE));
+    const { kept, outcome, to } = await deliverKept({ stream: true }, client(), small);
+    expect([kept, outcome.refusal?.code]).toEqual([[undefined], 'upstream_error']);
+    expect(to.text().endsWith(DONE)).toBe(true);
+    await small.close();
+  });
+
+  test('gives its room back when it ended', async () => {
+    const room = Buffer.byteLength(WHOLE.join('')) * 1.5;
+    const small = deliveryOver(egress, { answerBudgetBytes: room });
+    egress.answerWith(sendStream(WHOLE));
+    for (let i = 0; i < 3; i++) {
+      const { kept, to } = await deliverKept({ stream: true }, client(), small);
+      expect(kept).toEqual([to.text()]);
+    }
+    await small.close();
+  });
+
+  test('frees what is held before the client learns that it was not charged', async () => {
+    egress.answerWith(sendStream(WHOLE));
+    const to = client();
+    let textAtRelease = 'not released';
+    const charge = async () => refuse('no_capacity');
+    const keyed = { ...order({ stream: true }), keepsAnswer: true };
+    await delivery.deliver(keyed, to.exchange, {
+      costUsd: () => 0,
+      charge,
+      release: async () => {
+        textAtRelease = to.text();
+      },
+    });
+    expect(textAtRelease).not.toContain('error');
+    expect(to.text()).toContain('"code":"no_capacity"');
+  });
+});
+
+describe('a replay', () => {
+  const replay: Replay = {
+    generationId: 'gen-EARLIER',
+    streamed: false,
+    answerBytes: 100,
+    read: async () => Buffer.from('the same bytes'),
+    timeoutMs: 100,
+  };
+
+  test('gives JSON whole and a stream as a stream, with the generation id of the first', async () => {
+    const [json, stream] = [client(), client()];
+    const budget = new AnswerBudget(100);
+    expect(await replayAnswer(replay, json.exchange, budget)).toBeUndefined();
+    expect(await replayAnswer({ ...replay, streamed: true }, stream.exchange, budget)).toBeUndefined();
+    const headers = { 'x-generation-id': 'gen-EARLIER', 'idempotent-replayed': 'true' };
+    expect(json.answers).toEqual([
+      { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body: Buffer.from('the same bytes') },
+    ]);
+    expect(stream.heads).toEqual([
+      {
+        status: 200,
+        headers: { ...headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' },
+      },
+    ]);
+    expect([stream.text(), stream.ended]).toEqual(['the same bytes', true]);
+  });
+
+  test('is refused where there is no room, or the answer is gone; and answers nothing then', async () => {
+    const to = client();
+    const budget = new AnswerBudget(99);
+    expect(await replayAnswer(replay, to.exchange, budget)).toMatchObject({ code: 'no_capacity' });
+    const gone = { ...replay, answerBytes: 99, read: async () => undefined };
+    for (let i = 0; i < 2; i++)
+      expect(await replayAnswer(gone, to.exchange, budget)).toMatchObject({ code: 'no_capacity' });
+    expect([to.answers, to.heads]).toEqual([[], []]);
+  });
+
+  test('cuts a client off that does not read in time', async () => {
+    const to = client();
+    to.stopReading();
+    await replayAnswer({ ...replay, streamed: true }, to.exchange, new AnswerBudget(100));
+    expect([to.aborted, to.ended]).toEqual([true, false]);
+  });
+});
