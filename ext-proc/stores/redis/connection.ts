@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 import { RedisRefused } from './refused.ts';
@@ -64,6 +65,8 @@ async function connectToAny(address: RedisAddress, options: ConnectionOptions): 
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
       ...nodeOptions(address, options),
+      // Behind one address there may be several servers, told apart by name.
+      ...(address.tls && isIP(host) === 0 ? { tls: { servername: host } } : {}),
       host,
       port,
       db: address.database,
