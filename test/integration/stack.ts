@@ -14,6 +14,9 @@ export interface Stack extends Omit<Deployment, 'remove'> {
   close(): Promise<void>;
 }
 
+/** Shared by all stacks of all runs: they start the same code. */
+const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
+
 export async function startStack(options: DeploymentOptions): Promise<Stack> {
   const deployment = await prepareDeployment(options);
   const processes: TestProcess[] = [];
@@ -65,7 +68,7 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
   const deployment = await prepareDeployment(options);
   const supervisor = startProcess(process.execPath, [join(REPOSITORY, 'supervisor/main.ts')], {
     cwd: REPOSITORY,
-    env: { ...process.env, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const close = async (): Promise<void> => {
@@ -84,7 +87,7 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
 function startGateway(deployment: Deployment): TestProcess {
   return startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
     cwd: REPOSITORY,
-    env: { ...process.env, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
 }
