@@ -10,12 +10,14 @@ export interface Watch {
   readonly owner: () => object;
   readonly reach: () => Reach;
   readonly nowMs: () => number;
+  /** By which the store goes: its own clock, or that of the process that it is in. */
+  readonly storeNowMs: () => number;
   /** A check that fails inside a call would look like an answer of the store. */
   readonly check: (check: () => void) => void;
 }
 
 /** The store as a process reaches it, and the model as it hears what the store decided. */
-export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, check }: Watch): LimitStore {
+export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, storeNowMs, check }: Watch): LimitStore {
   const reached = async <T>(work: () => Promise<T>): Promise<T> => {
     if (reach() === 'away') throw new StoreUnavailable('played');
     const result = await work();
@@ -26,18 +28,18 @@ export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, ch
     ...store,
     admit: (request) =>
       reached(async () => {
-        const result = await store.admit(request);
+        const result = await store.admit({ ...request, nowMs: storeNowMs() });
         if (result.kind === 'admitted') check(() => model.admitted(request, result, owner(), nowMs()));
         return result;
       }),
     release: (release) =>
       reached(async () => {
-        await store.release(release);
+        await store.release({ ...release, nowMs: storeNowMs() });
         model.released(release.holdId);
       }),
-    renew: (holds, atMs) =>
+    renew: (holds) =>
       reached(async () => {
-        const lapsed = await store.renew(holds, atMs);
+        const lapsed = await store.renew(holds, storeNowMs());
         const kept = holds.filter(({ holdId }) => !lapsed.includes(holdId));
         model.renewed(
           kept.map(({ holdId }) => holdId),

@@ -181,6 +181,7 @@ export class World {
         owner,
         reach: () => this.#storeReach,
         nowMs: () => this.#nowMs,
+        storeNowMs: () => this.#nowMs + this.#wallOffsetMs,
         check: (check) => this.#checked(check),
       }),
       leaseMs: this.#mode.leaseMs,
