@@ -27,7 +27,7 @@ local ORG_FIELDS = { 'incarnation', 'generation', 'trusted', 'round', 'epoch', '
 local o = redis.call('HMGET', org, unpack(ORG_FIELDS))
 if o[1] ~= incarnation then
   redis.call('DEL', org, holds, leases)
-  o = { incarnation, next_generation(shard, incarnation), '0', '0', false, '-1', '0', '0', false, '0', '0', false, false, false }
+  o = { incarnation, next_generation(shard), '0', '0', false, '-1', '0', '0', false, '0', '0', false, false, false }
 elseif lapse(org, holds, leases, key_prefix, now) then
   o = redis.call('HMGET', org, unpack(ORG_FIELDS))
 end
@@ -109,15 +109,16 @@ if trusted and known_epoch ~= epoch then
   trusted, round = false, round + 1
 end
 if not (trusted and key_trusted == generation) then
-  if redis.call('SREM', told, generation .. '/' .. round .. '/' .. hold_id) == 0 then
-    redis.call('SADD', told, generation .. '/' .. round .. '/' .. hold_id)
+  local caller = incarnation .. '/' .. generation .. '/' .. round .. '/' .. hold_id
+  if redis.call('SREM', told, caller) == 0 then
+    redis.call('SADD', told, caller)
     redis.call('PEXPIRE', told, TOLD_TTL_MS)
     org_spent, key_spent = false, false
     keep_state()
     return answer('read_again')
   end
   if known_epoch ~= epoch then
-    known_epoch, sequence, generation = epoch, -1, next_generation(shard, incarnation)
+    known_epoch, sequence, generation = epoch, -1, next_generation(shard)
   end
   trusted, key_trusted = true, generation
   redis.call('DEL', told)

@@ -75,13 +75,18 @@ async function connectToAny(address: RedisAddress, options: ConnectionOptions): 
       enableOfflineQueue: false,
       retryStrategy: retryAfterMs,
     });
-    tellOf(redis, options.log);
+    // `connect` rejects with "Connection is closed"; why, is told here.
+    let reason: unknown;
+    redis.on('error', (error) => {
+      reason = error;
+    });
     try {
       await redis.connect();
+      tellOf(redis, options.log);
       return redis;
     } catch (error) {
       redis.disconnect();
-      problem = error;
+      problem = reason ?? error;
     }
   }
   throw asStoreError(problem);

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
 import type { RateLimits } from '../../domain/principal.ts';
@@ -129,7 +129,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   }
 
   async function beginAnew(): Promise<NewBeginning> {
-    const nonce = randomUUID();
+    const nonce = randomBytes(9).toString('base64url');
     await touchShards(true, nonce);
     return {
       async open() {

@@ -16,7 +16,7 @@ if redis.call('HGET', org, 'incarnation') == incarnation then
 else
   redis.call('DEL', org, holds, leases)
   if not open then
-    redis.call('HSET', org, 'incarnation', incarnation, 'generation', next_generation(shard, incarnation), 'trusted', 0, 'round', 0,
+    redis.call('HSET', org, 'incarnation', incarnation, 'generation', next_generation(shard), 'trusted', 0, 'round', 0,
       'epoch', '', 'sequence', -1, 'balance', 0, 'held', 0, 'requests', 0, 'tokens', 0)
   end
 end

@@ -5,7 +5,7 @@
 --   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY, spent:DAY, day, minute, requests, tokens
 --   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute, requests, tokens
 --   holds  hold id -> key id|day|minute|tokens|amount        leases  hold id, scored by the millisecond of its lapse
---   told   generation/round/hold id of callers that were told to read again
+--   told   incarnation/generation/round/hold id of callers that were told to read again
 -- A `spent:DAY` is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts has the rules and their proof.
 -- Key hashes of lapsed holds are not among KEYS: their names are made from a prefix with the same tag.
 
@@ -43,8 +43,9 @@ local function incarnation_of(shard, now, lease_ms)
   return begin_incarnation(shard, run, now, now + lease_ms, ''), false
 end
 
-local function next_generation(shard, incarnation)
-  return incarnation .. '.' .. redis.call('HINCRBY', shard, 'generations', 1)
+-- One of its incarnation's. A plain number, so that the hashes keep their compact form.
+local function next_generation(shard)
+  return tostring(redis.call('HINCRBY', shard, 'generations', 1))
 end
 
 local function add_to_day(hash, day, amount)
