@@ -10,6 +10,7 @@ export interface TestConfig {
   readonly limits?: Readonly<Record<string, string | number>>;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly retries?: { readonly per_target: number };
+  readonly idempotency?: { readonly retention: string };
   readonly top_up_url?: string;
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
@@ -75,7 +76,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     limits: { request_body: '20MiB', response_body: '64MiB', read_rpm: 6000, ...config.limits },
     timeouts: { first_byte: '2s', stream_idle: '1s', total: '10s', ...config.timeouts },
     retries: config.retries ?? { per_target: 1 },
-    idempotency: { retention: '24h' },
+    idempotency: config.idempotency ?? { retention: '24h' },
     ...(top_up_url ? { top_up_url } : {}),
     demo: false,
     providers: Object.fromEntries(providers),

@@ -81,10 +81,14 @@ export async function inTransaction<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
   });
+  // The pool listens only while it has the connection: one that dies in our hands would end the process. The statement tells us of it too.
+  const ignore = () => undefined;
+  client.on('error', ignore);
   try {
     await client.query(begin);
     const result = await work(client);
     await client.query('commit');
+    client.off('error', ignore);
     client.release();
     return result;
   } catch (error) {

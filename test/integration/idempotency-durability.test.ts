@@ -1,0 +1,240 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { sql } from '../contract/database.ts';
+import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+import { showLogsOnFailure } from './failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';
+import type { Received } from './http-client.ts';
+import { startTestPostgres, type TestPostgres } from './postgres-server.ts';
+import { type Stack, startStack } from './stack.ts';
+
+const PROMPT = 'prompt-sentinel-2c7d';
+const COMPLETION = 'completion-sentinel-90be';
+const KEY = 'key-sentinel-71fa';
+const LIMIT = 100;
+/** The hold is exactly what an answer costs: its whole limit, at a thousand nano-dollars a token. */
+const COST = 0.0001;
+const USAGE = { prompt_tokens: 10, completion_tokens: LIMIT };
+
+let postgres: TestPostgres;
+let provider: FakeProvider;
+let stack: Stack;
+
+const CONFIG = {
+  models: { one: { usd_per_million_tokens: { input: 0, output: 1 } } },
+  timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
+  retries: { per_target: 0 },
+};
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  provider = await startFakeProvider();
+  const providers = { fake: { base_url: provider.baseUrl } };
+  stack = await startStack({ postgresSocketDir: postgres.socketDir, config: { ...CONFIG, providers } });
+});
+
+afterEach(async () => {
+  if (postgres.isDown()) await postgres.restart();
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await postgres?.stop();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+function ask(client: GatewayClient, key: string, stream: boolean): Promise<Received> {
+  const messages = [{ role: 'user', content: PROMPT }];
+  return client.chat({ model: 'one', stream, messages, max_tokens: LIMIT }, { headers: { 'idempotency-key': key } });
+}
+
+const newClient = async (credit = '1') => {
+  const customer = await stack.operator.customer({ credit });
+  return { ...customer, client: gatewayClient(stack.origin, customer.key) };
+};
+
+/** What a client that is told to come back later does. */
+async function insist(attempt: () => Promise<Received>, timeoutMs = 30_000): Promise<Received> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const received = await attempt().catch(() => undefined);
+    if (received?.status === 200) return received;
+    if (performance.now() > deadline) throw new Error(`still ${received ? outcome(received) : 'no answer'}`);
+    await sleep(50);
+  }
+}
+
+const answer = (stream: boolean) =>
+  stream
+    ? streamAnswer({ pieces: [COMPLETION, ' and more'], usage: USAGE })
+    : jsonAnswer({ text: COMPLETION, usage: USAGE });
+
+test('a process that is killed midway: the retry waits for its lease, takes over, and pays once', async () => {
+  const { client, organizationId } = await newClient();
+  const gate = createGate();
+  provider.script('one', gate.before(answer(false)), answer(false));
+  const first = ask(client, 'killed-midway', false);
+  await gate.waitFor(1);
+  const before = provider.requests('one').length;
+  await stack.restartGateway('SIGKILL');
+  const killedAtMs = performance.now();
+  expect((await first).status).toBeGreaterThanOrEqual(500);
+  await insist(() => client.get('/v1/models'));
+  expect(outcome(await ask(client, 'killed-midway', false))).toBe('409 idempotency_key_in_flight');
+  const retry = await insist(() => ask(client, 'killed-midway', false));
+  const tookMs = performance.now() - killedAtMs;
+  expect(tookMs).toBeGreaterThan(3_000);
+  expect(tookMs).toBeLessThan(30_000);
+  gate.open();
+  expect([retry.headers['idempotent-replayed'], provider.requests('one').length - before]).toEqual([undefined, 1]);
+  expect((await ask(client, 'killed-midway', false)).text).toBe(retry.text);
+  expect(await stack.operator.balance(organizationId)).toBe(1 - COST);
+}, 60_000);
+
+test.each([false, true])(
+  'an answer whose charge waits in the spool when the process is killed is replayed by the next one (stream: %s)',
+  async (stream) => {
+    const { client, organizationId } = await newClient();
+    const gate = createGate();
+    provider.script('one', gate.before(answer(stream)));
+    const underWay = ask(client, KEY, stream);
+    await gate.waitFor(1);
+    await postgres.crash();
+    gate.open();
+    const received = await underWay;
+    expect([received.status, received.text.includes(COMPLETION)]).toEqual([200, true]);
+    // While it waits there, the spool says no more than the database.
+    const spool = readFileSync(join(stack.paths.dataDir, 'spool', 'settlements-0.jsonl'), 'latin1');
+    expect(spool).toContain(String(received.headers['x-generation-id']));
+    expect(sentinelsIn(spool)).toEqual([]);
+    await stack.restartGateway('SIGKILL', () => postgres.restart());
+    const replayed = await insist(() => ask(client, KEY, stream));
+    expect(replayed.headers['idempotent-replayed']).toBe('true');
+    expect(replayed.body.equals(received.body)).toBe(true);
+    expect(await stack.operator.balance(organizationId)).toBe(1 - COST);
+    await stack.operator.verifyLedger();
+  },
+);
+
+test('neither the data folder nor the database says anything of key, prompt and answer', async () => {
+  const rows = await sql<{ row: string }>(stack.databaseUrl, 'select k::text as row from idempotency_keys k');
+  expect(rows.length).toBeGreaterThan(0);
+  await sql(stack.databaseUrl, 'checkpoint');
+  const places = [
+    ['the dump', rows.map(({ row }) => row).join('\n')],
+    ...[stack.paths.dataDir, join(dirname(postgres.socketDir), 'postgres')]
+      .flatMap(filesBelow)
+      .map((path) => [path, readFileSync(path, 'latin1')] as const),
+  ] as const;
+  expect(places.length).toBeGreaterThan(500);
+  expect(places.filter(([, text]) => sentinelsIn(text).length > 0).map(([place]) => place)).toEqual([]);
+  expect(sentinelsIn(Buffer.from(PROMPT).toString('hex'))).toEqual([PROMPT]);
+});
+
+test('PostgreSQL killed under load: every answer is charged once, no balance is overspent, every key has one answer', async () => {
+  provider.script('one', async (call) => {
+    await sleep(20);
+    await answer(call.seen.stream)(call);
+  });
+  const rich = await newClient('1000');
+  const poor = await newClient(String(40 * COST));
+  const received: Received[] = [];
+  const byKey = new Map<string, Received[]>();
+  let ending = false;
+  const clients = Array.from({ length: 32 }, async (_, index) => {
+    for (let i = 0; !ending; i++) {
+      const { client } = index % 4 === 3 ? poor : rich;
+      const key = `load ${index} ${i}`.replaceAll(' ', '-');
+      // Every second key is insisted on: asked for until it is answered, then once more.
+      const attempts = i % 2 === 0 ? 1 : 40;
+      const answers: Received[] = [];
+      for (let tries = 0; tries < attempts && answers.length < 2; tries++) {
+        const one = await ask(client, key, i % 3 === 0).catch(() => undefined);
+        if (one && isComplete(one)) answers.push(one);
+        else await sleep(50);
+      }
+      received.push(...answers);
+      byKey.set(key, answers);
+    }
+  });
+  await sleep(1_000);
+  await postgres.crash();
+  await sleep(700);
+  await postgres.restart();
+  await sleep(2_000);
+  await postgres.crash();
+  await postgres.restart();
+  await insist(() => rich.client.get('/v1/credits'));
+  await sleep(1_000);
+  ending = true;
+  await Promise.all(clients);
+  await expect.poll(() => readFileSync(join(stack.paths.dataDir, 'spool', 'settlements-0.jsonl')).length).toBe(0);
+
+  const ids = new Set(received.map(({ headers }) => String(headers['x-generation-id'])));
+  const charges = await sql<{ id: string; cost: string; n: string }>(
+    stack.databaseUrl,
+    `select g.id, g.cost_nano_usd as cost, count(e.*) as n from generations g left join ledger_entries e on e.generation_id = g.id group by 1, 2`,
+  );
+  const charged = new Map(charges.map((row) => [row.id, row]));
+  expect(ids.size).toBeGreaterThan(200);
+  const wrong = [...ids].filter((id) => charged.get(id)?.cost !== '100000' || charged.get(id)?.n !== '1');
+  expect(wrong).toEqual([]);
+  for (const [key, answers] of byKey) {
+    expect([key, new Set(answers.map(({ text }) => text)).size]).toEqual([key, Math.min(1, answers.length)]);
+  }
+  expect([...byKey.values()].filter((answers) => answers.length === 2).length).toBeGreaterThan(50);
+  expect(await stack.operator.balance(poor.organizationId)).toBeGreaterThanOrEqual(0);
+  await stack.operator.verifyLedger();
+}, 60_000);
+
+test('keys are free again at their retention, and their rows are deleted', async () => {
+  const providers = { fake: { base_url: provider.baseUrl } };
+  const config = { ...CONFIG, providers, idempotency: { retention: '2s' } };
+  const short = await startStack({ postgresSocketDir: postgres.socketDir, config });
+  try {
+    const client = gatewayClient(short.origin, (await short.operator.customer()).key);
+    provider.script('one', answer(false));
+    const first = await ask(client, 'short', false);
+    expect((await ask(client, 'short', false)).text).toBe(first.text);
+    expect(outcome(await ask(client, 'short', true))).toBe('422 idempotency_key_reused');
+    await sleep(2_100);
+    const second = await ask(client, 'short', false);
+    expect([second.status, second.headers['idempotent-replayed']]).toEqual([200, undefined]);
+    const left = () => sql<{ n: number }>(short.databaseUrl, 'select count(*)::int as n from idempotency_keys');
+    await expect.poll(left, { timeout: 10_000, interval: 200 }).toEqual([{ n: 0 }]);
+  } finally {
+    await short.close();
+  }
+});
+
+function isComplete({ status, text }: Received): boolean {
+  return status === 200 && !text.includes('"finish_reason":"error"');
+}
+
+/** As text, as PostgreSQL shows bytes, and as JSON carries them. */
+function sentinelsIn(text: string): string[] {
+  return [PROMPT, COMPLETION, KEY].filter((sentinel) => {
+    const bytes = Buffer.from(sentinel);
+    // Whatever stood before it, two of three alignments of base64 end up here.
+    const base64 = [0, 1, 2].map((lead) =>
+      Buffer.concat([Buffer.alloc(lead), bytes])
+        .toString('base64')
+        .slice(4, -4),
+    );
+    return [sentinel, bytes.toString('hex'), ...base64].some((form) => text.includes(form));
+  });
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() && statSync(path).size < 64 * 1024 * 1024 ? [path] : [];
+  });
+}
