@@ -8,12 +8,11 @@ import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
-import { isClaimed } from '../stores/settlement-json.ts';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { createDurableCharges } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
-import type { Spool, SpooledCharge } from './spool.ts';
+import type { Spool } from './spool.ts';
 
 /** What an admission took, and what is needed to charge it. */
 export interface Hold {
@@ -63,22 +62,9 @@ export interface AccountingOptions {
   readonly log: Log;
 }
 
-const REPLAY_EVERY_MS = 1000;
-/** Charges that are replayed together share commits; all of them are in memory, with their answers. */
-const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
-
-/** `taken_over`: another attempt with the same Idempotency-Key has it now; nothing was charged. */
-type Outcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
-
 export function createAccounting(options: AccountingOptions): Accounting {
-  const { ledger, limits, holds, spool, clock, metrics, log } = options;
-  let replaying: Promise<void> | undefined;
-  /** Whose charges wait in the spool: they keep their keys until then. */
-  const spooledAttempts = new Map<string, KeyedAttempt>();
-  const timer = setInterval(() => {
-    if (spool.pending().length > 0) replaySpool().catch(() => undefined);
-  }, REPLAY_EVERY_MS);
-  timer.unref();
+  const { limits, holds, clock, metrics, log } = options;
+  const charges = createDurableCharges({ ...options, releaseHold });
 
   async function releaseHold(
     settled: Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>,
@@ -102,68 +88,6 @@ export function createAccounting(options: AccountingOptions): Accounting {
     }
   }
 
-  async function settle(settlement: Settlement | ClaimedSettlement): Promise<Outcome> {
-    try {
-      return await commit(settlement);
-    } catch (error) {
-      metrics.settlementFailed();
-      const { generationId } = settlement;
-      if (error instanceof StoreUnavailable) {
-        log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
-        return (await spooled(settlement)) ? 'spooled' : 'lost';
-      }
-      await bury(settlement, error).catch(() => spooled(settlement));
-      throw error;
-    }
-  }
-
-  async function commit(settlement: Settlement | ClaimedSettlement): Promise<'charged' | 'taken_over'> {
-    const snapshot = isClaimed(settlement) ? await ledger.settleClaimed(settlement) : await ledger.settle(settlement);
-    if (snapshot === undefined) return 'taken_over';
-    await releaseHold(settlement, tokensOf(settlement), snapshot);
-    return 'charged';
-  }
-
-  function replaySpool(): Promise<void> {
-    replaying ??= replayAll().finally(() => {
-      replaying = undefined;
-    });
-    return replaying;
-  }
-
-  async function replayAll(): Promise<void> {
-    for (let group = firstOf(spool.pending()); group.length > 0; group = firstOf(spool.pending())) {
-      const results = await Promise.allSettled(group.map(({ generationId }) => replay(generationId)));
-      for (const result of results) if (result.status === 'rejected') throw result.reason;
-    }
-  }
-
-  async function replay(generationId: string): Promise<void> {
-    const settlement = await spool.read(generationId);
-    if (settlement === undefined) return;
-    const outcome = await commit(settlement).catch((error: unknown) => {
-      if (error instanceof StoreUnavailable) throw error;
-      // A row that PostgreSQL will never take must not keep the others waiting.
-      return bury(settlement, error);
-    });
-    if (outcome !== 'charged') await releaseHold(settlement, 0);
-    if (outcome === 'taken_over')
-      log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
-    spooledAttempts.get(generationId)?.ended();
-    spooledAttempts.delete(generationId);
-    await spool.remove(generationId);
-  }
-
-  async function bury(settlement: Settlement | ClaimedSettlement, error: unknown): Promise<'buried'> {
-    const { generationId } = settlement;
-    await ledger.deadLetter(settlement, error);
-    log.error(
-      { err: error, generation_id: generationId },
-      'the ledger refused a charge: it is in dead_letters, and not charged',
-    );
-    return 'buried';
-  }
-
   function open(hold: Hold, { holdNanoUsd, leasedAtMs }: TakenHold): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: Settlement | undefined;
@@ -177,12 +101,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
         const settlement = settlementOf(hold, produced, answer);
-        const outcome = await settle(settlement);
+        const outcome = await charges.make(settlement, hold.attempt);
         if (outcome === 'lost') return refuse('no_capacity');
         if (outcome === 'taken_over') return keyInFlight();
         state = 'charged';
-        if (hold.attempt && outcome === 'spooled') spooledAttempts.set(holdId, hold.attempt);
-        else hold.attempt?.ended();
         charged = settlement;
         const costUsd = usdNumber(settlement.costNanoUsd);
         const { promptTokens, completionTokens } = produced.usage;
@@ -197,28 +119,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
     };
   }
 
-  async function spooled(settlement: Settlement | ClaimedSettlement): Promise<boolean> {
-    try {
-      await spool.append(settlement);
-      return true;
-    } catch (error) {
-      log.error(
-        { err: error, generation_id: settlement.generationId },
-        'a charge is lost: neither PostgreSQL nor the spool took it',
-      );
-      return false;
-    }
-  }
-
-  return {
-    open,
-    replaySpool,
-    isSpooling: () => spool.pending().length > 0,
-    async close() {
-      clearInterval(timer);
-      await replaying?.catch(() => undefined);
-    },
-  };
+  return { open, replaySpool: charges.replay, isSpooling: charges.areWaiting, close: charges.close };
 }
 
 function settlementOf(
@@ -230,18 +131,4 @@ function settlementOf(
   if (attempt === undefined) return settlement;
   const { keyHash, bodyHash } = attempt;
   return { ...settlement, claim: { keyHash, bodyHash, ...(answer ? { answer: attempt.seal(answer) } : {}) } };
-}
-
-/** As many from the front as may be in memory at once, at least one. */
-function firstOf(pending: readonly SpooledCharge[]): readonly SpooledCharge[] {
-  let bytes = 0;
-  const over = pending.findIndex((charge) => {
-    bytes += charge.bytes;
-    return bytes > REPLAYED_AT_ONCE.bytes;
-  });
-  return pending.slice(0, Math.min(REPLAYED_AT_ONCE.charges, over === -1 ? pending.length : Math.max(1, over)));
-}
-
-function tokensOf({ usage }: Settlement): number {
-  return usage.promptTokens + usage.completionTokens;
 }
