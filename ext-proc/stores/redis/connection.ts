@@ -1,20 +1,14 @@
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
+import { CLOSE_MS, callsOver, type RedisCalls } from './calls.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 import { RedisRefused } from './refused.ts';
-import { SCRIPTS, type ScriptName } from './scripts.ts';
-import { asStoreError, isNoScript } from './unavailable.ts';
+import { asStoreError } from './unavailable.ts';
 
 /** The part of the process's logger that stores need; pino fits. */
 export interface StoreLog {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
-}
-
-export interface RedisConnection {
-  /** Runs one script. Rejects with StoreUnavailable, soon, while Redis is away. */
-  run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  close(): Promise<void>;
 }
 
 export interface ConnectionOptions {
@@ -28,22 +22,21 @@ const ANSWER_MS = 1_000;
 const CONNECT_MS = 2_000;
 const FIRST_RETRY_MS = 50;
 const LONGEST_RETRY_MS = 1_000;
-const CLOSE_MS = 500;
 
 /** Connects, and finds out whether it is a cluster. Rejects with StoreUnavailable, or says why this Redis must not keep limits. */
-export async function connectRedis(options: ConnectionOptions): Promise<RedisConnection> {
+export async function connectRedis(options: ConnectionOptions): Promise<RedisCalls> {
   const address = parseRedisUrl(options.url);
   const node = await connectToAny(address, options);
   try {
     const info = String(await node.call('INFO'));
     refuseEviction(info);
-    if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) return connectionOver(node);
+    if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) return callsOver(node);
   } catch (error) {
     node.disconnect();
     throw asStoreError(error);
   }
   node.disconnect();
-  return connectionOver(await connectToCluster(address, options));
+  return callsOver(await connectToCluster(address, options));
 }
 
 /**
@@ -155,45 +148,4 @@ function tellOf(client: Redis | Cluster, log: StoreLog): void {
     if (away) log.info({}, 'Redis is back');
     away = false;
   });
-}
-
-/**
- * Calls of the same moment (callers are authenticated many at once) leave in one write: 28 us of CPU for an admission and its release
- * instead of 41 (measured). The nodes of a cluster have connections of their own.
- */
-function writeTogether(client: Redis | Cluster): void {
-  if (client instanceof Cluster) return;
-  const { stream } = client;
-  // There is none before the first connection.
-  if (stream === undefined || stream.writableCorked > 0) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-}
-
-function connectionOver(client: Redis | Cluster): RedisConnection {
-  async function run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    const script = SCRIPTS[name];
-    writeTogether(client);
-    try {
-      return await client.call('EVALSHA', script.sha1, script.keys, ...keys, ...args);
-    } catch (error) {
-      if (!isNoScript(error)) throw asStoreError(error);
-    }
-    try {
-      return await client.call('EVAL', script.source, script.keys, ...keys, ...args);
-    } catch (error) {
-      throw asStoreError(error);
-    }
-  }
-  return {
-    run,
-    async close() {
-      client.removeAllListeners('close');
-      await Promise.race([
-        client.quit().catch(() => undefined),
-        new Promise((resolve) => setTimeout(resolve, CLOSE_MS)),
-      ]);
-      client.disconnect();
-    },
-  };
 }

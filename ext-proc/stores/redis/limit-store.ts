@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { DAY_MS, MINUTE_MS } from '../../domain/clock.ts';
+import { MINUTE_MS } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
-import type { RateLimits } from '../../domain/principal.ts';
 import type {
   AdmissionRequest,
   AdmissionResult,
@@ -9,11 +8,10 @@ import type {
   LimitStore,
   LiveHold,
   ReadResult,
-  Refused,
 } from '../limit-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { windowsLeft } from '../windows-left.ts';
-import { availableAmount, takenAmount } from './amounts.ts';
+import { type AdmitReply, admissionArguments, admissionResult, snapshotArguments } from './admission-call.ts';
+import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import { allShardKeys, organizationKeys, readsKey } from './shards.ts';
 
@@ -57,17 +55,11 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
 
   async function admit(request: AdmissionRequest): Promise<AdmissionResult> {
     const keys = organizationKeys(request.organizationId);
-    const { holdId, keyId, snapshot } = request;
+    const { keyId } = request;
     const reply = await connection.run(
       'admit',
       [keys.shard, keys.organization, keys.keyPrefix + keyId, keys.toldPrefix + keyId, keys.holds, keys.leases],
-      [
-        ...[clock(request.nowMs), leaseMs, idleMs, keys.keyPrefix, holdId, keyId],
-        ...[request.tokens, takenAmount(request.holdNanoUsd), request.concurrency],
-        ...limitArguments(request.organizationLimits),
-        ...limitArguments(request.keyLimits),
-        ...snapshotArguments(snapshot),
-      ],
+      [clock(request.nowMs), leaseMs, idleMs, keys.keyPrefix, ...admissionArguments(request)],
     );
     const verdict = reply as AdmitReply;
     if (verdict[0] === 'closed') keepTouched();
@@ -168,76 +160,6 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
       await connection.close();
     },
   };
-}
-
-/** As admit-6.lua returns it. */
-type AdmitReply = readonly [
-  verdict: 'closed' | 'read_again' | 'admitted' | Refused['rule'],
-  serverNowMs: number,
-  day: number,
-  minute: number,
-  availableNanoUsd: string,
-  ...uses: [organizationRequests: number, organizationTokens: number, keyRequests: number, keyTokens: number],
-];
-
-function admissionResult(request: AdmissionRequest, reply: AdmitReply): AdmissionResult {
-  const [verdict, serverNowMs, day, minute, available, ...uses] = reply;
-  if (verdict === 'closed') {
-    throw new StoreUnavailable('Redis lost what was held; admissions wait until the live holds are known again');
-  }
-  if (verdict === 'read_again') return { kind: 'read_again', day };
-  // Moments are told by the caller's clock, so that what is left of a window is right whatever the difference between the two.
-  const here = (serverMs: number): number => serverMs + request.nowMs - serverNowMs;
-  const resetsAtMs = here((minute + 1) * MINUTE_MS);
-  const windows = windowsLeft(
-    request,
-    { requests: uses[0], tokens: uses[1], resetsAtMs },
-    { requests: uses[2], tokens: uses[3], resetsAtMs },
-  );
-  switch (verdict) {
-    case 'admitted':
-      return { kind: 'admitted', day, windows };
-    case 'requests':
-    case 'tokens':
-      return { kind: 'refused', rule: verdict, resetsAtMs, availableNanoUsd: BigInt(available), windows };
-    case 'daily_budget':
-      return {
-        kind: 'refused',
-        rule: verdict,
-        resetsAtMs: here((day + 1) * DAY_MS),
-        availableNanoUsd: BigInt(available),
-        windows,
-      };
-    case 'concurrency':
-    case 'balance':
-      return {
-        kind: 'refused',
-        rule: verdict,
-        resetsAtMs: request.nowMs,
-        availableNanoUsd: BigInt(available),
-        windows,
-      };
-  }
-}
-
-function limitArguments(limits: RateLimits): (string | number)[] {
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
-  return [
-    requestsPerMinute ?? '',
-    tokensPerMinute ?? '',
-    dailyBudgetNanoUsd === undefined ? '' : availableAmount(dailyBudgetNanoUsd),
-  ];
-}
-
-function snapshotArguments(snapshot: AdmissionRequest['snapshot'] | undefined): (string | number)[] {
-  if (snapshot === undefined) return ['', '', '', '', '', '', '', ''];
-  const { ledgerEpoch, organization, key } = snapshot;
-  return [
-    ledgerEpoch,
-    ...[organization.sequence, organization.day, availableAmount(organization.balanceNanoUsd)],
-    takenAmount(organization.spentNanoUsd),
-    ...[key.sequence, key.day, takenAmount(key.spentNanoUsd)],
-  ];
 }
 
 function inBatches(holds: readonly LiveHold[]): LiveHold[][] {
