@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
@@ -23,6 +25,31 @@ describe('the memory-mode lock', () => {
     const locks = await Promise.all(stores.map((store) => store.memoryModeLock(() => {})));
     expect(locks.map(({ kind }) => kind).sort()).toEqual(['held', 'refused', 'refused']);
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it('is not there before the charges have ended that a dead process left under way', async () => {
+    const url = await createDatabase();
+    const store = await openStore(url);
+    const customer = await addCustomer(store);
+    const dead = new pg.Client({ connectionString: url });
+    await dead.connect();
+    await dead.query('begin');
+    // As settle_generations() begins.
+    await dead.query('select from accounts where organization_id = $1 for update', [customer.organizationId]);
+    let isHeld = false;
+    const taking = store
+      .memoryModeLock(() => {})
+      .then(({ kind }) => {
+        isHeld = kind === 'held';
+      });
+    await sleep(1_700);
+    expect(isHeld).toBe(false);
+    await dead.query('update accounts set sequence = 7 where organization_id = $1', [customer.organizationId]);
+    await dead.query('commit');
+    await taking;
+    expect(isHeld).toBe(true);
+    expect((await store.keys.findByHash(customer.hash, DAY))?.account.organization.sequence).toBe(7);
+    await Promise.all([dead.end(), store.close()]);
   });
 
   it('is taken again by itself when its connection is lost', async () => {

@@ -14,6 +14,9 @@ const ANSWER_MS = 2_000;
 /** A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that long before it gives up. */
 const TAKE_TRIES = 15;
 const RETRY_MS = 100;
+/** Together longer than a charge may take (open.ts), each less than an answer may. */
+const CHARGE_MS = 1_500;
+const CHARGE_TRIES = 3;
 /** Finds connections that died without a word. */
 const HEARTBEAT_MS = 5_000;
 
@@ -68,6 +71,7 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
         return { kind: 'refused', message: REFUSED };
       }
       await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
+      await outwaitCharges(connection);
     } catch (error) {
       abandon(connection);
       throw error;
@@ -159,6 +163,22 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
   }
 
   return { take, share, release, owner: () => owner };
+}
+
+/**
+ * PostgreSQL finishes a charge that a process had sent when it was killed, and the memory that begins here knows no hold for it: a snapshot
+ * that was read just before would be believed without it. So nothing is read before charges under way have ended; they lock accounts.
+ */
+async function outwaitCharges(connection: pg.Client): Promise<void> {
+  await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);
+  for (let tries = 1; ; tries++) {
+    try {
+      await query(connection, 'do $$ begin lock table accounts in exclusive mode; end $$', []);
+      return;
+    } catch (error) {
+      if (tries === CHARGE_TRIES) throw new StoreUnavailable('charges of another process do not end', { cause: error });
+    }
+  }
 }
 
 /**
