@@ -42,6 +42,8 @@ const LEASE_MARGIN_MS = 6_000;
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
 const REPLAY_RETRY_MS = 1_000;
+/** Nobody's: asking what it holds only shows whether the limit store answers. */
+const PROBE_ORGANIZATION = 'org-readiness';
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
@@ -119,7 +121,13 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
 
   const tokens = createTokenCounter({ log });
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
-  const readiness = createReadiness(initial.listen, await sharedProbeKey(paths.probeKey));
+  const readiness = createReadiness(initial.listen, await sharedProbeKey(paths.probeKey), async () => {
+    if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
+    return limits.heldNanoUsd(PROBE_ORGANIZATION, clock.nowMs()).then(
+      () => undefined,
+      () => 'the limit store does not answer',
+    );
+  });
   if (isFirst) await writeBootstrap(initial, paths);
   const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });
   const published = await clusters.publish(initial);

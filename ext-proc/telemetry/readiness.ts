@@ -20,15 +20,21 @@ const PROBE_TIMEOUT_MS = 2000;
 /** A load balancer that asks often must not become load. */
 const REMEMBER_MS = 500;
 
-export function createReadiness(listen: ListenConfig, probeKey: string): Readiness {
+/** `completionsRefused`: what the probe cannot see, because only an admitted request would meet it. */
+export function createReadiness(
+  listen: ListenConfig,
+  probeKey: string,
+  completionsRefused: () => Promise<string | undefined>,
+): Readiness {
   const authorization = `Bearer ${probeKey}`;
+  const check = async () => (await probe(listen, authorization)) ?? (await completionsRefused());
   let draining = false;
   let last: { atMs: number; result: Promise<string | undefined> } | undefined;
   return {
     notReady() {
       if (draining) return Promise.resolve('draining');
       if (last === undefined || performance.now() - last.atMs > REMEMBER_MS) {
-        last = { atMs: performance.now(), result: probe(listen, authorization) };
+        last = { atMs: performance.now(), result: check() };
       }
       return last.result;
     },

@@ -1,0 +1,45 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { ListenConfig } from '../config/gateway-config.ts';
+import { createReadiness } from './readiness.ts';
+
+let status = 401;
+const server = createServer((_request, response) => void response.writeHead(status).end());
+let listen: ListenConfig;
+
+beforeEach(async () => {
+  status = 401;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const address = { host: '127.0.0.1', port };
+  listen = { api: address, dashboard: address, metrics: address };
+});
+afterEach(() => new Promise((resolve) => server.close(resolve)));
+
+const nothing = async () => undefined;
+
+it('is ready when its request comes back as our own refusal of an unknown key', async () => {
+  expect(await createReadiness(listen, 'sk-gw-probe', nothing).notReady()).toBeUndefined();
+});
+
+it('is not ready when Envoy answers something else, or nobody does', async () => {
+  status = 503;
+  expect(await createReadiness(listen, 'sk-gw-probe', nothing).notReady()).toContain('503');
+  const nobody = { ...listen, api: { host: '127.0.0.1', port: 1 } };
+  expect(await createReadiness(nobody, 'sk-gw-probe', nothing).notReady()).toContain('failed');
+});
+
+it('is not ready while completions are refused, nor once it drains', async () => {
+  const refusing = createReadiness(listen, 'sk-gw-probe', async () => 'the limit store does not answer');
+  expect(await refusing.notReady()).toBe('the limit store does not answer');
+  const draining = createReadiness(listen, 'sk-gw-probe', nothing);
+  draining.drain();
+  expect(await draining.notReady()).toBe('draining');
+});
+
+it('knows its own probes', () => {
+  const readiness = createReadiness(listen, 'sk-gw-probe', nothing);
+  expect(readiness.isProbe('Bearer sk-gw-probe')).toBe(true);
+  expect(readiness.isProbe('Bearer sk-gw-other')).toBe(false);
+});
