@@ -3,8 +3,9 @@ import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/accounting/hol
 import { openSpool, type Spool } from '../../ext-proc/accounting/spool.ts';
 import { type Admission, admit } from '../../ext-proc/admission/admit.ts';
 import type { Produced } from '../../ext-proc/delivery/delivery.ts';
-import type { Clock } from '../../ext-proc/domain/clock.ts';
+import type { Clock, UtcDay } from '../../ext-proc/domain/clock.ts';
 import { utcDay } from '../../ext-proc/domain/clock.ts';
+import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
 import { isRefusal } from '../../ext-proc/errors/refusal.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
@@ -40,7 +41,7 @@ export interface ProcessOptions {
   readonly scheduler: Scheduler;
   readonly ledger: MemoryLedger;
   /** As this process reaches it: fails when it is away. */
-  readonly read: MemoryLedger['read'];
+  readonly read: (organizationId: string, keyId: string, day: UtcDay) => Promise<AccountSnapshot>;
   readonly settle: MemoryLedger['settle'];
   readonly limits: LimitStore;
   readonly leaseMs: number;
@@ -155,7 +156,7 @@ export class GatewayProcess implements Runner {
     const { generationId, organizationId, keyId } = ask;
     const readPrincipal = (day: number) =>
       scheduler.call(this, 'read', async () => {
-        const account = read(organizationId, keyId, day);
+        const account = await read(organizationId, keyId, day);
         const limits = { dailyBudgetNanoUsd: budgetNanoUsd };
         return { ...principalWith({ id: keyId, limits }, { id: organizationId, limits }), account };
       });

@@ -4,17 +4,25 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { requirement } from '../requirement.ts';
+import { addCustomer, addKey, createDatabase, openStore } from './database.ts';
+import { type Backing, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { beginning, move } from './money-machine.moves.ts';
-import { type Mode, World } from './money-machine.world.ts';
+import { World } from './money-machine.world.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis } from './redis-server.ts';
 
 /** Histories for each way of keeping limits; the full proof: MONEY_HISTORIES=10000. */
-const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '400');
+const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '800');
 const SEED = Number(process.env.MONEY_SEED ?? '20261121');
 const MOST_MOVES = 60;
 /** For one history, which takes two: one that hangs is a counterexample. */
 const MOST_MS = 10_000;
 const LEASE_MS = 15_000;
-const LIMIT_MS = 30_000 + HISTORIES * 50;
+/** With real stores. */
+const REAL_HISTORIES = Math.ceil(HISTORIES / 25);
+const LIMIT_MS = 60_000 + HISTORIES * 50;
 
 let folder: string;
 beforeAll(() => {
@@ -23,14 +31,17 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Histories that stayed quiet prove nothing: how much happened in all of them. */
-async function playAll(mode: Mode, histories: number): Promise<{ completed: number; late: number }> {
+async function playAll(
+  open: () => Mode | Promise<Mode>,
+  histories: number,
+): Promise<{ completed: number; late: number }> {
   let completed = 0;
   let late = 0;
   const property = fc.asyncProperty(
     beginning,
     fc.array(move, { minLength: 5, maxLength: MOST_MOVES, size: 'max' }),
     async (beginsMs, moves) => {
-      const world = new World(mode, folder, beginsMs);
+      const world = new World(await open(), folder, beginsMs);
       try {
         await world.play(moves);
       } finally {
@@ -51,7 +62,7 @@ describe('the money machine, whatever happens in whatever order', () => {
     async () => {
       const leaseMs = Number.POSITIVE_INFINITY;
       const mode: Mode = { processes: 1, leaseMs, open: async () => createMemoryLimitStore({ leaseMs }) };
-      const { completed, late } = await playAll(mode, HISTORIES);
+      const { completed, late } = await playAll(() => mode, HISTORIES);
       expect(completed).toBeGreaterThan(HISTORIES);
       expect(late).toBe(0);
     },
@@ -66,9 +77,80 @@ describe('the money machine, whatever happens in whatever order', () => {
         leaseMs: LEASE_MS,
         open: async () => createMemoryLimitStore({ leaseMs: LEASE_MS }),
       };
-      const { completed } = await playAll(mode, HISTORIES);
+      const { completed } = await playAll(() => mode, HISTORIES);
       expect(completed).toBeGreaterThan(HISTORIES);
     },
     LIMIT_MS,
   );
+
+  test(
+    'of two processes with their money in PostgreSQL',
+    async () => {
+      const store = await openStore(await createDatabase());
+      const open = async (): Promise<Mode> => ({
+        processes: 2,
+        leaseMs: LEASE_MS,
+        open: async () => createMemoryLimitStore({ leaseMs: LEASE_MS }),
+        ...(await moneyIn(store)),
+      });
+      try {
+        const { completed } = await playAll(open, REAL_HISTORIES);
+        expect(completed).toBeGreaterThan(REAL_HISTORIES);
+        expect((await store.administration.verifyLedger()).differences).toEqual([]);
+      } finally {
+        await store.close();
+      }
+    },
+    LIMIT_MS,
+  );
+
+  requirement(missingRedis, () => {
+    test(
+      'of two processes with their limits in Redis, which may forget',
+      async () => {
+        const redis = await startTestRedis();
+        const mode: Mode = {
+          processes: 2,
+          leaseMs: LEASE_MS,
+          open: () => openEmptyStore(redis, { leaseMs: LEASE_MS }),
+          flush: () => redis.empty(),
+        };
+        try {
+          const { completed } = await playAll(() => mode, REAL_HISTORIES);
+          expect(completed).toBeGreaterThan(REAL_HISTORIES);
+        } finally {
+          await redis.stop();
+        }
+      },
+      LIMIT_MS,
+    );
+  });
 });
+
+/** Two new customers in this database. */
+async function moneyIn(store: Postgres): Promise<Pick<Mode, 'customers' | 'backing'>> {
+  const hashes = new Map<string, Buffer>();
+  const customers: Customer[] = [];
+  for (let i = 0; i < 2; i++) {
+    const customer = await addCustomer(store, OPENING);
+    const second = await addKey(store, customer.organizationId);
+    for (const { keyId, hash } of [customer, second]) hashes.set(keyId, hash);
+    customers.push({ organizationId: customer.organizationId, keyIds: [customer.keyId, second.keyId] });
+  }
+  const read: Backing['read'] = async (_organizationId, keyId, day) => {
+    const principal = await store.keys.findByHash(hashes.get(keyId) ?? Buffer.alloc(32), day);
+    if (!principal) throw new Error('every key is there');
+    return principal.account;
+  };
+  return {
+    customers,
+    backing: {
+      read,
+      settle: store.ledger.settle,
+      credit: async (organizationId, amountNanoUsd) => {
+        await store.administration.credit(organizationId, { amountNanoUsd, actor: 'test' });
+      },
+      renewEpoch: async () => void (await store.administration.renewLedgerEpoch()),
+    },
+  };
+}

@@ -1,29 +1,20 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS } from '../../ext-proc/domain/clock.ts';
+import { expect } from 'vitest';
+import { DAY_MS, type UtcDay } from '../../ext-proc/domain/clock.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
+import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+import type { Settlement } from '../../ext-proc/stores/ledger.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
+import { type Backing, CUSTOMERS, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { MoneyModel } from './money-machine.model.ts';
 import type { Move } from './money-machine.moves.ts';
 import { type Ask, GatewayProcess, type Observer } from './money-machine.process.ts';
 import { Scheduler, settled } from './money-machine.scheduler.ts';
 import { type Reach, watchedStore } from './money-machine.store.ts';
 
-/** How the processes of a history keep their limits. */
-export interface Mode {
-  readonly processes: number;
-  /** Infinite: the store dies with its process, and lives nowhere else. */
-  readonly leaseMs: number;
-  /** A store for a history that begins; with a store per process, for each start. */
-  open(): Promise<LimitStore>;
-  /** What a shared store's accident does. */
-  flush?(): Promise<void>;
-}
-
-const ORGANIZATIONS = ['org-0', 'org-1'];
-const OPENING = 1_000n;
 const BUDGET = 1_500n;
 const MIDNIGHT = 20_779 * DAY_MS;
 const LOOK_EVERY_MS = 1_000;
@@ -34,6 +25,7 @@ export class World {
   readonly ledger = createMemoryLedger();
   readonly model: MoneyModel;
   readonly #mode: Mode;
+  readonly #customers: readonly Customer[];
   readonly #folder: string;
   readonly #scheduler = new Scheduler();
   readonly #slots: (GatewayProcess | undefined)[];
@@ -50,8 +42,9 @@ export class World {
     this.#nowMs = MIDNIGHT + beginsMs;
     this.model = new MoneyModel(this.ledger, mode.leaseMs, BUDGET);
     this.#slots = Array.from({ length: mode.processes }, () => undefined);
-    for (const organizationId of ORGANIZATIONS) {
-      for (const key of [0, 1]) this.ledger.addKey(organizationId, keyOf(organizationId, key));
+    this.#customers = mode.customers ?? CUSTOMERS;
+    for (const { organizationId, keyIds } of this.#customers) {
+      for (const keyId of keyIds) this.ledger.addKey(organizationId, keyId);
       this.ledger.credit(organizationId, OPENING);
     }
   }
@@ -110,18 +103,19 @@ export class World {
       case 'restore':
         return this.#restore(move.lostEntries);
       case 'credit':
-        this.ledger.credit('org-0', move.nanoUsd);
+        await this.#mode.backing?.credit(this.#customers[0]?.organizationId ?? '', move.nanoUsd);
+        this.ledger.credit(this.#customers[0]?.organizationId ?? '', move.nanoUsd);
     }
   }
 
   async #ask(move: Extract<Move, { kind: 'ask' }>): Promise<void> {
     const process = this.#slots[move.slot % this.#slots.length];
     if (!process?.alive || !process.ready) return;
-    const organizationId = ORGANIZATIONS[move.organization] ?? '';
+    const { organizationId = '', keyIds = [] } = this.#customers[move.organization] ?? {};
     const ask: Ask = {
       generationId: newId('gen', this.#nowMs),
       organizationId,
-      keyId: keyOf(organizationId, move.key),
+      keyId: keyIds[move.key] ?? '',
       limitNanoUsd: move.limitNanoUsd,
       tokens: Math.floor((move.limitNanoUsd * move.share) / 100),
       ending: move.ending,
@@ -171,10 +165,7 @@ export class World {
     const process = await GatewayProcess.start({
       scheduler: this.#scheduler,
       ledger: this.ledger,
-      read: (...key) => {
-        if (this.#ledgerReach !== 'here') throw new StoreUnavailable('played');
-        return this.ledger.read(...key);
-      },
+      read: (...key) => this.#read(...key),
       settle: (settlement) => this.#settle(settlement, owner),
       limits: watchedStore(this.#store, {
         model: this.model,
@@ -195,11 +186,23 @@ export class World {
     await settled();
   }
 
+  async #read(...key: Parameters<Backing['read']>): Promise<AccountSnapshot> {
+    if (this.#ledgerReach !== 'here') throw new StoreUnavailable('played');
+    return this.#same(this.ledger.read(...key), this.#mode.backing?.read(...key));
+  }
+
+  async #same(mirror: AccountSnapshot, real: Promise<AccountSnapshot> | undefined): Promise<AccountSnapshot> {
+    if (!real) return mirror;
+    const snapshot = await real;
+    this.#checked(() => expect({ ...mirror, ledgerEpoch: snapshot.ledgerEpoch }).toEqual(snapshot));
+    return snapshot;
+  }
+
   /** `deaf`: the commit happens and its answer is lost. */
   async #settle(settlement: Parameters<typeof this.ledger.settle>[0], owner: () => object) {
     if (this.#ledgerReach === 'away') throw new StoreUnavailable('played');
     const isNew = !this.ledger.charges().some(({ generationId }) => generationId === settlement.generationId);
-    const snapshot = await this.ledger.settle(settlement);
+    const snapshot = await this.#same(await this.ledger.settle(settlement), this.#mode.backing?.settle(settlement));
     const process = owner();
     // Nobody is admitted before a process with a store of its own has replayed.
     const isReplay = !this.#storeIsShared && process instanceof GatewayProcess && !process.ready;
@@ -224,9 +227,10 @@ export class World {
     };
   }
 
-  #restore(lostEntries: number): void {
+  async #restore(lostEntries: number): Promise<void> {
+    if (this.#mode.backing) return this.#mode.backing.renewEpoch();
     const credited = this.ledger.creditedNanoUsd();
-    const possible = Math.min(lostEntries, this.ledger.entryCount() - ORGANIZATIONS.length);
+    const possible = Math.min(lostEntries, this.ledger.entryCount() - this.#customers.length);
     if (possible <= 0) return;
     const lost = this.ledger.restore(possible);
     this.model.restored(lost, credited - this.ledger.creditedNanoUsd());
@@ -258,7 +262,7 @@ export class World {
       await this.#pass(LOOK_EVERY_MS);
     }
     if (this.#storeIsShared) this.#nowMs += 2 * this.#mode.leaseMs;
-    for (const organizationId of ORGANIZATIONS) {
+    for (const { organizationId } of this.#customers) {
       const held = await this.#store?.heldNanoUsd(organizationId, this.#nowMs + this.#wallOffsetMs);
       if (held !== 0n) throw new Error(`${held} is held of ${organizationId} and nothing is under way`);
     }
@@ -271,8 +275,4 @@ export class World {
   removeSpools(): void {
     for (const slot of this.#slots.keys()) rmSync(this.#spoolPath(slot), { force: true });
   }
-}
-
-function keyOf(organizationId: string, key: number): string {
-  return `${organizationId}-key-${key}`;
 }
