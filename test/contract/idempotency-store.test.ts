@@ -96,6 +96,19 @@ describe('the idempotency store', () => {
     expect((await store.idempotency.claim(again(first))).kind).toBe('finished');
   });
 
+  it('keeps large answers, also many at once, and those that end where a piece ends', async () => {
+    const sizes = [4 * 1024 * 1024 - 1, 4 * 1024 * 1024, 9_000_000, 9_000_000, 5_000_000];
+    const answers = sizes.map((size) => ({ of: attempt(), bytes: randomBytes(size) }));
+    await Promise.all(answers.map(({ of }) => store.idempotency.claim(of)));
+    await Promise.all(
+      answers.map(({ of, bytes }) => {
+        const settlement = ended(of);
+        return store.ledger.settleClaimed({ ...settlement, claim: { ...settlement.claim, answer: bytes } });
+      }),
+    );
+    for (const { of, bytes } of answers) expect((await store.idempotency.answer(of))?.equals(bytes)).toBe(true);
+  });
+
   it('charges a settlement that is repeated once, and keeps its first answer', async () => {
     const first = attempt();
     await store.idempotency.claim(first);

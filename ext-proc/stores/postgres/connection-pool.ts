@@ -58,14 +58,17 @@ export interface Statement {
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Runs one prepared statement. Rejects with StoreUnavailable when PostgreSQL is away. */
+/** Runs one prepared statement. Rejects with StoreUnavailable when PostgreSQL is away. `timeoutMs`: where the connection's own is too short. */
 export async function run<R extends object = Row>(
   on: pg.Pool | pg.PoolClient | pg.Client,
   statement: Statement,
   values: unknown[],
+  timeoutMs?: number,
 ): Promise<R[]> {
+  // `query_timeout` is read from the statement by pg, but missing from its types.
+  const patience = timeoutMs === undefined ? {} : { query_timeout: timeoutMs };
   try {
-    const result = await on.query<R>({ name: statement.name, text: statement.text, values });
+    const result = await on.query<R>({ name: statement.name, text: statement.text, values, ...patience });
     return result.rows;
   } catch (error) {
     throw asStoreError(error);

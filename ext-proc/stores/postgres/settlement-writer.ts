@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { AccountSnapshot } from '../../domain/principal.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
 import { createBatching, type Outcome } from './batching.ts';
-import { endClaim, inClaimOrder } from './claimed-settlement.ts';
+import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
 import { SETTLEMENT_PARAMETERS, settlementColumns } from './settlement-columns.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
@@ -51,7 +51,11 @@ export function createClaimedSettlementWriter(
       const charged = owned.length === 0 ? [] : await charge(client, owned);
       return batch.map((settlement) => charged[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
     });
-  return createBatching(CLAIMED_BOUNDS, (batch) => commit(batch, once));
+  return createBatching(CLAIMED_BOUNDS, async (batch) => {
+    const outcomes: Outcome<AccountSnapshot | undefined>[] = [];
+    for (const part of inParts(batch)) outcomes.push(...(await commit(part, once)));
+    return outcomes;
+  });
 }
 
 /** A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two or more transactions instead of one. */

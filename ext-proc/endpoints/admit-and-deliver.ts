@@ -1,0 +1,112 @@
+import type { Accounting, OpenHold } from '../accounting/accounting.ts';
+import { type Admission, admit } from '../admission/admit.ts';
+import { authenticate } from '../admission/authenticate.ts';
+import type { ModelChoice } from '../admission/check-model.ts';
+import type { Delivery } from '../delivery/deliver.ts';
+import type { DeliveryOutcome, Order } from '../delivery/delivery.ts';
+import type { ChatRequest } from '../domain/chat-request.ts';
+import type { Clock } from '../domain/clock.ts';
+import { isRefusal, type Refusal } from '../errors/refusal.ts';
+import type { KeyedAttempt } from '../idempotency/claims.ts';
+import type { KeyStore } from '../stores/key-store.ts';
+import type { LimitStore } from '../stores/limit-store.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { Call, EndpointResult } from './call.ts';
+
+export interface ServingDeps {
+  readonly keys: KeyStore;
+  readonly limits: LimitStore;
+  readonly accounting: Accounting;
+  readonly delivery: Delivery;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+}
+
+/** A request that is well formed and may be served. */
+export interface Admissible {
+  readonly chat: ChatRequest;
+  readonly choice: ModelChoice;
+  readonly generationId: string;
+  /** It has an Idempotency-Key, and is the attempt that works on it. */
+  readonly attempt?: KeyedAttempt;
+}
+
+/** A key whose request is not admitted is free again before the client knows. */
+async function admitOrFree(
+  deps: ServingDeps,
+  { principal, config, exchange }: Call,
+  { generationId, chat, choice, attempt }: Admissible,
+): Promise<Admission | Refusal> {
+  const readAgain = async (day: number) => {
+    const again = await authenticate(exchange.header('authorization'), deps.keys, deps.clock.nowMs(), day);
+    return isRefusal(again) ? undefined : again;
+  };
+  let admitted = false;
+  try {
+    const admission = await admit(deps, { generationId, principal, chat, choice, config, readAgain });
+    admitted = !isRefusal(admission);
+    return admission;
+  } finally {
+    if (!admitted) await attempt?.free();
+  }
+}
+
+/** Every admitted request ends in exactly one charge or one release. */
+export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Admissible): Promise<EndpointResult> {
+  const { principal, config, exchange, notes, arrivedAtMs } = call;
+  const { generationId, chat, choice, attempt } = request;
+  const admission = await admitOrFree(deps, call, request);
+  if (isRefusal(admission)) return admission;
+  notes.generationId = generationId;
+  const hold = deps.accounting.open(
+    {
+      generationId,
+      organizationId: principal.organization.id,
+      keyId: principal.key.id,
+      day: admission.day,
+      model: choice.model.id,
+      prices: choice.model.prices,
+      streamed: chat.stream,
+      createdAtMs: arrivedAtMs,
+      ...(attempt ? { attempt } : {}),
+    },
+    admission,
+  );
+  const order: Order = {
+    generationId,
+    requestId: exchange.requestId,
+    config,
+    model: choice.model,
+    chat,
+    outputLimit: choice.outputLimit,
+    responseHeaders: { ...admission.rateLimitHeaders, 'x-generation-id': generationId },
+    createdAtSeconds: Math.floor(arrivedAtMs / 1000),
+    deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
+    leaseLost: hold.leaseLost,
+    keepsAnswer: attempt !== undefined,
+  };
+  return deliverOrder(deps, call, order, hold);
+}
+
+async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: OpenHold): Promise<EndpointResult> {
+  try {
+    const outcome = await deps.delivery.deliver(order, call.exchange, hold);
+    note(deps, call, outcome, hold);
+    return { kind: 'answered', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };
+  } finally {
+    await hold.release();
+  }
+}
+
+function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcome, hold: OpenHold): void {
+  metrics.attempts(outcome.attempts);
+  if (outcome.timeToFirstEventMs !== undefined) metrics.firstEvent(outcome.timeToFirstEventMs);
+  notes.attempts = outcome.attempts.map(({ provider, result }) => `${provider}:${result}`);
+  notes.clientGone = outcome.clientGone;
+  const charged = hold.charged();
+  if (charged !== undefined) {
+    notes.costNanoUsd = charged.costNanoUsd;
+    notes.usage = charged.usage;
+  }
+  if (outcome.timeToFirstEventMs !== undefined) notes.timeToFirstEventMs = outcome.timeToFirstEventMs;
+}
