@@ -1,10 +1,9 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { DAY_MS, type UtcDay } from '../../ext-proc/domain/clock.ts';
+import { DAY_MS } from '../../ext-proc/domain/clock.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import type { Settlement } from '../../ext-proc/stores/ledger.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
