@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -98,6 +98,16 @@ describe('the spool', () => {
     await spool.remove(settlement.generationId);
     expect(await spool.read(settlement.generationId)).toBeUndefined();
     expect(await contentOf(spool)).toEqual([other]);
+    await spool.close();
+  });
+
+  it('says so when a charge cannot be read back', async () => {
+    const spool = await openSpool(path);
+    await spool.append(settlement);
+    await writeFile(path, 'x'.repeat(10_000));
+    await expect(spool.read(settlement.generationId)).rejects.toThrow('can no longer be read');
+    await writeFile(path, '');
+    await expect(spool.read(settlement.generationId)).rejects.toThrow('shorter');
     await spool.close();
   });
 

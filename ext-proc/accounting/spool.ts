@@ -14,7 +14,7 @@ export interface Spool {
   append(settlement: Settlement | ClaimedSettlement): Promise<void>;
   /** In the order in which they came. */
   pending(): readonly SpooledCharge[];
-  /** `undefined`: it was removed in the meantime. */
+  /** `undefined`: it was removed in the meantime. Rejects when the disk does not give it back as it was. */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
   /** Forgets one that is in the ledger now. */
   remove(generationId: string): Promise<void>;
@@ -34,8 +34,8 @@ interface Line extends SpooledCharge {
 export async function openSpool(path: string, onDamage?: (lines: number) => void): Promise<Spool> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const file = await open(path, 'a+', 0o600);
-  // The file's name has to survive a crash as well as its content.
-  await syncFolder(dirname(path));
+  // The names of file and folder have to survive a crash as well as the content.
+  for (const folder of [dirname(path), dirname(dirname(path))]) await syncFolder(folder);
   const pending = new Map<string, Line>();
   let damaged = 0;
   for await (const line of linesOf(path)) {
@@ -61,7 +61,10 @@ export async function openSpool(path: string, onDamage?: (lines: number) => void
     read: (generationId) =>
       queue(async () => {
         const line = pending.get(generationId);
-        return line && decodeSettlement(await readLine(file, line));
+        if (line === undefined) return undefined;
+        const settlement = decodeSettlement(await readLine(file, line));
+        if (settlement === undefined) throw new Error(`the spooled charge of ${generationId} can no longer be read`);
+        return settlement;
       }),
     remove: (generationId) =>
       queue(async () => {

@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempotency/claims.ts';
+import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+const LEASE_MS = 400;
+const RENEW_EVERY_MS = 100;
+
+describe('claims of a gateway process', () => {
+  let url = '';
+  let store: Postgres;
+  let customer: Customer;
+  let warnings: string[] = [];
+  const warn = (_: object, message: string) => void warnings.push(message);
+  const log = { info() {}, warn, error: warn } as unknown as Log;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    customer = await addCustomer(store);
+  });
+  afterAll(() => store.close());
+
+  const open = (changes: Partial<Postgres['idempotency']> = {}) =>
+    createClaims({ store: { ...store.idempotency, ...changes }, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
+
+  function claim(claims: Claims, idempotencyKey: string, body = 'body'): Promise<Claimed> {
+    const { organizationId } = customer;
+    const generationId = newId('gen', Date.now());
+    return claims.claim({ organizationId, idempotencyKey, body: Buffer.from(body), generationId, retentionMs: 60_000 });
+  }
+
+  async function attempt(claims: Claims, idempotencyKey: string) {
+    const claimed = await claim(claims, idempotencyKey);
+    if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
+    return claimed.attempt;
+  }
+
+  it('are renewed while the attempt lives, and lapse with its process', async () => {
+    const [alive, other] = [open(), open()];
+    await attempt(alive, 'alive');
+    await sleep(3 * LEASE_MS);
+    expect((await claim(other, 'alive')).kind).toBe('running');
+    // The process ends without a word.
+    alive.close();
+    await sleep(LEASE_MS + RENEW_EVERY_MS);
+    expect((await claim(other, 'alive')).kind).toBe('claimed');
+    other.close();
+  });
+
+  it('are given back once, and are not renewed after that', async () => {
+    let renewed = 0;
+    const claims = open({
+      renew: async (...call) => {
+        renewed += 1;
+        return store.idempotency.renew(...call);
+      },
+    });
+    const first = await attempt(claims, 'free');
+    await expect.poll(() => renewed).toBeGreaterThan(0);
+    await first.free();
+    const second = await attempt(claims, 'free');
+    await first.free();
+    expect((await claim(claims, 'free')).kind).toBe('running');
+    second.ended();
+    // What the settlement ended is not given back.
+    await second.free();
+    expect((await claim(claims, 'free')).kind).toBe('running');
+    await sleep(2 * RENEW_EVERY_MS);
+    renewed = 0;
+    await sleep(3 * RENEW_EVERY_MS);
+    expect(renewed).toBe(0);
+    claims.close();
+  });
+
+  it('that cannot be renewed or given back are reported, and tried again', async () => {
+    warnings = [];
+    let away = true;
+    const refuse = async () => Promise.reject(new StoreUnavailable('away'));
+    const claims = open({
+      renew: (...call) => (away ? refuse() : store.idempotency.renew(...call)),
+      free: refuse,
+    });
+    const held = await attempt(claims, 'away');
+    await expect.poll(() => warnings).toContain('the leases of idempotency keys could not be renewed');
+    away = false;
+    await sleep(2 * LEASE_MS);
+    const other = open();
+    expect((await claim(other, 'away')).kind).toBe('running');
+    await held.free();
+    expect(warnings).toContain('an idempotency key is free only when its lease lapses');
+    await expect.poll(async () => (await claim(other, 'away')).kind, { timeout: 3 * LEASE_MS }).toBe('claimed');
+    claims.close();
+    other.close();
+  });
+
+  it('find the answer that an earlier attempt sealed, and only with its body', async () => {
+    const claims = open();
+    const { keyHash, bodyHash, seal } = await attempt(claims, 'sealed');
+    const [row] = await sql<{ generation_id: string }>(
+      url,
+      `select generation_id from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}'`,
+    );
+    const generationId = String(row?.generation_id);
+    const end = { keyHash, bodyHash, answer: seal(Buffer.from('the answer')) };
+    await store.ledger.settleClaimed({ ...settlementOf(customer, { generationId }), claim: end });
+    const found = await claim(claims, 'sealed');
+    if (found.kind !== 'finished') throw new Error(found.kind);
+    expect(found.generationId).toBe(generationId);
+    expect(found.answerBytes).toBeGreaterThanOrEqual('the answer'.length);
+    expect((await found.read())?.toString()).toBe('the answer');
+    expect((await claim(claims, 'sealed', 'other body')).kind).toBe('reused');
+    await sql(url, 'delete from idempotency_keys');
+    expect(await found.read()).toBeUndefined();
+    claims.close();
+  });
+
+  it('are deleted at their retention for as long as the process lives, also when PostgreSQL was away', async () => {
+    const rows = async () => (await sql<{ n: number }>(url, 'select count(*)::int as n from idempotency_keys'))[0]?.n;
+    await sql(
+      url,
+      `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until)
+       select 'org', sha256(i::text::bytea), sha256(''), 'gen', now() - interval '1 hour' from generate_series(1, 450) i`,
+    );
+    warnings = [];
+    let calls = 0;
+    const stop = keepDeletingExpired(
+      {
+        ...store.idempotency,
+        deleteOlderThan: async (...call) => {
+          calls += 1;
+          if (calls === 1) throw new StoreUnavailable('away');
+          return store.idempotency.deleteOlderThan(...call);
+        },
+      },
+      () => 1_000,
+      log,
+    );
+    await expect.poll(rows, { timeout: 5_000 }).toBe(0);
+    expect(warnings).toEqual(['old idempotency keys could not be deleted yet']);
+    stop();
+    const after = calls;
+    await sleep(1_200);
+    expect(calls).toBe(after);
+  });
+});
