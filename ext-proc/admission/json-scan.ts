@@ -16,11 +16,11 @@ import {
   OPEN_OBJECT,
   PLUS,
   QUOTE,
-  SPACE,
   skipSpace,
   ZERO,
 } from './json-bytes.ts';
 import { KeyRegister } from './json-keys.ts';
+import { PlainText } from './json-plain-text.ts';
 import { SHORT_ESCAPES } from './json-text.ts';
 
 /**
@@ -66,6 +66,7 @@ const FAILED = -1;
 class Scanner {
   readonly #bytes: Buffer;
   readonly #keys: KeyRegister;
+  readonly #plain: PlainText;
   #problem = '';
   /** Set by `#string` when it met an escape. */
   #escaped = false;
@@ -73,6 +74,7 @@ class Scanner {
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
     this.#keys = new KeyRegister(bytes);
+    this.#plain = new PlainText(bytes);
   }
 
   scan(): ScannedObject | JsonProblem {
@@ -153,7 +155,7 @@ class Scanner {
     const end = bytes.length;
     let pos = start + 1;
     for (;;) {
-      while (pos < end && ENDS_PLAIN_TEXT[bytes[pos] as number] === 0) pos++;
+      pos = this.#plain.endFrom(pos);
       if (pos === end) return this.#unexpected(pos);
       const byte = bytes[pos];
       if (byte === QUOTE) return pos + 1;
@@ -229,9 +231,3 @@ function afterDigits(bytes: Uint8Array, start: number): number {
   while (pos < bytes.length && isDigit(bytes[pos] as number)) pos++;
   return pos;
 }
-
-/** 1 for what ends a run of plain text in a string: the quote, the backslash and control characters. */
-const ENDS_PLAIN_TEXT = new Uint8Array(256);
-ENDS_PLAIN_TEXT.fill(1, 0, SPACE);
-ENDS_PLAIN_TEXT[QUOTE] = 1;
-ENDS_PLAIN_TEXT[BACKSLASH] = 1;
