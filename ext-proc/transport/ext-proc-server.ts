@@ -1,5 +1,6 @@
 import { constants, createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { ProcessingRequest } from '../../proto/generated/ext_proc.ts';
+import { readBodyMessage } from './body-message.ts';
 import { type FrameProblem, FrameReader } from './grpc-frame.ts';
 import { listenOn, type TcpAddress } from './unix-socket.ts';
 
@@ -101,7 +102,7 @@ function serve(
   stream.on('data', (chunk: Buffer) => {
     if (output.failed) return;
     try {
-      const problem = reader.push(chunk, (message) => peer.receive(ProcessingRequest.decode(message)));
+      const problem = reader.push(chunk, (message) => peer.receive(readRequest(message)));
       if (problem !== undefined) output.fail(statusOf(problem));
     } catch (error) {
       output.fail(STATUS_FAULT);
@@ -113,6 +114,11 @@ function serve(
     else output.fail(STATUS_CANCELLED);
   });
   stream.on('close', () => peer.closed());
+}
+
+function readRequest(message: Buffer): ProcessingRequest {
+  const requestBody = readBodyMessage(message);
+  return requestBody === undefined ? ProcessingRequest.decode(message) : { requestBody };
 }
 
 function statusOf(problem: FrameProblem): number {
