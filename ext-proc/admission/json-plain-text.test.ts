@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PlainText } from './json-plain-text.ts';
 
-const isPlain = (byte: number) => byte >= 0x20 && byte !== 0x22 && byte !== 0x5c;
+const isPlain = (value: number) => value >= 0x20 && value !== 0x22 && value !== 0x5c;
 
 test('finds the end of plain text as reading byte by byte does, wherever the text lies in memory', () => {
   const plain = fc.integer({ min: 0, max: 255 }).filter(isPlain);
@@ -14,8 +14,8 @@ test('finds the end of plain text as reading byte by byte does, wherever the tex
       long,
       fc.nat(7),
       fc.nat(250),
-      (before, any, after, offset, at) => {
-        const text = [...before, any, ...after];
+      (before, byte, after, offset, at) => {
+        const text = [...before, byte, ...after];
         const memory = Buffer.from([...Array<number>(offset).fill(0x22), ...text, 0x61, 0x62, 0x63]);
         const bytes = memory.subarray(offset, offset + text.length);
         const start = Math.min(at, text.length);
