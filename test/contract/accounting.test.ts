@@ -105,13 +105,20 @@ describe('accounting', () => {
     const generationId = newId('gen', clock.nowMs());
     const claimed = await claim(process.claims, idempotencyKey, generationId);
     if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
-    return process.open(claimed.attempt, generationId);
+    const ended = () => {
+      endedKeys.push(idempotencyKey);
+      claimed.attempt.ended();
+    };
+    return process.open({ ...claimed.attempt, ended }, generationId);
   }
 
   async function replayOf(idempotencyKey: string, claims = process.claims): Promise<string | undefined> {
     const found = await claim(claims, idempotencyKey, newId('gen', clock.nowMs()));
     return found.kind === 'finished' ? (await found.read())?.toString() : found.kind;
   }
+
+  /** Keys whose leases are renewed no longer, because their attempts were settled. */
+  const endedKeys: string[] = [];
 
   const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 
@@ -142,12 +149,13 @@ describe('accounting', () => {
   ])('keeps charge and answer in the spool while PostgreSQL %s, and the hold with it', async (_, away, back) => {
     const plain = await process.open();
     const keyed = await openKeyed('spooled');
+    endedKeys.length = 0;
     await away();
     const startedMs = clock.monotonicMs();
     const outcomes = await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)]);
     expect(clock.monotonicMs() - startedMs).toBeLessThan(3_000);
     expect(outcomes).toEqual([undefined, undefined]);
-    expect(process.accounting.isSpooling()).toBe(true);
+    expect([process.accounting.isSpooling(), endedKeys.splice(0)]).toEqual([true, []]);
     await Promise.all([plain.release(), keyed.release()]);
     expect(await process.heldNanoUsd()).toBe(2n * HELD);
     const onDisk = await readFile(spoolPath, 'utf8');
@@ -159,7 +167,7 @@ describe('accounting', () => {
     await back();
     await untilReplayed(process.accounting);
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
-    expect(await replayOf('spooled')).toBe(ANSWER.toString());
+    expect([await replayOf('spooled'), endedKeys]).toEqual([ANSWER.toString(), ['spooled']]);
     expect(await readFile(spoolPath, 'utf8')).toBe('');
   });
 

@@ -143,6 +143,7 @@ describe('the idempotency store', () => {
     expect(await second.idempotency.claim(next)).toEqual({ kind: 'claimed' });
     expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
     expect(await store.ledger.settleClaimed(ended(dead))).toBeUndefined();
+    expect((await store.idempotency.claim(again(dead))).kind).toBe('running');
     await store.idempotency.renew([dead], 15_000);
     await second.ledger.settleClaimed(ended(next, 'in time'));
     expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
