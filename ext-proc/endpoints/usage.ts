@@ -6,7 +6,7 @@ import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 
 const DEFAULT_DAYS = 30;
-/** One answer never sums more than this; the table has a row per day, key and model. */
+/** One answer never sums more than this, both ends included; the table has a row per day, key and model. */
 const MOST_DAYS = 366;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
 
@@ -29,7 +29,7 @@ function usageQuery(text: string, organizationId: string, today: UtcDay): UsageQ
   const firstDay = start_date === undefined ? lastDay - DEFAULT_DAYS + 1 : dayOf(start_date);
   if (firstDay === undefined) return malformed('start_date', 'a date such as 2026-11-21');
   if (firstDay > lastDay) return malformed('start_date', 'not after end_date');
-  if (lastDay - firstDay >= MOST_DAYS) return malformed('start_date', `at most ${MOST_DAYS} days before end_date`);
+  if (lastDay - firstDay >= MOST_DAYS) return malformed('start_date', `at most ${MOST_DAYS - 1} days before end_date`);
   const groupBy = group_by === undefined ? new Set<UsageGroup>(['day']) : groupsOf(group_by);
   if (groupBy === undefined) return malformed('group_by', `a list of: ${GROUPS.join(', ')}`);
   return { organizationId, firstDay, lastDay, groupBy };

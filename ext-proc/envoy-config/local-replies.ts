@@ -24,6 +24,15 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       allOf(status('GE', 400), status('LE', 499)),
       refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),
     ),
+    // Envoy's only 501: a transfer coding besides chunked, which is compression of the body by another name.
+    mapper(
+      status('EQ', 501),
+      refuse(
+        'invalid_request',
+        { problem: 'A transfer-encoding other than chunked is not accepted.' },
+        { param: 'transfer-encoding' },
+      ),
+    ),
     // The process failed the stream on purpose: a bug of ours.
     mapper(detailsContain(`gRPC_error_${STATUS_FAULT}{`), refuse('internal_error')),
     // The process is away, overloaded, or its connection broke.

@@ -32,6 +32,8 @@ afterAll(async () => {
 
 const MALFORMED =
   '{"error":{"message":"The request is not well-formed HTTP/1.1 or HTTP/2.","type":"invalid_request_error","code":"invalid_request","metadata":{}}}';
+const CODED =
+  '{"error":{"message":"A transfer-encoding other than chunked is not accepted.","type":"invalid_request_error","code":"invalid_request","param":"transfer-encoding","metadata":{}}}';
 const TOO_LARGE =
   '{"error":{"message":"The request is larger than the limit of 65536 bytes.","type":"invalid_request_error","code":"request_too_large","metadata":{}}}';
 const TIMEOUT =
@@ -54,6 +56,12 @@ test.each([
   ],
   ['content-length that is no number', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: abc\r\n\r\n', 400, MALFORMED],
   ['a broken chunk', 'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n', 400, MALFORMED],
+  [
+    'a compressed transfer coding',
+    'POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+    400,
+    CODED,
+  ],
   ['an upgrade', 'GET / HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n', 400, MALFORMED],
   ['a path without slash', 'OPTIONS * HTTP/1.1\r\nhost: a\r\n\r\n', 400, MALFORMED],
   ['a fragment', 'GET /#x HTTP/1.1\r\nhost: a\r\n\r\n', 400, MALFORMED],
@@ -156,7 +164,7 @@ test('what the process cannot log, Envoy does: one line each, without path or he
   // Envoy writes its log every ten seconds.
   await eventually(() => logged().some(({ details }) => details === 'direct_response'), 'the last line', 12_000);
   expect(logged().filter(({ status }) => status === 503).length).toBeGreaterThan(2);
-  expect(logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.')).length).toBe(5);
+  expect(logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.')).length).toBe(6);
   // Only the answer that was cut, none that was whole.
   expect(logged().flatMap(({ status, flags }) => (status === 200 ? [flags] : []))).toEqual(['UPE']);
   expect(new Set(logged().flatMap((line) => Object.keys(line)))).toEqual(
