@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { sql } from '../contract/database.ts';
-import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
+import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
@@ -49,9 +49,10 @@ afterAll(async () => {
 
 showLogsOnFailure(() => stack);
 
-function ask(client: GatewayClient, key: string, stream: boolean): Promise<Received> {
+function ask(client: GatewayClient, key: string, stream: boolean, signal?: AbortSignal): Promise<Received> {
   const messages = [{ role: 'user', content: PROMPT }];
-  return client.chat({ model: 'one', stream, messages, max_tokens: LIMIT }, { headers: { 'idempotency-key': key } });
+  const more = { headers: { 'idempotency-key': key }, ...(signal ? { signal } : {}) };
+  return client.chat({ model: 'one', stream, messages, max_tokens: LIMIT }, more);
 }
 
 const newClient = async (credit = '1') => {
@@ -121,6 +122,15 @@ test.each([false, true])(
     await stack.operator.verifyLedger();
   },
 );
+
+test('a process that is asked to end reads on for a client that has left', async () => {
+  const { client } = await newClient();
+  provider.script('one', slowly(500, answer(true)));
+  await expect(ask(client, 'drained', true, AbortSignal.timeout(200))).rejects.toThrow();
+  await stack.restartGateway('SIGTERM');
+  const found = await insist(() => ask(client, 'drained', true));
+  expect([found.headers['idempotent-replayed'], found.text.includes(COMPLETION)]).toEqual(['true', true]);
+});
 
 test('neither the data folder nor the database says anything of key, prompt and answer', async () => {
   const rows = await sql<{ row: string }>(stack.databaseUrl, 'select k::text as row from idempotency_keys k');
