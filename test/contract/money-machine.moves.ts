@@ -6,14 +6,17 @@ const pick = fc.nat(1_000);
 /** One thing that happens in a history. Faults are rare beside steps, but every history has some. */
 export const move = fc.oneof(
   {
-    weight: 6,
+    weight: 8,
     arbitrary: fc.record({
       kind: fc.constant('ask'),
       slot,
-      organization: fc.constantFrom(0, 0, 0, 1),
+      /** Several at once, because what goes wrong goes wrong between them. */
+      times: fc.constantFrom(1, 1, 2, 3),
+      organization: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1),
       key: fc.nat(1),
-      limitNanoUsd: fc.integer({ min: 1, max: 400 }),
-      share: fc.constantFrom(0, 50, 90, 100, 100, 100),
+      /** Large parts of what is there, so that the next one may be too much. */
+      limitNanoUsd: fc.constantFrom(1, 100, 200, 300, 400, 500, 700, 900),
+      share: fc.constantFrom(0, 50, 100, 100, 100, 100, 100),
       ending: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'nothing'),
     }),
   },
@@ -52,5 +55,9 @@ export const move = fc.oneof(
 );
 export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
-/** Where in the day a history begins: most are near midnight. */
-export const beginning = fc.constantFrom(-1_000, -5_000, -30_000, -3_600_000);
+/** Most histories begin near midnight; in some the daily budget is what binds, in others the balance. */
+export const beginning = fc.record({
+  beforeMidnightMs: fc.constantFrom(1_000, 5_000, 30_000, 3_600_000),
+  budgetNanoUsd: fc.constantFrom(700n, 1_000_000n),
+});
+export type Beginning = typeof beginning extends fc.Arbitrary<infer T> ? T : never;

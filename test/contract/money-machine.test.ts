@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { requirement } from '../requirement.ts';
@@ -14,34 +14,29 @@ import { openEmptyStore } from './open-redis-store.ts';
 import { missingRedis, startTestRedis } from './redis-server.ts';
 
 /** Histories for each way of keeping limits; the full proof: MONEY_HISTORIES=10000. */
-const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '800');
+const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '300');
 const SEED = Number(process.env.MONEY_SEED ?? '20261121');
-const MOST_MOVES = 60;
+const MOST_MOVES = 90;
 /** For one history, which takes two: one that hangs is a counterexample. */
 const MOST_MS = 10_000;
 const LEASE_MS = 15_000;
 /** With real stores. */
 const REAL_HISTORIES = Math.ceil(HISTORIES / 25);
-const LIMIT_MS = 60_000 + HISTORIES * 50;
-
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gw-money-'));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const LIMIT_MS = 60_000 + HISTORIES * 200;
 
 /** Histories that stayed quiet prove nothing: how much happened in all of them. */
 async function playAll(
   open: () => Mode | Promise<Mode>,
   histories: number,
 ): Promise<{ completed: number; late: number }> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-money-'));
   let completed = 0;
   let late = 0;
   const property = fc.asyncProperty(
     beginning,
-    fc.array(move, { minLength: 5, maxLength: MOST_MOVES, size: 'max' }),
-    async (beginsMs, moves) => {
-      const world = new World(await open(), folder, beginsMs);
+    fc.array(move, { minLength: 20, maxLength: MOST_MOVES, size: 'max' }),
+    async (begins, moves) => {
+      const world = new World(await open(), folder, begins);
       try {
         await world.play(moves);
       } finally {
@@ -52,7 +47,11 @@ async function playAll(
       }
     },
   );
-  await fc.assert(property, { numRuns: histories, seed: SEED, timeout: MOST_MS });
+  try {
+    await fc.assert(property, { numRuns: histories, seed: SEED, timeout: MOST_MS });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
   return { completed, late };
 }
 

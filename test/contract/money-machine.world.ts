@@ -9,12 +9,11 @@ import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { type Backing, CUSTOMERS, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { MoneyModel } from './money-machine.model.ts';
-import type { Move } from './money-machine.moves.ts';
+import type { Beginning, Move } from './money-machine.moves.ts';
 import { type Ask, GatewayProcess, type Observer } from './money-machine.process.ts';
 import { Scheduler, settled } from './money-machine.scheduler.ts';
 import { type Reach, watchedStore } from './money-machine.store.ts';
 
-const BUDGET = 1_500n;
 const MIDNIGHT = 20_779 * DAY_MS;
 const LOOK_EVERY_MS = 1_000;
 const MOST_FINAL_ROUNDS = 400;
@@ -25,6 +24,7 @@ export class World {
   readonly model: MoneyModel;
   readonly #mode: Mode;
   readonly #customers: readonly Customer[];
+  readonly #budgetNanoUsd: bigint;
   readonly #folder: string;
   readonly #scheduler = new Scheduler();
   readonly #slots: (GatewayProcess | undefined)[];
@@ -35,11 +35,12 @@ export class World {
   #ledgerReach: Reach = 'here';
   #storeReach: Reach = 'here';
 
-  constructor(mode: Mode, folder: string, beginsMs: number) {
+  constructor(mode: Mode, folder: string, { beforeMidnightMs, budgetNanoUsd }: Beginning) {
     this.#mode = mode;
     this.#folder = folder;
-    this.#nowMs = MIDNIGHT + beginsMs;
-    this.model = new MoneyModel(this.ledger, mode.leaseMs, BUDGET);
+    this.#nowMs = MIDNIGHT - beforeMidnightMs;
+    this.#budgetNanoUsd = budgetNanoUsd;
+    this.model = new MoneyModel(this.ledger, mode.leaseMs, budgetNanoUsd);
     this.#slots = Array.from({ length: mode.processes }, () => undefined);
     this.#customers = mode.customers ?? CUSTOMERS;
     for (const { organizationId, keyIds } of this.#customers) {
@@ -111,16 +112,18 @@ export class World {
     const process = this.#slots[move.slot % this.#slots.length];
     if (!process?.alive || !process.ready) return;
     const { organizationId = '', keyIds = [] } = this.#customers[move.organization] ?? {};
-    const ask: Ask = {
-      generationId: newId('gen', this.#nowMs),
-      organizationId,
-      keyId: keyIds[move.key] ?? '',
-      limitNanoUsd: move.limitNanoUsd,
-      tokens: Math.floor((move.limitNanoUsd * move.share) / 100),
-      ending: move.ending,
-    };
-    this.model.asked(ask);
-    void process.serve(ask);
+    for (let time = 0; time < move.times; time++) {
+      const ask: Ask = {
+        generationId: newId('gen', this.#nowMs),
+        organizationId,
+        keyId: keyIds[move.key] ?? '',
+        limitNanoUsd: move.limitNanoUsd,
+        tokens: Math.floor((move.limitNanoUsd * move.share) / 100),
+        ending: move.ending,
+      };
+      this.model.asked(ask);
+      void process.serve(ask);
+    }
     await settled();
   }
 
@@ -178,7 +181,7 @@ export class World {
       clock: { nowMs: () => this.#nowMs + this.#wallOffsetMs, monotonicMs: () => this.#nowMs },
       spoolPath: this.#spoolPath(slot),
       observer: this.#observer(owner),
-      budgetNanoUsd: BUDGET,
+      budgetNanoUsd: this.#budgetNanoUsd,
     });
     holder.process = process;
     this.#slots[slot] = process;
