@@ -5,6 +5,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgre
 import { beginEnvoyDrain } from './envoy-admin.ts';
 import { startEnvoy } from './envoy-child.ts';
 import { childRecord } from './former-children.ts';
+import { GATEWAY_NODE_OPTIONS } from './gateway-node-options.ts';
 import { type Guard, startGuard } from './guard.ts';
 import { isStartFailure, type KeptProcess, keepRunning, type StartFailure, startFailure } from './kept-process.ts';
 import { startNodeChild } from './node-child.ts';
@@ -152,6 +153,7 @@ function keepGateway(
     env: {
       // Compiled code is kept, so that a process that died is back with half the CPU: 0.43 instead of 0.73 s (measured).
       NODE_COMPILE_CACHE: join(settings.paths.dataDir, 'compile-cache'),
+      NODE_OPTIONS: GATEWAY_NODE_OPTIONS,
       ...settings.env,
       GATEWAY_CONFIG: settings.configPath,
       GATEWAY_DATA: settings.paths.dataDir,

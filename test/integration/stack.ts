@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { GATEWAY_NODE_OPTIONS } from '../../supervisor/gateway-node-options.ts';
 import { ipcMessage, startProcess, type TestProcess } from './child-process.ts';
 import { type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from './deployment.ts';
 import { untilServing } from './serving.ts';
@@ -85,9 +86,10 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
 }
 
 function startGateway(deployment: Deployment): TestProcess {
+  const asInProduction = { NODE_COMPILE_CACHE: COMPILE_CACHE, NODE_OPTIONS: GATEWAY_NODE_OPTIONS };
   return startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
     cwd: REPOSITORY,
-    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
+    env: { ...process.env, ...asInProduction, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
 }
