@@ -7,10 +7,10 @@ import { startTestPostgres } from '../integration/postgres-server.ts';
 import { startStack } from '../integration/stack.ts';
 import { startGenerator, startMockProvider } from '../load/children.ts';
 import { startPlainEnvoy } from './plain-envoy.ts';
-import { cpuMicros, type ProcessGroup } from './process-cpu.ts';
-import { printTable } from './report.ts';
+import { cpuMicros, type ProcessGroup, residentBytes } from './process-cpu.ts';
+import { printMemory, printTable } from './report.ts';
 import { measureRound, type Round, type Side } from './round.ts';
-import { SCENARIOS } from './scenarios.ts';
+import { SCENARIOS, WARM_UP_ROUNDS } from './scenarios.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, json: { type: 'boolean' } } });
 const rounds = Number(values.rounds);
@@ -38,14 +38,24 @@ try {
   const ours: Side = { name: 'gateway', origin: stack.origin, key, processes };
   const results: Round[] = [];
   for (const scenario of SCENARIOS) {
-    for (const side of [plain, ours]) await measureRound(generator, side, scenario, cpuMicros);
+    for (let round = 0; round < WARM_UP_ROUNDS; round++) {
+      for (const side of [plain, ours]) await measureRound(generator, side, scenario, cpuMicros);
+    }
     for (let round = 0; round < rounds; round++) {
       for (const side of [plain, ours]) results.push(await measureRound(generator, side, scenario, cpuMicros));
     }
   }
   await stack.operator.verifyLedger();
-  if (values.json) process.stdout.write(`${JSON.stringify(results)}\n`);
-  else printTable(results);
+  const resident = {
+    'plain Envoy': residentBytes(plainEnvoy.pid),
+    envoy: residentBytes(stack.envoy.pid),
+    gateway: residentBytes(stack.gateway.pid),
+  };
+  if (values.json) process.stdout.write(`${JSON.stringify({ rounds: results, residentBytes: resident })}\n`);
+  else {
+    printTable(results);
+    printMemory(resident);
+  }
 } catch (error) {
   process.stderr.write(`${stack.logs().slice(-4000)}\n`);
   throw error;

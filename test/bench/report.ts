@@ -3,7 +3,7 @@ import { SCENARIOS } from './scenarios.ts';
 
 /** One line for each scenario and side: medians over the rounds. */
 export function printTable(rounds: readonly Round[]): void {
-  const rows = [['', '', 'CPU us', 'envoy', 'gateway', 'postgres', 'p50 ms', 'p99 ms', 'req/s']];
+  const rows = [['', '', 'CPU us', 'envoy', 'gateway', 'postgres', 'p50 ms', 'p99 ms', 'first ms', 'req/s']];
   for (const { name, events } of SCENARIOS) {
     for (const side of ['plain Envoy', 'gateway']) {
       const own = rounds.filter((round) => round.scenario === name && round.side === side);
@@ -21,11 +21,20 @@ export function printTable(rounds: readonly Round[]): void {
         ...parts,
         median(own.map((round) => round.latencyP50Ms)).toFixed(2),
         median(own.map((round) => round.latencyP99Ms)).toFixed(2),
+        median(own.map((round) => round.firstByteP50Ms)).toFixed(2),
         median(own.map((round) => round.requestsPerSecond)).toFixed(0),
       ]);
     }
   }
-  process.stdout.write(`CPU of all processes per request, medians\n\n${align(rows)}\n`);
+  process.stdout.write(
+    `CPU of all processes per request, medians; first ms: until the first byte of the answer\n\n${align(rows)}\n`,
+  );
+}
+
+/** After all of the load. */
+export function printMemory(bytes: Readonly<Record<string, number>>): void {
+  const parts = Object.entries(bytes).map(([name, value]) => `${name} ${(value / 2 ** 20).toFixed(0)} MiB`);
+  process.stdout.write(`\nResident after the load: ${parts.join(', ')}\n`);
 }
 
 function align(rows: readonly (readonly string[])[]): string {

@@ -16,6 +16,8 @@ export interface Round {
   /** Per request, or per event where the scenario has events; by process. */
   readonly cpuMicros: Readonly<Record<string, number>>;
   readonly latencyP50Ms: number;
+  /** From the start of the request to the first byte of its answer's body. */
+  readonly firstByteP50Ms: number;
   readonly latencyP99Ms: number;
   readonly requestsPerSecond: number;
 }
@@ -46,6 +48,7 @@ export async function measureRound(
       Object.entries(after).map(([name, micros]) => [name, (micros - (before[name] ?? 0)) / units]),
     ),
     latencyP50Ms: result.latencyMs.p50,
+    firstByteP50Ms: result.firstByteMs.p50,
     latencyP99Ms: result.latencyMs.p99,
     requestsPerSecond: result.good / result.seconds,
   };
