@@ -157,6 +157,21 @@ export function holdsContract(storeOf: () => LimitStore): void {
       });
     });
 
+    it('of another epoch are not believed of who read before a charge whose hold is free again', async () => {
+      await admitFresh(storeOf(), { holdId: 'a', holdNanoUsd: 600n });
+      const before = snapshotOf({ epoch: 'epoch-2', sequence: 5, balance: 1_000n });
+      const request = requestOf({ holdNanoUsd: 600n, snapshot: before });
+      expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
+      // It reads, then the first one's charge commits and frees its hold, and only then it comes back.
+      const charged = snapshotOf({ epoch: 'epoch-2', sequence: 6, balance: 400n });
+      await release('a', { snapshot: charged });
+      expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
+      expect(await storeOf().admit({ ...request, snapshot: charged })).toMatchObject({
+        rule: 'balance',
+        availableNanoUsd: 400n,
+      });
+    });
+
     it('of another epoch, brought by a release, are not mixed with what is known', async () => {
       await admitFresh(storeOf(), { holdId: 'a', snapshot: snapshotOf({ sequence: 50, balance: 5_000n }) });
       await release('a', { snapshot: snapshotOf({ epoch: 'epoch-2', sequence: 60, balance: 9_999n }) });

@@ -102,10 +102,13 @@ export function believe(
   return true;
 }
 
-/** Takes in what a settlement brought back. */
+/**
+ * Takes in what a settlement brought back. Of another epoch it cannot be kept, and its hold is freed all the same: whoever was told to read
+ * may have read before that charge.
+ */
 export function learn(organization: OrganizationState, key: KeyState | undefined, snapshot: AccountSnapshot): void {
   if (organization.epoch === snapshot.ledgerEpoch) remember(organization, key, snapshot);
-  else if (organization.trusted) distrust(organization);
+  else distrust(organization);
 }
 
 export function addTo(byDay: Map<UtcDay, NanoUsd>, day: UtcDay, nanoUsd: NanoUsd): void {

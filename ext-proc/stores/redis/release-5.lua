@@ -38,7 +38,8 @@ if epoch ~= '' and epoch == o[3] then
   if key_is_known then
     redis.call('HSET', key, 'spent:' .. ARGV[11], newer_spent(k[3], o[1], ARGV[10], ARGV[12]))
   end
-elseif epoch ~= '' and o[2] == '1' then
+elseif epoch ~= '' then
+  -- It cannot be kept, and its hold is freed all the same: whoever was told to read may have read before that charge.
   redis.call('HSET', org, 'trusted', 0)
   redis.call('HINCRBY', org, 'round', 1)
 end
