@@ -9,8 +9,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestCounts } from './count-reporter.ts';
 
-/** Integration tests measure times, so they do not share the machine with the others. */
-const VITEST_RUNS: readonly (readonly string[])[] = [['unit', 'contract'], ['integration']];
+/** Most tests wait more than they compute, so more of them run side by side than there are cores; what measures comes after, alone. */
+const VITEST_RUNS: readonly (readonly string[])[] = [['unit', 'contract', 'integration'], ['measuring']];
+const MAX_WORKERS = 4;
 const RUN_TIMEOUT_MS = 30 * 60_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -34,7 +35,13 @@ function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = 
 }
 
 async function runVitest(projects: readonly string[], countsFile: string): Promise<TestCounts> {
-  const args = ['run', ...projects.flatMap((name) => ['--project', name]), '--passWithNoTests', ...filters];
+  const args = [
+    'run',
+    ...projects.flatMap((name) => ['--project', name]),
+    '--passWithNoTests',
+    `--maxWorkers=${MAX_WORKERS}`,
+    ...filters,
+  ];
   const ok = await run('vitest', args, { TEST_COUNTS: countsFile });
   const counts = readCounts(countsFile);
   // A run that ended badly must show, whatever it managed to count before.
