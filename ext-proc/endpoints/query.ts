@@ -1,5 +1,8 @@
 import { type Refusal, refuse } from '../errors/refusal.ts';
 
+/** Longest part of an unknown name that is echoed, as for the fields of a body. */
+const LONGEST_ECHO = 128;
+
 /**
  * Reads a query string strictly: an unknown name is `unknown_parameter`, a repeated one `invalid_request` (INTERFACE 4).
  * Values are percent-decoded; `+` is a space.
@@ -11,7 +14,10 @@ export function readQuery<Name extends string>(
   const values: Partial<Record<Name, string>> = {};
   for (const [name, value] of new URLSearchParams(query)) {
     const known = names.find((candidate) => candidate === name);
-    if (known === undefined) return refuse('unknown_parameter', { name }, { param: name });
+    if (known === undefined) {
+      const echo = name.slice(0, LONGEST_ECHO);
+      return refuse('unknown_parameter', { name: echo }, { param: echo });
+    }
     if (values[known] !== undefined)
       return refuse('invalid_request', { problem: `${name} is given twice.` }, { param: name });
     values[known] = value;
