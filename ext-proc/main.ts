@@ -115,6 +115,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
   });
+  metrics.watchSpool(spool.pending);
   const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
   await replayUntilDone(accounting.replaySpool, log);
   const claims = createClaims({ store: database.idempotency, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });

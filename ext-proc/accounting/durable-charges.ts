@@ -82,6 +82,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return 'spooled';
     } catch (error) {
       waitingAttempts.delete(generationId);
+      metrics.chargeLost();
       log.error(
         { err: error, generation_id: generationId },
         'a charge is lost: neither PostgreSQL nor the spool took it',
@@ -122,6 +123,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   async function bury(settlement: Settlement | ClaimedSettlement, error: unknown): Promise<'buried'> {
     await ledger.deadLetter(settlement, error);
+    metrics.chargeBuried();
     log.error(
       { err: error, generation_id: settlement.generationId },
       'the ledger refused a charge: it is in dead_letters, and not charged',

@@ -20,6 +20,12 @@ export interface Metrics {
   /** Requests that had to end because their hold's lease ran out, or was about to. */
   holdsLost(holds: number): void;
   settlementFailed(): void;
+  /** A charge went to the dead letters: an operator has to look at it. */
+  chargeBuried(): void;
+  /** Neither PostgreSQL nor the spool took a charge. */
+  chargeLost(): void;
+  /** Says what waits in the spool whenever somebody asks. */
+  watchSpool(pending: () => readonly { readonly bytes: number }[]): void;
 }
 
 export interface EndedRequest {
@@ -61,6 +67,28 @@ export function createMetrics(): Metrics {
     registers,
   });
   const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
+  return {
+    registry,
+    requestStarted: () => inFlight.inc(),
+    requestEnded({ route, status, code, durationMs }) {
+      inFlight.dec();
+      requests.inc({ route, status: String(status), code });
+      duration.observe({ route }, durationMs / 1000);
+    },
+    attempts(list) {
+      for (const { provider, result } of list) attempts.inc({ provider, result });
+    },
+    firstEvent: (milliseconds) => firstEvent.observe(milliseconds / 1000),
+    ...chargeMetrics(registers),
+  };
+}
+
+type ChargeMetrics = Pick<
+  Metrics,
+  'charged' | 'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost' | 'watchSpool'
+>;
+
+function chargeMetrics(registers: Registry[]): ChargeMetrics {
   const cost = new Counter({
     name: 'gateway_charged_usd_total',
     help: 'Charged to organizations, by model.',
@@ -88,18 +116,17 @@ export function createMetrics(): Metrics {
     help: 'Attempts to commit a charge that failed.',
     registers,
   });
+  const buried = new Counter({
+    name: 'gateway_dead_letters_total',
+    help: 'Charges that the ledger refused and that were put into dead_letters; ledger verify counts what is there.',
+    registers,
+  });
+  const lostCharges = new Counter({
+    name: 'gateway_charges_lost_total',
+    help: 'Charges that neither PostgreSQL nor the spool took: their answers ended with an error.',
+    registers,
+  });
   return {
-    registry,
-    requestStarted: () => inFlight.inc(),
-    requestEnded({ route, status, code, durationMs }) {
-      inFlight.dec();
-      requests.inc({ route, status: String(status), code });
-      duration.observe({ route }, durationMs / 1000);
-    },
-    attempts(list) {
-      for (const { provider, result } of list) attempts.inc({ provider, result });
-    },
-    firstEvent: (milliseconds) => firstEvent.observe(milliseconds / 1000),
     charged(charge) {
       cost.inc({ model: charge.model }, charge.costUsd);
       tokens.inc({ model: charge.model, type: 'prompt' }, charge.promptTokens);
@@ -108,5 +135,27 @@ export function createMetrics(): Metrics {
     },
     holdsLost: (holds) => lost.inc(holds),
     settlementFailed: () => unsettled.inc(),
+    chargeBuried: () => buried.inc(),
+    chargeLost: () => lostCharges.inc(),
+    watchSpool: (pending) => addSpoolGauges(registers, pending),
   };
+}
+
+function addSpoolGauges(registers: Registry[], pending: () => readonly { readonly bytes: number }[]): void {
+  new Gauge({
+    name: 'gateway_spool_charges',
+    help: 'Charges that wait in the spool for PostgreSQL; completions are refused meanwhile.',
+    registers,
+    collect() {
+      this.set(pending().length);
+    },
+  });
+  new Gauge({
+    name: 'gateway_spool_bytes',
+    help: 'Size of what waits in the spool.',
+    registers,
+    collect() {
+      this.set(pending().reduce((sum, { bytes }) => sum + bytes, 0));
+    },
+  });
 }
