@@ -37,6 +37,8 @@ interface RequestRecord {
   address?: string;
   status: number;
   code?: string;
+  /** Why a store could not answer. */
+  problem?: string;
 }
 
 export function createGateway(deps: GatewayDeps): ExchangeHandler {
@@ -63,7 +65,8 @@ async function decide(deps: GatewayDeps, exchange: Exchange, record: RequestReco
     return isRefusal(call) ? call : await serve(deps, call);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    deps.log.warn({ err: error, request_id: exchange.requestId }, 'a store is unavailable');
+    // In the request's own line: while a store is away every request fails alike, and a stack for each would bury the log.
+    record.problem = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
     return refuse('no_capacity');
   }
 }
@@ -141,6 +144,7 @@ function finish({ metrics, log, clock, isProbe }: GatewayDeps, exchange: Exchang
       method: exchange.method,
       status,
       code,
+      problem: record.problem,
       address: record.address,
       organization: principal?.organization.id,
       key: principal?.key.id,

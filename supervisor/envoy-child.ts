@@ -66,8 +66,9 @@ function envoyArguments({ paths, env, drainTimeoutMs }: EnvoyOptions): string[] 
     // Nobody restarts it in place, and shared memory would be left behind by every kill -9.
     '--disable-hot-restart',
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(Math.min(2, availableParallelism()))],
-    // Its main component warns of every SIGTERM, which is how we end it.
-    ...['--log-level', 'warn', '--component-log-level', 'main:error'],
+    // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request that found the process away, which
+    // the access log says too.
+    ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error'],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
   ];
 }

@@ -30,7 +30,7 @@ describe('renderBootstrap', () => {
   test('differs from envoy.yaml in addresses, paths, processes and error texts only', () => {
     const rendered = parse(renderBootstrap(config(plain, 2), paths));
     const [ingress, egress] = rendered.static_resources.listeners;
-    expect(ingress.address.socket_address).toEqual({ address: '::', port_value: 8443 });
+    expect(ingress.address.socket_address).toEqual({ address: '::', port_value: 8443, ipv4_compat: true });
     expect(egress.address.pipe).toEqual({ path: paths.egressSocket, mode: 0o600 });
     expect(rendered.admin.address.pipe).toEqual({ path: paths.envoyAdminSocket, mode: 0o600 });
     const clusters = rendered.static_resources.clusters;

@@ -37,6 +37,8 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): str
   set([...CDS, 'watched_directory', 'path'], paths.envoyDir);
   set([...INGRESS, 'address', 'socket_address', 'address'], config.listen.api.host);
   set([...INGRESS, 'address', 'socket_address', 'port_value'], config.listen.api.port);
+  // Envoy opens `::` for IPv6 alone unless told; everything else on the machine, Node too, takes both there.
+  if (config.listen.api.host === '::') document.setIn([...INGRESS, 'address', 'socket_address', 'ipv4_compat'], true);
   set([...INGRESS_HTTP, 'local_reply_config', 'mappers'], document.createNode(localReplyMappers()));
   set([...EGRESS, 'address', 'pipe', 'path'], paths.egressSocket);
   if (config.listen.tls !== undefined) {
