@@ -6,7 +6,7 @@ import type { GatewayConfig } from './config/gateway-config.ts';
 import { utcDay } from './domain/clock.ts';
 import { formatUsd } from './domain/money.ts';
 import type { Principal } from './domain/principal.ts';
-import type { Call, CallNotes, EndpointResult } from './endpoints/call.ts';
+import { type Call, type CallNotes, checkDeclaredSize, type EndpointResult } from './endpoints/call.ts';
 import { type ChatDeps, completeChat } from './endpoints/chat.ts';
 import { showCredits } from './endpoints/credits.ts';
 import { showGeneration } from './endpoints/generation.ts';
@@ -90,6 +90,8 @@ async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestR
 
 async function serve(deps: GatewayDeps, call: Call): Promise<EndpointResult> {
   if (call.route.name === 'chat') return completeChat(deps, call);
+  const tooLarge = checkDeclaredSize(call);
+  if (tooLarge) return tooLarge;
   switch (call.route.name) {
     case 'models':
       return listModels(call);

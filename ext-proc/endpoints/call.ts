@@ -3,7 +3,7 @@ import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Principal } from '../domain/principal.ts';
-import type { Refusal } from '../errors/refusal.ts';
+import { type Refusal, refuse } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
 /** One authorized request on its way to an endpoint: the caller may use this route, on the configuration the request began with. */
@@ -37,3 +37,10 @@ export type EndpointResult =
   | { readonly kind: 'json'; readonly body: unknown }
   /** The endpoint answered the exchange itself, or there is nobody left to answer. */
   | { readonly kind: 'answered'; readonly status: number; readonly refusal?: Refusal };
+
+/** The size limit is for all requests (SPEC, Limits). The body of a read is never read, so that what it declares is all there is to judge. */
+export function checkDeclaredSize({ exchange, config }: Call): Refusal | undefined {
+  const limitBytes = config.limits.requestBodyBytes;
+  if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;
+  return refuse('request_too_large', { limit_bytes: limitBytes });
+}

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -93,6 +94,25 @@ function uploadChunked(totalBytes: number): Promise<{ status: number; text: stri
     step();
   });
 }
+
+test('a read that declares a body over the limit is 413, one within the limit is answered', async () => {
+  const read = async (path: string, bytes: number) => {
+    const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${bytes}\r\n\r\n`;
+    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    try {
+      socket.write(head);
+      if (bytes <= MIB) socket.write(Buffer.alloc(bytes, 'a'));
+      const [answer] = await once(socket, 'data');
+      return String(answer).split('\r\n', 1)[0];
+    } finally {
+      socket.destroy();
+    }
+  };
+  expect(await read('/v1/credits', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
+  // The limit stands before the query in the order of checks.
+  expect(await read('/v1/usage?nonsense=1', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
+  expect(await read('/v1/credits', 10)).toBe('HTTP/1.1 200 OK');
+});
 
 test('20.1 MiB without a content-length is 413', async () => {
   const { status, text } = await uploadChunked(Math.ceil(20.1 * MIB));
