@@ -42,8 +42,6 @@ const LEASE_MARGIN_MS = 6_000;
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
 const REPLAY_RETRY_MS = 1_000;
-/** Nobody's: asking what it holds only shows whether the limit store answers. */
-const PROBE_ORGANIZATION = 'org-readiness';
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
@@ -85,13 +83,13 @@ async function openStores(config: GatewayConfig, log: Log) {
   };
   const opened = await openLimitStore({ redis: config.stores.redis, database, leaseMs: LEASE_MS, log, onTakenOver });
   if (opened.kind === 'refused') return refuseToStart(opened.message);
-  return { database, limits: opened.limits, leaseMs: opened.leaseMs };
+  return { database, limits: opened.limits, leaseMs: opened.leaseMs, limitsOpenInMs: opened.opensInMs };
 }
 
 type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
 
 async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, log: Log): Promise<void> {
-  const { database, limits, leaseMs } = stores;
+  const { database, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
   const metrics = createMetrics();
   const holds = createHoldKeeper({
@@ -124,8 +122,8 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
   const readiness = createReadiness(initial.listen, await sharedProbeKey(paths.probeKey), async () => {
     if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
-    return limits.heldNanoUsd(PROBE_ORGANIZATION, clock.nowMs()).then(
-      () => undefined,
+    return limitsOpenInMs().then(
+      (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
       () => 'the limit store does not answer',
     );
   });

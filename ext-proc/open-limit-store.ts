@@ -8,8 +8,14 @@ import { createRedisLimitStore, type RedisLimitStore } from './stores/redis/limi
 import { RedisRefused } from './stores/redis/refused.ts';
 
 export type OpenedLimitStore =
-  /** `leaseMs`: infinite where nothing but its release ends a hold. */
-  | { readonly kind: 'open'; readonly limits: LimitStore; readonly leaseMs: number }
+  | {
+      readonly kind: 'open';
+      readonly limits: LimitStore;
+      /** Infinite where nothing but its release ends a hold. */
+      readonly leaseMs: number;
+      /** How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held. Rejects with StoreUnavailable. */
+      readonly opensInMs: () => Promise<number>;
+    }
   /** For the operator; another attempt would end the same way. */
   | { readonly kind: 'refused'; readonly message: string };
 
@@ -31,7 +37,12 @@ export async function openLimitStore(options: OpenLimitStoreOptions): Promise<Op
   // Store and process die together, so no lease is needed to free what a dead process held; and one that could lapse, because the wall
   // clock jumped or the process stood still, would free the hold of a request that is alive.
   const forever = Number.POSITIVE_INFINITY;
-  return { kind: 'open', limits: createMemoryLimitStore({ leaseMs: forever }), leaseMs: forever };
+  return {
+    kind: 'open',
+    limits: createMemoryLimitStore({ leaseMs: forever }),
+    leaseMs: forever,
+    opensInMs: async () => 0,
+  };
 }
 
 async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
@@ -52,7 +63,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       );
       await sleep(opensInMs);
     }
-    return { kind: 'open', limits: store, leaseMs };
+    return { kind: 'open', limits: store, leaseMs, opensInMs: store.opensInMs };
   } catch (error) {
     await store.close();
     throw error;

@@ -134,6 +134,8 @@ function fourProcesses(): void {
     const answers = Array.from({ length: 10 }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
     await gate.waitFor(10);
     await redis.restart();
+    const ready = async () => (await fetch(`${stack.metricsOrigin}/ready`)).status;
+    await expect.poll(ready, { timeout: 5000 }).toBe(503);
     const outcomes = new Set<string>();
     const began = performance.now();
     for (;;) {
@@ -141,10 +143,13 @@ function fourProcesses(): void {
       const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
       outcomes.add(result);
       if (result !== '503 no_capacity') break;
+      // For all of the pause, and not only for the moment in which Redis was not reached.
+      if (performance.now() - began > 3000 && performance.now() - began < 9000) expect(await ready()).toBe(503);
       await sleep(100);
     }
     expect([...outcomes]).toEqual(['503 no_capacity', '402 insufficient_credits']);
     expect(performance.now() - began).toBeGreaterThan(10_000);
+    await expect.poll(ready, { timeout: 5000 }).toBe(200);
     expect(gate.arrived()).toBe(10);
     gate.open();
     expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': 10 });
