@@ -30,8 +30,20 @@ const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
   end $$`;
 
+/**
+ * pg and its pool listen to a connection only at times: one that is told of its end while it connects, has just been released or is in
+ * our hands would end the process with an unhandled `error`. The statement under way and the pool tell us of it as well.
+ */
+class GuardedClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
+}
+
 export function createPool(url: string, connections: number, timeouts: Timeouts, log: StoreLog): pg.Pool {
   const pool = new pg.Pool({
+    Client: GuardedClient,
     connectionString: url,
     application_name: 'inference-gateway',
     max: connections,
@@ -84,14 +96,10 @@ export async function inTransaction<T>(
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
   });
-  // The pool listens only while it has the connection: one that dies in our hands would end the process. The statement tells us of it too.
-  const ignore = () => undefined;
-  client.on('error', ignore);
   try {
     await client.query(begin);
     const result = await work(client);
     await client.query('commit');
-    client.off('error', ignore);
     client.release();
     return result;
   } catch (error) {

@@ -28,8 +28,6 @@ export async function migrate(
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
   });
-  // The pool listens only while it has the connection; whoever waits for a statement is told all the same.
-  client.on('error', () => undefined);
   try {
     await exec(client, `set statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
