@@ -31,7 +31,7 @@ export interface DeliveryOptions {
 }
 
 /** An answer is there about three times while it is worked on: its text, what was parsed of it, and what is sent. */
-const ANSWER_BUDGET_BYTES = 192 * 1024 * 1024;
+const ANSWER_BUDGET_BYTES = 128 * 1024 * 1024;
 
 /** For log and metrics only: the client left before there was an answer. */
 const CLIENT_GONE_STATUS = 499;
