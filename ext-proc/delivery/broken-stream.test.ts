@@ -69,7 +69,7 @@ describe('a stream that fails midway', () => {
     expect(end.join('')).toBe(`${final}${DONE}\n\n`);
     expect(to.ended).toBe(true);
     expect(charges).toMatchObject([
-      { usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true, cancelled: false },
+      { usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true, cancelled: false, finishReason: 'error' },
     ]);
     expect(outcome).toMatchObject({
       status: 200,

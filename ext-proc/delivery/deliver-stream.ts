@@ -31,6 +31,8 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
       {
         provider: provider.name,
         ...relayed.meter.facts(),
+        // What the client read in the final event. One that left read none: its generation is `cancelled` instead.
+        ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
         usage: metered.usage,
         usageCounted: metered.counted,
         cancelled: exchange.gone.aborted,

@@ -7,7 +7,7 @@ import { readQuery } from './query.ts';
 
 const DEFAULT_DAYS = 30;
 /** One answer never sums more than this, both ends included; the table has a row per day, key and model. */
-const MOST_DAYS = 366;
+const MOST_DAYS = 3660;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
 
 /** `GET /v1/usage`: what was used and charged, by UTC day, model and key. */
