@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
-const MEASURING = ['load', 'transport-load', 'kill-under-load', 'storm', 'crash', 'chat'].map(
+const MEASURING = ['load', 'transport-load', 'kill-under-load', 'idempotency-durability', 'storm', 'crash', 'chat'].map(
   (name) => `test/integration/${name}.test.ts`,
 );
 
