@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
-export type IdPrefix = 'gen' | 'org' | 'key' | 'usr';
+export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt';
 
 export function newId(prefix: IdPrefix, nowMs: number): string {
   return `${prefix}-${timePart(nowMs)}${randomPart()}`;
