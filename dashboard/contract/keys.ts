@@ -1,0 +1,64 @@
+import type { Empty } from './empty.ts';
+
+export type ScopeName = 'chat' | 'usage:read';
+
+/** `revoking`: its revocation is set for a time to come. */
+export type KeyStateName = 'usable' | 'revoking' | 'expired' | 'revoked';
+
+/** What may be chosen of a key. Absent: not restricted. */
+export interface KeyRestrictions {
+  readonly name: string;
+  readonly scopes: readonly ScopeName[];
+  readonly models?: readonly string[];
+  readonly ipRanges?: readonly string[];
+  readonly expiresAtMs?: number;
+  readonly requestsPerMinute?: number;
+  readonly tokensPerMinute?: number;
+  readonly dailyBudgetNanoUsd?: string;
+}
+
+export interface KeyView extends KeyRestrictions {
+  readonly id: string;
+  readonly last4: string;
+  readonly state: KeyStateName;
+  readonly createdAtMs: number;
+  /** E-mail address, absent when it was made on the command line. */
+  readonly createdBy?: string;
+  readonly revokedAtMs?: number;
+  readonly lastUsedAtMs?: number;
+  readonly lastAddress?: string;
+  readonly spentTodayNanoUsd: string;
+  /** Whether who asks may edit, replace and revoke it. */
+  readonly mine: boolean;
+}
+
+export interface CreatedKeyView {
+  readonly key: KeyView;
+  /** The whole key. This is the only answer that ever has it. */
+  readonly secret: string;
+}
+
+/** Absent: stays. `null`: no longer restricted. */
+export interface KeyChange {
+  readonly name?: string;
+  readonly scopes?: readonly ScopeName[];
+  readonly models?: readonly string[] | null;
+  readonly ipRanges?: readonly string[] | null;
+  readonly expiresAtMs?: number | null;
+  readonly requestsPerMinute?: number | null;
+  readonly tokensPerMinute?: number | null;
+  readonly dailyBudgetNanoUsd?: string | null;
+}
+
+export interface KeysApi {
+  'GET /api/organizations/:organization/keys': { query: Empty; answer: { keys: readonly KeyView[] } };
+  'POST /api/organizations/:organization/keys': { body: KeyRestrictions; answer: CreatedKeyView };
+  'GET /api/organizations/:organization/keys/:key': { query: Empty; answer: KeyView };
+  'PATCH /api/organizations/:organization/keys/:key': { body: KeyChange; answer: KeyView };
+  'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; answer: KeyView };
+  /** A new key with the same settings; the old one is revoked after so many hours, 0: now. */
+  'POST /api/organizations/:organization/keys/:key/replacement': {
+    body: { revokeOldAfterHours: number };
+    answer: CreatedKeyView;
+  };
+}

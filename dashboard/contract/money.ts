@@ -1,0 +1,61 @@
+import type { Empty } from './empty.ts';
+
+export interface LedgerEntryView {
+  readonly sequence: number;
+  readonly atMs: number;
+  readonly kind: 'credit' | 'charge';
+  readonly amountNanoUsd: string;
+  /** The balance after it. */
+  readonly balanceNanoUsd: string;
+  readonly generationId?: string;
+  readonly model?: string;
+  readonly keyName?: string;
+  readonly note?: string;
+  readonly reference?: string;
+  readonly actor?: string;
+}
+
+export type UsageGroupName = 'day' | 'model' | 'key';
+
+export interface UsageRowView {
+  /** `2026-11-21`, UTC. */
+  readonly day?: string;
+  readonly model?: string;
+  readonly keyId?: string;
+  readonly keyName?: string;
+  readonly requests: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cachedTokens: number;
+  readonly reasoningTokens: number;
+  readonly costNanoUsd: string;
+}
+
+export interface ModelView {
+  readonly id: string;
+  readonly capabilities: readonly string[];
+  readonly reasoningEfforts: readonly string[];
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly defaultOutputTokens: number;
+  /** Pico-dollars per token, which are micro-dollars per million tokens. */
+  readonly inputPicoUsd: string;
+  readonly cachedInputPicoUsd: string;
+  readonly outputPicoUsd: string;
+  readonly state: 'available' | 'disabled' | 'misconfigured';
+}
+
+export interface MoneyApi {
+  'GET /api/organizations/:organization/ledger': {
+    query: { kind?: 'credit' | 'charge'; fromMs?: number; toMs?: number; before?: number };
+    /** Newest first; `next` is the `before` of the older page. */
+    answer: { entries: readonly LedgerEntryView[]; next?: number };
+  };
+  'GET /api/organizations/:organization/usage': {
+    /** Days inclusive, UTC; `by`: comma-separated of day, model, key. `key` and `model` narrow it down. */
+    query: { from: string; to: string; by: string; key?: string; model?: string };
+    answer: { rows: readonly UsageRowView[]; total: UsageRowView };
+  };
+  /** Empty while no gateway process has reported yet. */
+  'GET /api/organizations/:organization/models': { query: Empty; answer: { models: readonly ModelView[] } };
+}

@@ -1,0 +1,50 @@
+import type { Empty } from './empty.ts';
+
+export interface MemberView {
+  readonly userId: string;
+  readonly email: string;
+  readonly role: 'owner' | 'member';
+  /** Has not set a password yet. */
+  readonly invited: boolean;
+  readonly disabled: boolean;
+  readonly createdAtMs: number;
+  readonly lastSignedInAtMs?: number;
+}
+
+/** A link that sets a password, once: to be handed to the person it is for. */
+export interface LinkView {
+  readonly url: string;
+  readonly expiresAtMs: number;
+}
+
+export interface AuditEventView {
+  readonly id: string;
+  readonly atMs: number;
+  readonly actor: string;
+  readonly address?: string;
+  readonly action: string;
+  readonly organizationId?: string;
+  readonly organizationName?: string;
+  readonly subjectId?: string;
+  readonly subjectName?: string;
+  readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>>;
+}
+
+export interface AuditPage {
+  readonly events: readonly AuditEventView[];
+  readonly next?: string;
+}
+
+export interface PeopleApi {
+  'GET /api/organizations/:organization/members': { query: Empty; answer: { members: readonly MemberView[] } };
+  /** Somebody who is a user already is added; somebody new gets an invitation link. */
+  'POST /api/organizations/:organization/members': {
+    body: { email: string; role: 'owner' | 'member' };
+    answer: { member: MemberView; link?: LinkView };
+  };
+  'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };
+  'DELETE /api/organizations/:organization/members/:user': { body: Empty; answer: Empty };
+  /** A new link for somebody who was invited and has not come yet. */
+  'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; answer: LinkView };
+  'GET /api/organizations/:organization/audit': { query: { before?: string }; answer: AuditPage };
+}

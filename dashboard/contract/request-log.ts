@@ -1,0 +1,60 @@
+import type { Empty } from './empty.ts';
+
+export interface RequestView {
+  readonly id: string;
+  readonly atMs: number;
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly model?: string;
+  readonly status: number;
+  readonly code?: string;
+  readonly promptTokens?: number;
+  readonly completionTokens?: number;
+  readonly costNanoUsd?: string;
+  readonly firstEventMs?: number;
+  readonly durationMs: number;
+  readonly streamed: boolean;
+  readonly route: string;
+}
+
+export interface RequestDetail extends RequestView {
+  readonly requestId: string;
+  readonly generationId?: string;
+  readonly address: string;
+  readonly userAgent?: string;
+  readonly provider?: string;
+  readonly cachedTokens?: number;
+  readonly reasoningTokens?: number;
+  readonly replayed: boolean;
+  readonly clientGone: boolean;
+  readonly keyLast4?: string;
+}
+
+/** All of them together must hold. */
+export interface RequestFilter {
+  readonly fromMs?: number;
+  readonly toMs?: number;
+  readonly key?: string;
+  readonly model?: string;
+  readonly outcome?: 'succeeded' | 'failed';
+  readonly status?: number;
+  readonly code?: string;
+  /** A request id (x-request-id) or a generation id. */
+  readonly search?: string;
+}
+
+export interface RequestPage {
+  /** Newest first. */
+  readonly requests: readonly RequestView[];
+  /** To be given as `before` for the next, older page; absent: there is none. */
+  readonly next?: string;
+}
+
+export interface RequestLogApi {
+  'GET /api/organizations/:organization/requests': {
+    /** `after`: only what is newer than that id, for following the log live. */
+    query: RequestFilter & { readonly before?: string; readonly after?: string };
+    answer: RequestPage;
+  };
+  'GET /api/organizations/:organization/requests/:request': { query: Empty; answer: RequestDetail };
+}

@@ -1,0 +1,49 @@
+import type { Empty } from './empty.ts';
+
+/** What somebody is in an organization. Operators are everything everywhere; owners run their organization; members use it. */
+export type Role = 'operator' | 'owner' | 'member';
+
+export interface SessionView {
+  readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
+  /** Those that the user belongs to, by name. An operator finds the others by search. */
+  readonly organizations: readonly OrganizationChoice[];
+  /** Base URL of the API as clients reach it, for snippets: ends in `/v1`. */
+  readonly apiUrl: string;
+  readonly topUpUrl?: string;
+}
+
+export interface OrganizationChoice {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly suspended: boolean;
+}
+
+export interface PasswordLinkView {
+  readonly email: string;
+  readonly purpose: 'invitation' | 'reset';
+  readonly expiresAtMs: number;
+}
+
+/** A browser that is signed in. */
+export interface DeviceView {
+  readonly id: string;
+  readonly current: boolean;
+  readonly createdAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly address: string;
+  readonly userAgent?: string;
+}
+
+export interface SessionApi {
+  'GET /api/session': { query: Empty; answer: SessionView };
+  'POST /api/session': { body: { email: string; password: string }; answer: SessionView };
+  'DELETE /api/session': { body: Empty; answer: Empty };
+  'POST /api/password-links/inspection': { body: { token: string }; answer: PasswordLinkView };
+  /** Sets the password, uses the link up and signs in. */
+  'POST /api/password-links/use': { body: { token: string; password: string }; answer: SessionView };
+  /** Every other session of the user ends. */
+  'PUT /api/password': { body: { current: string; next: string }; answer: Empty };
+  'GET /api/devices': { query: Empty; answer: { devices: readonly DeviceView[] } };
+  'DELETE /api/devices/:device': { body: Empty; answer: Empty };
+}
