@@ -16,6 +16,7 @@ export interface GatewayConfig {
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;
   readonly topUpUrl?: string;
+  readonly dashboard: DashboardConfig;
   readonly demo: boolean;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: ReadonlyMap<string, Model>;
@@ -27,6 +28,14 @@ export interface ListenConfig {
   readonly metrics: Address;
   /** Absolute paths of PEM files. */
   readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };
+}
+
+/** As people outside reach them: behind a proxy nobody here can know. */
+export interface DashboardConfig {
+  /** Origin of the dashboard. Absent: what the browser says. */
+  readonly url?: string;
+  /** Base URL of the API, for snippets. Absent: the host that the browser uses and the port of `listen.api`. */
+  readonly apiUrl?: string;
 }
 
 export interface Address {

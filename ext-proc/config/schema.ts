@@ -21,6 +21,8 @@ const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.
 const price = read('USD per million tokens from 0 to 1000000 with at most 6 decimals, such as 0.25', parsePrice);
 const filePath = matching(/^[^\0]{1,4096}$/, 'the path of a file, relative to the folder of the configuration');
 
+const publicUrl = readText('an http or https URL without credentials', parsePublicUrl);
+
 const PROVIDER_NAME = 'the name of a provider: 1 to 63 letters, digits, "_" and "-", beginning with a letter or digit';
 const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME);
 
@@ -114,7 +116,8 @@ export const CONFIG_FILE = section({
   timeouts: timeouts.prefault({}),
   retries: section({ per_target: whole(0, 10).prefault(1) }).prefault({}),
   idempotency: section({ retention: duration(SECOND_MS, 30 * DAY_MS).prefault('24h') }).prefault({}),
-  top_up_url: readText('an http or https URL without credentials', parsePublicUrl).optional(),
+  top_up_url: publicUrl.optional(),
+  dashboard: section({ url: publicUrl.optional(), api_url: publicUrl.optional() }).prefault({}),
   demo: flag.prefault(false),
   providers: named(providerName, provider, PROVIDER_NAME).prefault({}),
   models: named(modelId, model, MODEL_ID).prefault({}),

@@ -76,6 +76,10 @@ function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'provide
     retriesPerTarget: file.retries.per_target,
     idempotencyRetentionMs: file.idempotency.retention,
     ...(file.top_up_url === undefined ? {} : { topUpUrl: file.top_up_url }),
+    dashboard: {
+      ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),
+      ...(file.dashboard.api_url === undefined ? {} : { apiUrl: file.dashboard.api_url }),
+    },
     demo: file.demo,
   };
 }
