@@ -22,7 +22,7 @@ const ANSWER_MARGIN_MS = 500;
  * it then makes for a prepared statement would read them whole until statistics follow their growth; generic plans spare a planning of about
  * a millisecond for each execution.
  */
-const SESSION = `set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set plan_cache_mode = force_generic_plan; set jit = off; set synchronous_commit = on;
+const SESSION = `set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set plan_cache_mode = force_generic_plan; set jit = off;
   set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /** The database may be another since the last connection (0004_timeline.sql). The very first one comes before the migrations. */
@@ -41,7 +41,14 @@ class GuardedClient extends pg.Client {
   }
 }
 
-export function createPool(url: string, connections: number, timeouts: Timeouts, log: StoreLog): pg.Pool {
+/** `synchronousCommit: 'off'`: for what may be lost with a crash of the server, and must not wait for its disk. */
+export function createPool(
+  url: string,
+  connections: number,
+  timeouts: Timeouts,
+  log: StoreLog,
+  synchronousCommit: 'on' | 'off' = 'on',
+): pg.Pool {
   const pool = new pg.Pool({
     Client: GuardedClient,
     connectionString: url,
@@ -54,7 +61,8 @@ export function createPool(url: string, connections: number, timeouts: Timeouts,
     allowExitOnIdle: true,
     keepAlive: true,
     onConnect: async (client) => {
-      await client.query(`${SESSION}; set statement_timeout = ${timeouts.statementMs}; ${NOTE_TIMELINE}`);
+      const own = `set synchronous_commit = ${synchronousCommit}; set statement_timeout = ${timeouts.statementMs}`;
+      await client.query(`${SESSION}; ${own}; ${NOTE_TIMELINE}`);
     },
   });
   // An idle connection that breaks is removed by the pool; the next statement connects anew.
