@@ -1,0 +1,69 @@
+import type { HttpBindings } from '@hono/node-server';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+import { notFound, problem } from './problem.ts';
+import { callerOf } from './request-facts.ts';
+import type { Deps, Route } from './route.ts';
+import { securityHeaders } from './security-headers.ts';
+import { serveFile } from './serve-file.ts';
+import { type AppContext, sendProblem, serveRoute } from './serve-route.ts';
+import type { StaticFiles } from './static-files.ts';
+
+export type App = Hono<{ Bindings: HttpBindings }>;
+
+/** No form of the page comes near it. */
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** The dashboard as one HTTP application: the routes of the page's own interface, and the page. */
+export function createApp(routes: readonly Route[], deps: Deps, files: StaticFiles, log: Log): App {
+  const app: App = new Hono();
+  app.use(async (context, next) => {
+    await next();
+    const isHttps = originOf(context, deps).startsWith('https:');
+    for (const [name, value] of Object.entries(securityHeaders(isHttps))) context.res.headers.set(name, value);
+  });
+  app.use(
+    '/api/*',
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (context) => sendProblem(context, problem('too_large', 'The request is too large.')),
+    }),
+  );
+  for (const route of routes) {
+    app.on(route.method, route.path, (context) => serveRoute(context, route, deps));
+  }
+  app.all('/api/*', (context) => sendProblem(context, notFound('route')));
+  app.get('/live', (context) => context.text('live\n'));
+  app.get('*', (context) => {
+    const file = files.find(context.req.path) ?? (isPageAddress(context.req.path) ? files.page : undefined);
+    if (file !== undefined) return serveFile(context, file);
+    return files.page === undefined
+      ? context.text('The dashboard has not been built: run `node scripts/setup.mjs`.\n', 503)
+      : context.text('There is no such file.\n', 404);
+  });
+  app.all('*', (context) => sendProblem(context, notFound('route')));
+  app.onError((error, context) => {
+    if (error instanceof StoreUnavailable) {
+      log.warn({ error: error.message }, 'the database does not answer');
+      return sendProblem(context, problem('unavailable', 'The database does not answer at the moment.'));
+    }
+    log.error({ err: error, path: context.req.routePath }, 'a request of the dashboard failed');
+    return sendProblem(context, problem('internal', 'Something failed on our side. It has been recorded.'));
+  });
+  return app;
+}
+
+/** Addresses of the page have no file extension. */
+function isPageAddress(path: string): boolean {
+  return !path.startsWith('/assets/') && !/\.[a-z0-9]+$/i.test(path);
+}
+
+function originOf(context: AppContext, deps: Deps): string {
+  const head = {
+    peerAddress: context.env.incoming.socket.remoteAddress ?? '',
+    header: (name: string) => context.req.header(name),
+  };
+  return callerOf(head, deps.settings()).origin;
+}

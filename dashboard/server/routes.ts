@@ -1,0 +1,4 @@
+import type { Route } from './route.ts';
+
+/** Everything that the page may ask. Who may ask it stands in each route; app.ts checks it. */
+export const ROUTES: readonly Route[] = [];

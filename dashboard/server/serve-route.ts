@@ -1,0 +1,106 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
+import { z } from 'zod';
+import type { Role } from '../contract/session.ts';
+import type { SignedIn } from '../store/sessions.ts';
+import { findSignedIn } from './find-signed-in.ts';
+import { isProblem, notFound, type Problem, problem } from './problem.ts';
+import { callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
+import type { Access, Deps, Route } from './route.ts';
+import { sessionCookie } from './session-cookie.ts';
+import { streamCsv } from './stream-csv.ts';
+
+export type AppContext = Context<{ Bindings: HttpBindings }>;
+
+const PARAMETERS: Readonly<Record<string, RegExp>> = {
+  organization: idOf('org'),
+  key: idOf('key'),
+  user: idOf('usr'),
+  device: idOf('ses'),
+  request: idOf('log'),
+};
+
+function idOf(prefix: string): RegExp {
+  return new RegExp(`^${prefix}-[0-9A-HJKMNP-TV-Z]{26}$`);
+}
+
+const RANK: Readonly<Record<Role, number>> = { member: 1, owner: 2, operator: 3 };
+
+/** Everything between a request and its route: same site, signed in, allowed, well formed. The first that fails is the answer. */
+export async function serveRoute(context: AppContext, route: Route, deps: Deps): Promise<Response> {
+  const outcome = await decide(context, route, deps);
+  context.header('cache-control', 'no-store');
+  if (isProblem(outcome)) return sendProblem(context, outcome);
+  if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>);
+  return context.json(outcome);
+}
+
+export function sendProblem(context: Context, { status, view }: Problem): Response {
+  if (view.retryAfterSeconds !== undefined) context.header('retry-after', String(view.retryAfterSeconds));
+  return context.json(view, status as 400);
+}
+
+async function decide(context: AppContext, route: Route, deps: Deps): Promise<object | Problem> {
+  const head: RequestHead = {
+    peerAddress: context.env.incoming.socket.remoteAddress ?? '',
+    header: (name) => context.req.header(name),
+  };
+  const caller = callerOf(head, deps.settings());
+  if (isCrossSite(route.method, head, caller)) return problem('cross_site', 'This request came from another site.');
+  const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
+  const session = await findSignedIn(deps, cookies.token);
+  const params = context.req.param() as Record<string, string>;
+  for (const [name, value] of Object.entries(params)) {
+    if (PARAMETERS[name]?.test(value) !== true) return notFound(name);
+  }
+  const granted = grant(route.access, session, params.organization);
+  if (isProblem(granted)) return granted;
+  const input = await readInput(context, route);
+  if (isProblem(input)) return input;
+  return route.serve({ deps, params, caller, cookies, ...granted, input: input.value });
+}
+
+type Granted = { session?: SignedIn; organizationId?: string; role?: Role };
+
+function grant(access: Access, session: SignedIn | undefined, organizationId: string | undefined): Granted | Problem {
+  if (access === 'anyone') return session === undefined ? {} : { session };
+  if (session === undefined) return problem('not_signed_in', 'Sign in first.');
+  if (organizationId === undefined) {
+    if (access === 'user' || session.user.isOperator) return { session };
+    return problem('not_allowed', 'Only operators may do this.');
+  }
+  const role = roleIn(session, organizationId);
+  // Whether the organization exists is nobody's business but its own.
+  if (role === undefined) return notFound('organization');
+  if (access !== 'user' && RANK[role] < RANK[access]) return problem('not_allowed', `Only an ${access} may do this.`);
+  return { session, organizationId, role };
+}
+
+export function roleIn({ user, memberships }: SignedIn, organizationId: string): Role | undefined {
+  if (user.isOperator) return 'operator';
+  return memberships.find((membership) => membership.organizationId === organizationId)?.role;
+}
+
+async function readInput(context: AppContext, { method, input }: Route): Promise<{ value: unknown } | Problem> {
+  const given = method === 'GET' ? context.req.query() : await readBody(context);
+  if (given === undefined) return problem('invalid', 'The body must be JSON.');
+  const parsed = input.safeParse(given);
+  if (parsed.success) return { value: parsed.data };
+  const { fieldErrors, formErrors } = z.flattenError(parsed.error);
+  const fields = Object.entries(fieldErrors as Record<string, string[] | undefined>).map(([name, messages]) => [
+    name,
+    messages?.[0] ?? 'is not valid',
+  ]);
+  return problem('invalid', formErrors[0] ?? 'Some values are not valid.', { fields: Object.fromEntries(fields) });
+}
+
+async function readBody(context: AppContext): Promise<unknown> {
+  const text = await context.req.text();
+  if (text === '') return {};
+  if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

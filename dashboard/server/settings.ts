@@ -1,0 +1,22 @@
+import type { Address, GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
+
+/** The part of the configuration that the dashboard goes by. */
+export interface Settings {
+  readonly api: Address;
+  readonly apiSpeaksTls: boolean;
+  readonly trustedProxies: readonly string[];
+  readonly url?: URL;
+  readonly apiUrl?: string;
+  readonly topUpUrl?: string;
+}
+
+export function settingsOf({ listen, trustedProxies, dashboard, topUpUrl }: GatewayConfig): Settings {
+  return {
+    api: listen.api,
+    apiSpeaksTls: listen.tls !== undefined,
+    trustedProxies,
+    ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
+    ...(dashboard.apiUrl === undefined ? {} : { apiUrl: dashboard.apiUrl.replace(/\/+$/, '') }),
+    ...(topUpUrl === undefined ? {} : { topUpUrl }),
+  };
+}

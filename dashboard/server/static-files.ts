@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+
+/** The built page, in memory: it is small, and no path of a request ever reaches the file system. */
+export interface StaticFiles {
+  /** `undefined`: there is no such file. */
+  find(path: string): StaticFile | undefined;
+  /** What every address of the page gets; the page itself looks at the address. */
+  readonly page: StaticFile | undefined;
+}
+
+export interface StaticFile {
+  readonly type: string;
+  readonly etag: string;
+  /** Its name changes with its content. */
+  readonly immutable: boolean;
+  readonly plain: Buffer;
+  readonly gzip: Buffer;
+  readonly brotli: Buffer;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.webmanifest': 'application/manifest+json',
+};
+
+const gzipped = promisify(gzip);
+const brotlied = promisify(brotliCompress);
+
+/** A folder that is not there has no files: the page has not been built. */
+export async function loadStaticFiles(folder: string): Promise<StaticFiles> {
+  const files = new Map<string, StaticFile>();
+  for (const path of await filesBelow(folder)) {
+    const type = TYPES[extname(path)];
+    if (type === undefined) continue;
+    files.set(`/${relative(folder, path)}`, await loadFile(path, type));
+  }
+  return { find: (path) => files.get(path), page: files.get('/index.html') };
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    },
+  );
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+async function loadFile(path: string, type: string): Promise<StaticFile> {
+  const plain = await readFile(path);
+  return {
+    type,
+    etag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
+    immutable: path.includes('/assets/'),
+    plain,
+    gzip: await gzipped(plain),
+    brotli: await brotlied(plain),
+  };
+}
