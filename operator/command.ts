@@ -1,4 +1,5 @@
-import { userInfo } from 'node:os';
+import { hostname, userInfo } from 'node:os';
+import type { Actor } from '../ext-proc/stores/audit.ts';
 import type { Postgres } from '../ext-proc/stores/postgres/open.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Environment, withDatabase } from './database.ts';
@@ -46,12 +47,16 @@ export function unknown(kind: 'org' | 'key', id: string): Result {
 const NOUN = { org: 'organization', key: 'key' };
 const EXAMPLE = { org: 'org-01ARZ3NDEKTSV4RRFFQ69G5FAV', key: 'key-01ARZ3NDEKTSV4RRFFQ69G5FAV' };
 
-/** Who made a ledger entry: the account of this machine. */
-export function actor(): string {
+/** Who is at work, for ledger and audit log: the account of this machine. */
+export function operatorHere(): Actor {
+  return { actor: `${accountName()}@${hostname()}` };
+}
+
+function accountName(): string {
   try {
-    return `operator ${userInfo().username}`.slice(0, 200);
+    return userInfo().username;
   } catch {
     // A container's user id may have no name.
-    return `operator ${process.getuid?.() ?? ''}`.trim();
+    return String(process.getuid?.() ?? 'operator');
   }
 }

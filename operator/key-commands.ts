@@ -1,6 +1,6 @@
 import { formatUsd } from '../ext-proc/domain/money.ts';
 import type { KeySettings } from '../ext-proc/stores/administration.ts';
-import { type Command, idProblem, onDatabase, unknown } from './command.ts';
+import { type Command, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import type { ValueReader } from './flag-values.ts';
 import { type CreateKeyOutcome, createKey, keyJson, keyLines, keyState } from './keys.ts';
 import { type Result, refused } from './result.ts';
@@ -28,7 +28,8 @@ const create: Command = {
     return onDatabase(
       call,
       (values) => readSettings(organizationId, values),
-      async ({ administration }, settings) => created(await createKey(administration, settings), organizationId),
+      async ({ administration }, settings) =>
+        created(await createKey(administration, settings, operatorHere()), organizationId),
     );
   },
 };
@@ -74,7 +75,7 @@ const revoke: Command = {
       call,
       () => undefined,
       async ({ administration }) => {
-        const key = await administration.revokeKey(id);
+        const key = await administration.revokeKey(id, operatorHere());
         if (!key) return unknown('key', id);
         const nowMs = Date.now();
         return { kind: 'done', json: keyJson(key, nowMs), text: table(keyLines(key, nowMs)) };

@@ -2,6 +2,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { newId } from '../ext-proc/domain/ids.ts';
 import { usdNumber } from '../ext-proc/domain/money.ts';
 import type { Administration, CreateKeyResult, KeyRecord, KeySettings } from '../ext-proc/stores/administration.ts';
+import type { Actor } from '../ext-proc/stores/audit.ts';
 import { budgetText, limitText } from './organizations.ts';
 
 /** 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough to store. */
@@ -16,21 +17,31 @@ export interface CreatedKey {
 
 export type CreateKeyOutcome = CreatedKey | Exclude<CreateKeyResult, { kind: 'created' }>;
 
-export async function createKey(administration: Administration, settings: KeySettings): Promise<CreateKeyOutcome> {
+export async function createKey(
+  administration: Administration,
+  settings: KeySettings,
+  by: Actor,
+): Promise<CreateKeyOutcome> {
+  const { secret, identity } = newSecret();
+  const result = await administration.createKey({ ...settings, ...identity }, by);
+  return result.kind === 'created' ? { ...result, secret } : result;
+}
+
+/** A key that nobody has yet: what its holder gets, and what is kept of it. */
+export function newSecret() {
   const secret = `sk-gw-${randomBytes(KEY_BYTES).toString('base64url')}`;
-  const result = await administration.createKey({
-    ...settings,
+  const identity = {
     id: newId('key', Date.now()),
     hash: hash('sha256', secret, 'buffer'),
     last4: secret.slice(-4),
-  });
-  return result.kind === 'created' ? { ...result, secret } : result;
+  };
+  return { secret, identity };
 }
 
 export type KeyState = 'usable' | 'expired' | 'revoked';
 
 export function keyState(key: KeyRecord, nowMs: number): KeyState {
-  if (key.revokedAtMs !== undefined) return 'revoked';
+  if (key.revoked) return 'revoked';
   return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'usable';
 }
 

@@ -1,7 +1,7 @@
 import { formatUsd, usdNumber } from '../ext-proc/domain/money.ts';
 import type { OrganizationChange, OrganizationRecord } from '../ext-proc/stores/administration.ts';
 import type { FlagSpec } from './arguments.ts';
-import { actor, type Command, type CommandCall, idProblem, onDatabase, unknown } from './command.ts';
+import { type Command, type CommandCall, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import { parseCredit, type ValueReader } from './flag-values.ts';
 import { createOrganization, DEFAULT_CONCURRENCY, organizationJson, organizationLines } from './organizations.ts';
 import { type Result, refused } from './result.ts';
@@ -40,15 +40,18 @@ const create: Command = {
       call,
       (values) => ({ name: values.name('name'), creditNanoUsd: values.credit('credit') ?? 0n, ...readLimits(values) }),
       async ({ administration }, { name = '', creditNanoUsd, ...limits }) => {
-        const created = await createOrganization(administration, {
-          name,
-          actor: actor(),
-          creditNanoUsd,
-          allowMultipleCompletions: limits.allowMultipleCompletions ?? false,
-          concurrency: limits.concurrency ?? DEFAULT_CONCURRENCY,
-          ...(limits.maxTokens ? { maxTokens: limits.maxTokens } : {}),
-          limits: givenLimits(limits),
-        });
+        const created = await createOrganization(
+          administration,
+          {
+            name,
+            creditNanoUsd,
+            allowMultipleCompletions: limits.allowMultipleCompletions ?? false,
+            concurrency: limits.concurrency ?? DEFAULT_CONCURRENCY,
+            ...(limits.maxTokens ? { maxTokens: limits.maxTokens } : {}),
+            limits: givenLimits(limits),
+          },
+          operatorHere(),
+        );
         return one(created);
       },
     ),
@@ -89,7 +92,7 @@ const update = onOrganization(
     const name = values.name('name');
     return defined({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...limits });
   },
-  (id, administration, change) => administration.updateOrganization(id, change),
+  (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
 );
 
 const suspend = onOrganization(
@@ -97,7 +100,7 @@ const suspend = onOrganization(
   'Refuse all requests of an organization from the next one on.',
   [],
   nothing,
-  (id, administration) => administration.setSuspended(id, true),
+  (id, administration) => administration.setSuspended(id, true, operatorHere()),
 );
 
 const resume = onOrganization(
@@ -105,7 +108,7 @@ const resume = onOrganization(
   'Let a suspended organization in again.',
   [],
   nothing,
-  (id, administration) => administration.setSuspended(id, false),
+  (id, administration) => administration.setSuspended(id, false, operatorHere()),
 );
 
 const credit: Command = {
@@ -125,12 +128,15 @@ const credit: Command = {
     const readValues = (values: ValueReader) =>
       defined({ note: values.text('note', 500), reference: values.text('reference', 200) });
     return onDatabase(call, readValues, async ({ administration }, { note, reference }) => {
-      const result = await administration.credit(id, {
-        amountNanoUsd,
-        actor: actor(),
-        ...(note === undefined ? {} : { note }),
-        ...(reference === undefined ? {} : { reference }),
-      });
+      const result = await administration.credit(
+        id,
+        {
+          amountNanoUsd,
+          ...(note === undefined ? {} : { note }),
+          ...(reference === undefined ? {} : { reference }),
+        },
+        operatorHere(),
+      );
       switch (result.kind) {
         case 'unknown_organization':
           return unknown('org', id);

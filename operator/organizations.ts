@@ -1,6 +1,7 @@
 import { newId } from '../ext-proc/domain/ids.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../ext-proc/domain/money.ts';
 import type { Administration, OrganizationRecord, OrganizationSettings } from '../ext-proc/stores/administration.ts';
+import type { Actor } from '../ext-proc/stores/audit.ts';
 
 /** Concurrency slots of an organization that asks for none in particular (INTERFACE 5). */
 export const DEFAULT_CONCURRENCY = 64;
@@ -9,15 +10,14 @@ export interface CreateOrganizationOptions extends Partial<OrganizationSettings>
   readonly name: string;
   /** Absent or zero: the balance begins at zero without an entry. */
   readonly creditNanoUsd?: NanoUsd;
-  /** Who is behind the credit, for the ledger. */
-  readonly actor: string;
 }
 
 export function createOrganization(
   administration: Administration,
   options: CreateOrganizationOptions,
+  by: Actor,
 ): Promise<OrganizationRecord> {
-  const { name, creditNanoUsd = 0n, actor, maxTokens } = options;
+  const { name, creditNanoUsd = 0n, maxTokens } = options;
   return administration.createOrganization(
     {
       id: newId('org', Date.now()),
@@ -27,7 +27,8 @@ export function createOrganization(
       ...(maxTokens === undefined ? {} : { maxTokens }),
       limits: options.limits ?? {},
     },
-    creditNanoUsd === 0n ? undefined : { amountNanoUsd: creditNanoUsd, note: 'Opening credit', actor },
+    by,
+    creditNanoUsd === 0n ? undefined : { amountNanoUsd: creditNanoUsd, note: 'Opening credit' },
   );
 }
 

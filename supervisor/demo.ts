@@ -6,6 +6,7 @@ import { createOrganization } from '../operator/organizations.ts';
 
 const CREDIT_USD = 10n;
 const REQUESTS_PER_MINUTE = 600;
+const BY = { actor: 'npm start' };
 
 /** Who could call the gateway, for the banner: the demo organization's key (shown this once), an organization that is there, or nobody. */
 export type Customer =
@@ -22,18 +23,25 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
     const oldest = (await administration.organizations())[0];
     if (oldest !== undefined) return { kind: 'existing', organizationId: oldest.id };
     if (!wantDemo) return { kind: 'none' };
-    const organization = await createOrganization(administration, {
-      name: 'Demo',
-      limits: { requestsPerMinute: REQUESTS_PER_MINUTE },
-      creditNanoUsd: CREDIT_USD * NANO_PER_USD,
-      actor: 'npm start',
-    });
-    const created = await createKey(administration, {
-      organizationId: organization.id,
-      name: 'Demo',
-      scopes: SCOPES,
-      limits: {},
-    });
+    const organization = await createOrganization(
+      administration,
+      {
+        name: 'Demo',
+        limits: { requestsPerMinute: REQUESTS_PER_MINUTE },
+        creditNanoUsd: CREDIT_USD * NANO_PER_USD,
+      },
+      BY,
+    );
+    const created = await createKey(
+      administration,
+      {
+        organizationId: organization.id,
+        name: 'Demo',
+        scopes: SCOPES,
+        limits: {},
+      },
+      BY,
+    );
     return created.kind === 'created'
       ? { kind: 'demo', key: created.secret }
       : { kind: 'existing', organizationId: organization.id };

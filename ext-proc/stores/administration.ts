@@ -1,23 +1,40 @@
 import type { NanoUsd } from '../domain/money.ts';
 import type { RateLimits, Scope } from '../domain/principal.ts';
+import type { Actor } from './audit.ts';
 
-/** What operators and dashboard change. Every change is in force for the next request: the gateway reads the same rows (DESIGN invariant 8). */
+/**
+ * What operators and dashboard change. Every change is in force for the next request: the gateway reads the same rows (DESIGN invariant 8).
+ * Each is committed together with its row in the audit log; where nothing changes there is no row.
+ */
 export interface Administration {
   /** With an opening credit, both are committed together. */
-  createOrganization(organization: NewOrganization, openingCredit?: CreditEntry): Promise<OrganizationRecord>;
+  createOrganization(
+    organization: NewOrganization,
+    by: Actor,
+    openingCredit?: CreditEntry,
+  ): Promise<OrganizationRecord>;
   /** Oldest first. */
   organizations(): Promise<readonly OrganizationRecord[]>;
+  /** Newest first. */
+  searchOrganizations(query: OrganizationQuery): Promise<readonly OrganizationRecord[]>;
+  /** Those of them that exist, newest first. */
+  organizationsById(ids: readonly string[]): Promise<readonly OrganizationRecord[]>;
   /** `undefined`, here and below: there is no such organization or key. */
   organization(id: string): Promise<OrganizationRecord | undefined>;
-  updateOrganization(id: string, change: OrganizationChange): Promise<OrganizationRecord | undefined>;
+  updateOrganization(id: string, change: OrganizationChange, by: Actor): Promise<OrganizationRecord | undefined>;
   /** Suspending twice keeps the first time. */
-  setSuspended(id: string, suspended: boolean): Promise<OrganizationRecord | undefined>;
-  credit(organizationId: string, entry: CreditEntry): Promise<CreditResult>;
-  createKey(key: NewKey): Promise<CreateKeyResult>;
+  setSuspended(id: string, suspended: boolean, by: Actor): Promise<OrganizationRecord | undefined>;
+  credit(organizationId: string, entry: CreditEntry, by: Actor): Promise<CreditResult>;
+  /** A user who creates a key is kept as `createdBy`. */
+  createKey(key: NewKey, by: Actor): Promise<CreateKeyResult>;
   /** Oldest first. */
   keys(organizationId: string): Promise<readonly KeyRecord[] | undefined>;
-  /** Revoking twice keeps the first time. */
-  revokeKey(id: string): Promise<KeyRecord | undefined>;
+  key(organizationId: string, keyId: string): Promise<KeyRecord | undefined>;
+  updateKey(organizationId: string, keyId: string, change: KeyChange, by: Actor): Promise<UpdateKeyResult>;
+  /** A new key with the settings of the old one, which is revoked now or later, as `replacement` says. */
+  replaceKey(organizationId: string, keyId: string, replacement: KeyReplacement, by: Actor): Promise<ReplaceKeyResult>;
+  /** Revoking twice keeps the first time. With an organization, only a key of it is found. */
+  revokeKey(id: string, by: Actor, organizationId?: string): Promise<KeyRecord | undefined>;
   verifyLedger(): Promise<LedgerReport>;
   /** After a restore: tells every limit store that what it remembers of this ledger is worth nothing. Returns the new epoch. */
   renewLedgerEpoch(): Promise<string>;
@@ -47,6 +64,14 @@ export interface OrganizationChange {
   readonly dailyBudgetNanoUsd?: NanoUsd | null;
 }
 
+export interface OrganizationQuery {
+  /** Part of the name, in any case, or the whole id. Absent: all. */
+  readonly search?: string;
+  /** Only organizations older than this one: the last of the page before. */
+  readonly beforeId?: string;
+  readonly limit: number;
+}
+
 export interface OrganizationRecord extends OrganizationSettings {
   readonly id: string;
   readonly suspendedAtMs?: number;
@@ -60,7 +85,6 @@ export interface CreditEntry {
   readonly note?: string;
   /** Applied once for each organization. */
   readonly reference?: string;
-  readonly actor: string;
 }
 
 export type CreditResult =
@@ -91,19 +115,62 @@ export interface NewKey extends KeySettings {
 export interface KeyRecord extends KeySettings {
   readonly id: string;
   readonly last4: string;
+  /** Whether it is revoked by now, by the database's clock. */
+  readonly revoked: boolean;
+  /** In the future: it will be revoked then. */
   readonly revokedAtMs?: number;
   readonly createdAtMs: number;
+  /** Id of the user. Absent: an operator's command line. */
+  readonly createdBy?: string;
+}
+
+/** Absent: stays as it is. `null`: no longer restricted. */
+export interface KeyChange {
+  readonly name?: string;
+  readonly scopes?: readonly Scope[];
+  readonly models?: readonly string[] | null;
+  readonly ipRanges?: readonly string[] | null;
+  readonly expiresAtMs?: number | null;
+  readonly requestsPerMinute?: number | null;
+  readonly tokensPerMinute?: number | null;
+  readonly dailyBudgetNanoUsd?: NanoUsd | null;
+}
+
+export interface KeyReplacement {
+  /** Of the new key. */
+  readonly id: string;
+  readonly hash: Buffer;
+  readonly last4: string;
+  /** Absent or past: the old key is revoked at once. */
+  readonly oldRevokedAtMs?: number;
+}
+
+/** The first limit of the key that is above the organization's. */
+export interface AboveOrganization {
+  readonly kind: 'above_organization';
+  readonly limit: keyof RateLimits;
+  readonly organizationLimit: number | NanoUsd;
 }
 
 export type CreateKeyResult =
   | { readonly kind: 'created'; readonly key: KeyRecord }
   | { readonly kind: 'unknown_organization' }
-  /** The first limit of the key that is above the organization's. */
-  | {
-      readonly kind: 'above_organization';
-      readonly limit: keyof RateLimits;
-      readonly organizationLimit: number | NanoUsd;
-    };
+  | AboveOrganization;
+
+export type UpdateKeyResult =
+  | { readonly kind: 'updated'; readonly key: KeyRecord }
+  | { readonly kind: 'unknown_key' }
+  | { readonly kind: 'revoked'; readonly key: KeyRecord }
+  /** Judged are the limits that the change really changes: one that stood above before the organization's was lowered may stay. */
+  | AboveOrganization;
+
+export type ReplaceKeyResult =
+  | { readonly kind: 'replaced'; readonly key: KeyRecord; readonly old: KeyRecord }
+  | { readonly kind: 'unknown_key' }
+  /** Revoked, or to be revoked because it was replaced before. */
+  | { readonly kind: 'revoked'; readonly key: KeyRecord }
+  /** The new key would have been of no use: its expiry is the old one's. */
+  | { readonly kind: 'expired'; readonly key: KeyRecord };
 
 export interface LedgerReport {
   readonly organizations: number;

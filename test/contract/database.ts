@@ -47,6 +47,9 @@ export async function openStore(
   return { ...store, logged };
 }
 
+/** Whoever changes something in a test. */
+export const BY = { actor: 'test' };
+
 export interface Customer {
   readonly organizationId: string;
   readonly keyId: string;
@@ -61,7 +64,8 @@ export async function addCustomer(
   const organizationId = newId('org', Date.now());
   await administration.createOrganization(
     { id: organizationId, name: 'test', allowMultipleCompletions: false, concurrency: 64, limits },
-    balanceNanoUsd === 0n ? undefined : { amountNanoUsd: balanceNanoUsd, actor: 'test' },
+    BY,
+    balanceNanoUsd === 0n ? undefined : { amountNanoUsd: balanceNanoUsd },
   );
   return { organizationId, ...(await addKey({ administration }, organizationId)) };
 }
@@ -70,7 +74,7 @@ export async function addKey({ administration }: Pick<Postgres, 'administration'
   const keyId = newId('key', Date.now());
   const hash = randomBytes(32);
   const settings = { organizationId, name: 'test', scopes: ['chat'] as const, limits: {} };
-  await administration.createKey({ ...settings, id: keyId, hash, last4: 'test' });
+  await administration.createKey({ ...settings, id: keyId, hash, last4: 'test' }, BY);
   return { keyId, hash };
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newId } from '../../ext-proc/domain/ids.ts';
-import { addCustomer, createDatabase, openStore } from './database.ts';
+import { addCustomer, BY, createDatabase, openStore } from './database.ts';
 import { type LedgerUnderTest, ledgerContract } from './ledger.contract.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 
@@ -10,7 +10,7 @@ ledgerContract('PostgreSQL', async (): Promise<LedgerUnderTest> => {
     ledger: store.ledger,
     addCustomer: (creditNanoUsd) => addCustomer(store, creditNanoUsd),
     credit: async (organizationId, amountNanoUsd) => {
-      await store.administration.credit(organizationId, { amountNanoUsd, actor: 'test' });
+      await store.administration.credit(organizationId, { amountNanoUsd }, BY);
     },
     read: async ({ hash }, day) => {
       const principal = await store.keys.findByHash(hash, day);

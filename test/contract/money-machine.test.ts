@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { requirement } from '../requirement.ts';
-import { addCustomer, addKey, createDatabase, openStore } from './database.ts';
+import { addCustomer, addKey, BY, createDatabase, openStore } from './database.ts';
 import { type Backing, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { beginning, move } from './money-machine.moves.ts';
 import { World } from './money-machine.world.ts';
@@ -147,7 +147,7 @@ async function moneyIn(store: Postgres): Promise<Pick<Mode, 'customers' | 'backi
       read,
       settle: store.ledger.settle,
       credit: async (organizationId, amountNanoUsd) => {
-        await store.administration.credit(organizationId, { amountNanoUsd, actor: 'test' });
+        await store.administration.credit(organizationId, { amountNanoUsd }, BY);
       },
       renewEpoch: async () => void (await store.administration.renewLedgerEpoch()),
     },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { addCustomer, addKey, createDatabase, DAY, openStore, settlementOf } from './database.ts';
+import { addCustomer, addKey, BY, createDatabase, DAY, openStore, settlementOf } from './database.ts';
 
 describe('keys in PostgreSQL', () => {
   let store: Postgres;
@@ -14,10 +14,14 @@ describe('keys in PostgreSQL', () => {
     const { administration, keys, ledger } = store;
     const customer = await addCustomer(store, 5_000n, { requestsPerMinute: 60, dailyBudgetNanoUsd: 900n });
     const other = await addKey(store, customer.organizationId);
-    await administration.updateOrganization(customer.organizationId, {
-      maxTokens: 100,
-      allowMultipleCompletions: true,
-    });
+    await administration.updateOrganization(
+      customer.organizationId,
+      {
+        maxTokens: 100,
+        allowMultipleCompletions: true,
+      },
+      BY,
+    );
     await ledger.settle(settlementOf(customer, { costNanoUsd: 300n }));
     await ledger.settle(settlementOf({ ...customer, keyId: other.keyId }, { costNanoUsd: 50n }));
     const found = await keys.findByHash(customer.hash, DAY);
@@ -72,11 +76,11 @@ describe('keys in PostgreSQL', () => {
     });
     for (let i = 1; i <= 20; i++) {
       const suspended = i % 2 === 1;
-      await store.administration.setSuspended(customer.organizationId, suspended);
+      await store.administration.setSuspended(customer.organizationId, suspended, BY);
       const found = await store.keys.findByHash(customer.hash, DAY);
       expect(found?.organization.suspended).toBe(suspended);
     }
-    await store.administration.revokeKey(customer.keyId);
+    await store.administration.revokeKey(customer.keyId, BY);
     const revoked = await store.keys.findByHash(customer.hash, DAY);
     expect(revoked?.key.revokedAtMs).toBeGreaterThan(Date.now() - 5_000);
     busy = false;
@@ -86,15 +90,18 @@ describe('keys in PostgreSQL', () => {
   it('refuses a key whose limits are above its organization, at the limit it accepts', async () => {
     const { organizationId } = await addCustomer(store, 0n, { tokensPerMinute: 100, dailyBudgetNanoUsd: 5n });
     const create = (limits: object) =>
-      store.administration.createKey({
-        id: `key-${'0'.repeat(26)}`,
-        organizationId,
-        name: 'k',
-        scopes: ['chat'],
-        hash: randomBytes(32),
-        last4: 'abcd',
-        limits,
-      });
+      store.administration.createKey(
+        {
+          id: `key-${'0'.repeat(26)}`,
+          organizationId,
+          name: 'k',
+          scopes: ['chat'],
+          hash: randomBytes(32),
+          last4: 'abcd',
+          limits,
+        },
+        BY,
+      );
     expect(await create({ tokensPerMinute: 101 })).toEqual({
       kind: 'above_organization',
       limit: 'tokensPerMinute',

@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+import {
+  addCustomer,
+  addKey,
+  BY,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  settlementOf,
+  sql,
+} from './database.ts';
 
 describe('settlement in PostgreSQL', () => {
   let url = '';
@@ -163,20 +173,22 @@ describe('settlement in PostgreSQL', () => {
   it('applies a credit with a reference once, also when operators race', async () => {
     const { administration } = store;
     const { organizationId } = await addCustomer(store, 0n);
-    const entry = { amountNanoUsd: 500n, reference: 'invoice 7', actor: 'test' };
-    const results = await Promise.all(Array.from({ length: 10 }, () => administration.credit(organizationId, entry)));
+    const entry = { amountNanoUsd: 500n, reference: 'invoice 7' };
+    const results = await Promise.all(
+      Array.from({ length: 10 }, () => administration.credit(organizationId, entry, BY)),
+    );
     expect(results.map(({ kind }) => kind).sort()).toEqual(['applied', ...Array(9).fill('repeated')]);
-    expect(await administration.credit(organizationId, { amountNanoUsd: -700n, actor: 'test' })).toEqual({
+    expect(await administration.credit(organizationId, { amountNanoUsd: -700n }, BY)).toEqual({
       kind: 'applied',
       balanceNanoUsd: -200n,
     });
     const most = 2n ** 63n - 1n;
-    expect(await administration.credit(organizationId, { amountNanoUsd: most, actor: 'test' })).toMatchObject({
+    expect(await administration.credit(organizationId, { amountNanoUsd: most }, BY)).toMatchObject({
       kind: 'applied',
     });
-    expect(await administration.credit(organizationId, { amountNanoUsd: most, actor: 'test' })).toEqual({
+    expect(await administration.credit(organizationId, { amountNanoUsd: most }, BY)).toEqual({
       kind: 'out_of_range',
     });
-    expect(await administration.credit(`org-${'0'.repeat(26)}`, entry)).toEqual({ kind: 'unknown_organization' });
+    expect(await administration.credit(`org-${'0'.repeat(26)}`, entry, BY)).toEqual({ kind: 'unknown_organization' });
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';
+import { BY } from './operator.ts';
 import { type Stack, startStack } from './stack.ts';
 
 let provider: FakeProvider;
@@ -32,8 +33,8 @@ beforeAll(async () => {
     open({ scopes: ['usage:read'] }),
     open({ credit: '0', key: { models: ['other'] } }),
   ]);
-  await stack.operator.administration.revokeKey(revoked.customer.keyId);
-  await stack.operator.administration.setSuspended(suspended.customer.organizationId, true);
+  await stack.operator.administration.revokeKey(revoked.customer.keyId, BY);
+  await stack.operator.administration.setSuspended(suspended.customer.organizationId, true, BY);
   clients = {
     good: good.client,
     unknown: gatewayClient(stack.origin, 'sk-gw-unknown'),

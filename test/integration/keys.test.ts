@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';
-import type { CustomerOptions } from './operator.ts';
+import { BY, type CustomerOptions } from './operator.ts';
 import { type Stack, startStack } from './stack.ts';
 
 let provider: FakeProvider;
@@ -70,7 +70,7 @@ test('a good key works, whatever the case of its scheme', async () => {
 test('a revoked key fails from the next request on', async () => {
   const client = await newClient();
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
-  await stack.operator.administration.revokeKey(client.keyId);
+  await stack.operator.administration.revokeKey(client.keyId, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
 });
 
@@ -93,9 +93,9 @@ test('a key works from its addresses only, and a forged X-Forwarded-For changes 
 
 test('a suspended organization is refused at once and served again after resume', async () => {
   const client = await newClient();
-  await stack.operator.administration.setSuspended(client.organizationId, true);
+  await stack.operator.administration.setSuspended(client.organizationId, true, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('403 org_suspended');
-  await stack.operator.administration.setSuspended(client.organizationId, false);
+  await stack.operator.administration.setSuspended(client.organizationId, false, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
 });
 

@@ -6,6 +6,7 @@ import { createGate } from '../provider/gate.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome, untilNothingHeld } from './gateway-client.ts';
 import type { Received } from './http-client.ts';
+import { BY } from './operator.ts';
 import { type Stack, startStack } from './stack.ts';
 import { createTestClock, type TestClock } from './test-clock.ts';
 
@@ -131,7 +132,7 @@ test('of key and organization the smaller holds, also when it is lowered later',
   expect(received.map(outcome)).toEqual(['200', '200', '200', '429 rpm_exceeded']);
   expect(received[0]?.headers['x-ratelimit-limit-requests']).toBe('3');
   await toNextMinute();
-  await stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 });
+  await stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 }, BY);
   const later = [await ask(client), await ask(client)];
   expect(later.map(outcome)).toEqual(['200', '429 rpm_exceeded']);
   expect(later[1]?.headers['x-ratelimit-limit-requests']).toBe('1');

@@ -17,6 +17,9 @@ export interface Operator {
   close(): Promise<void>;
 }
 
+/** Whoever changes something in a test. */
+export const BY = { actor: 'test' };
+
 export interface CustomerOptions {
   /** Decimal USD; default 100. */
   readonly credit?: string;
@@ -37,21 +40,24 @@ export async function openOperator(databaseUrl: string): Promise<Operator> {
   const credit = async (organizationId: string, usd: string): Promise<void> => {
     const amountNanoUsd = parseUsd(usd);
     if (amountNanoUsd === undefined) throw new Error(`not an amount: ${usd}`);
-    if (amountNanoUsd !== 0n) await administration.credit(organizationId, { amountNanoUsd, actor: 'test' });
+    if (amountNanoUsd !== 0n) await administration.credit(organizationId, { amountNanoUsd }, BY);
   };
   return {
     administration,
     credit,
     customer: async (options = {}) => {
       const organizationId = newId('org', Date.now());
-      await administration.createOrganization({
-        id: organizationId,
-        name: 'test',
-        allowMultipleCompletions: false,
-        concurrency: 64,
-        limits: {},
-        ...options.organization,
-      });
+      await administration.createOrganization(
+        {
+          id: organizationId,
+          name: 'test',
+          allowMultipleCompletions: false,
+          concurrency: 64,
+          limits: {},
+          ...options.organization,
+        },
+        BY,
+      );
       await credit(organizationId, options.credit ?? '100');
       return { organizationId, ...(await createKey(administration, organizationId, options)) };
     },
@@ -75,16 +81,19 @@ async function createKey(
 ): Promise<{ keyId: string; key: string }> {
   const key = `sk-gw-${randomBytes(32).toString('base64url')}`;
   const keyId = newId('key', Date.now());
-  const created = await administration.createKey({
-    id: keyId,
-    organizationId,
-    name: 'test',
-    scopes: options.scopes ?? ['chat', 'usage:read'],
-    limits: {},
-    hash: hash('sha256', key, 'buffer'),
-    last4: key.slice(-4),
-    ...options.key,
-  });
+  const created = await administration.createKey(
+    {
+      id: keyId,
+      organizationId,
+      name: 'test',
+      scopes: options.scopes ?? ['chat', 'usage:read'],
+      limits: {},
+      hash: hash('sha256', key, 'buffer'),
+      last4: key.slice(-4),
+      ...options.key,
+    },
+    BY,
+  );
   if (created.kind !== 'created') throw new Error(`the key was refused: ${created.kind}`);
   return { keyId, key };
 }

@@ -9,12 +9,18 @@ import { run, type Statement } from './connection-pool.ts';
 /** A query costs about 240 us of CPU alone and 16 us as one of 32, of both processes together (measured). */
 const BOUNDS = { maxBatch: 500, maxInFlight: 2, paceMs: 2, maxWaiting: 20_000, waitMs: 2_000 };
 
+/**
+ * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes agree; a clock that is set back makes
+ * nothing usable that was revoked on the spot, because that was decided no earlier than it took effect.
+ */
+export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_at)';
+
 /** Sequences of keys are those of their organization: both change under the account's row lock, so one number orders both. */
 const FIND_KEYS: Statement = {
   name: 'find_keys',
   text: `
     select k.hash, k.id, k.organization_id, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
-      (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms, (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms,
+      case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end as revoked_ms, (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms,
       o.suspended_at is not null as suspended, o.allow_n, o.max_tokens, o.concurrency,
       o.rpm as org_rpm, o.tpm as org_tpm, o.daily_budget_nano_usd as org_daily_budget_nano_usd,
       a.sequence, a.balance_nano_usd, coalesce(os.spent_nano_usd, 0) as org_spent, coalesce(ks.spent_nano_usd, 0) as key_spent,

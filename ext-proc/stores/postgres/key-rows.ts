@@ -1,21 +1,32 @@
 import type pg from 'pg';
-import type { Scope } from '../../domain/principal.ts';
-import type { CreateKeyResult, KeyRecord, NewKey, OrganizationRecord } from '../administration.ts';
+import type { RateLimits, Scope } from '../../domain/principal.ts';
+import type {
+  AboveOrganization,
+  CreateKeyResult,
+  KeyRecord,
+  KeySettings,
+  NewKey,
+  OrganizationRecord,
+} from '../administration.ts';
+import type { Actor } from '../audit.ts';
+import { type AuditFields, changesBetween } from '../audit-changes.ts';
+import { addAuditEvent } from './audit-log.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
-import { limitsOf } from './key-lookup.ts';
+import { IS_REVOKED, limitsOf } from './key-lookup.ts';
 import { findOrganization } from './organization-rows.ts';
 
-const COLUMNS = `id, organization_id, name, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd,
-  (extract(epoch from expires_at) * 1000)::bigint as expires_ms, (extract(epoch from revoked_at) * 1000)::bigint as revoked_ms,
-  (extract(epoch from created_at) * 1000)::bigint as created_ms`;
+/** Of `keys k`. */
+export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
+  (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms, (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms,
+  coalesce(${IS_REVOKED}, false) as revoked, (extract(epoch from k.created_at) * 1000)::bigint as created_ms, k.created_by`;
 
 const LIST: Statement = {
   name: 'list_keys',
-  text: `select ${COLUMNS} from keys where organization_id = $1 order by created_at, id`,
+  text: `select ${KEY_COLUMNS} from keys k where k.organization_id = $1 order by k.created_at, k.id`,
 };
-const REVOKE: Statement = {
-  name: 'revoke_key',
-  text: `update keys set revoked_at = coalesce(revoked_at, now()) where id = $1 returning ${COLUMNS}`,
+const SHOW: Statement = {
+  name: 'show_key',
+  text: `select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = $2`,
 };
 /** So that the limits compared with are still the organization's when the key appears. */
 const LOCK_ORGANIZATION: Statement = {
@@ -24,11 +35,12 @@ const LOCK_ORGANIZATION: Statement = {
 };
 const INSERT: Statement = {
   name: 'insert_key',
-  text: `insert into keys (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) returning ${COLUMNS}`,
+  text: `insert into keys as k
+      (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, created_by)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, to_timestamp($12::double precision / 1000), $13) returning ${KEY_COLUMNS}`,
 };
 
-interface KeyColumns {
+export interface KeyRow {
   readonly id: string;
   readonly organization_id: string;
   readonly name: string;
@@ -41,58 +53,85 @@ interface KeyColumns {
   readonly daily_budget_nano_usd: string | null;
   readonly expires_ms: string | null;
   readonly revoked_ms: string | null;
+  readonly revoked: boolean;
   readonly created_ms: string;
+  readonly created_by: string | null;
 }
 
-export async function createKey(pool: pg.Pool, key: NewKey): Promise<CreateKeyResult> {
+export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
-    await run(client, LOCK_ORGANIZATION, [key.organizationId]);
-    const organization = await findOrganization(client, key.organizationId);
+    const organization = await lockOrganization(client, key.organizationId);
     if (!organization) return { kind: 'unknown_organization' };
-    const above = limitAbove(key, organization);
-    if (above) return above;
-    const [row] = await run<KeyColumns>(client, INSERT, [
-      key.id,
-      key.organizationId,
-      key.name,
-      key.hash,
-      key.last4,
-      key.scopes,
-      key.models ?? null,
-      key.ipRanges ?? null,
-      key.limits.requestsPerMinute ?? null,
-      key.limits.tokensPerMinute ?? null,
-      key.limits.dailyBudgetNanoUsd ?? null,
-      key.expiresAtMs === undefined ? null : new Date(key.expiresAtMs).toISOString(),
-    ]);
-    if (!row) throw new Error('an inserted key did not come back');
-    return { kind: 'created', key: recordOf(row) };
+    const above = limitAbove(key.limits, organization);
+    return above ?? { kind: 'created', key: await insertKey(client, key, by) };
   });
 }
 
+/** Its limits stay as they are until the transaction ends. */
+export async function lockOrganization(client: pg.PoolClient, id: string): Promise<OrganizationRecord | undefined> {
+  await run(client, LOCK_ORGANIZATION, [id]);
+  return findOrganization(client, id);
+}
+
+/** `origin`: what else the audit log should say of it. */
+export async function insertKey(
+  client: pg.PoolClient,
+  key: NewKey,
+  by: Actor,
+  origin: AuditFields = {},
+): Promise<KeyRecord> {
+  const [row] = await run<KeyRow>(client, INSERT, [
+    key.id,
+    key.organizationId,
+    key.name,
+    key.hash,
+    key.last4,
+    key.scopes,
+    key.models ?? null,
+    key.ipRanges ?? null,
+    key.limits.requestsPerMinute ?? null,
+    key.limits.tokensPerMinute ?? null,
+    key.limits.dailyBudgetNanoUsd ?? null,
+    key.expiresAtMs ?? null,
+    by.userId ?? null,
+  ]);
+  if (!row) throw new Error('an inserted key did not come back');
+  const changes = changesBetween({}, { ...keyFields(key), ...origin });
+  await addAuditEvent(client, { action: 'key.created', ...keySubject(key), changes }, by);
+  return keyRecord(row);
+}
+
 export async function listKeys(pool: pg.Pool, organizationId: string): Promise<readonly KeyRecord[] | undefined> {
-  const rows = await run<KeyColumns>(pool, LIST, [organizationId]);
+  const rows = await run<KeyRow>(pool, LIST, [organizationId]);
   if (rows.length === 0 && !(await findOrganization(pool, organizationId))) return undefined;
-  return rows.map(recordOf);
+  return rows.map(keyRecord);
 }
 
-export async function revokeKey(pool: pg.Pool, id: string): Promise<KeyRecord | undefined> {
-  const [row] = await run<KeyColumns>(pool, REVOKE, [id]);
-  return row && recordOf(row);
+export async function findKey(pool: pg.Pool, organizationId: string, id: string): Promise<KeyRecord | undefined> {
+  const [row] = await run<KeyRow>(pool, SHOW, [id, organizationId]);
+  return row && keyRecord(row);
 }
 
-function limitAbove(key: NewKey, organization: OrganizationRecord): CreateKeyResult | undefined {
+export function limitAbove(ofKey: RateLimits, { limits }: OrganizationRecord): AboveOrganization | undefined {
   for (const limit of ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd'] as const) {
-    const ofKey = key.limits[limit];
-    const ofOrganization = organization.limits[limit];
-    if (ofKey !== undefined && ofOrganization !== undefined && ofKey > ofOrganization) {
-      return { kind: 'above_organization', limit, organizationLimit: ofOrganization };
+    const wanted = ofKey[limit];
+    const organizationLimit = limits[limit];
+    if (wanted !== undefined && organizationLimit !== undefined && wanted > organizationLimit) {
+      return { kind: 'above_organization', limit, organizationLimit };
     }
   }
   return undefined;
 }
 
-function recordOf(row: KeyColumns): KeyRecord {
+export function keyFields({ name, scopes, models, ipRanges, expiresAtMs, limits }: KeySettings) {
+  return { name, scopes, models, ipRanges, expiresAtMs, ...limits } satisfies AuditFields;
+}
+
+export function keySubject({ id, organizationId, name }: Pick<KeyRecord, 'id' | 'organizationId' | 'name'>) {
+  return { organizationId, subjectId: id, subjectName: name };
+}
+
+export function keyRecord(row: KeyRow): KeyRecord {
   return {
     id: row.id,
     organizationId: row.organization_id,
@@ -102,8 +141,10 @@ function recordOf(row: KeyColumns): KeyRecord {
     ...(row.models === null ? {} : { models: row.models }),
     ...(row.ip_ranges === null ? {} : { ipRanges: row.ip_ranges }),
     ...(row.expires_ms === null ? {} : { expiresAtMs: Number(row.expires_ms) }),
+    revoked: row.revoked,
     ...(row.revoked_ms === null ? {} : { revokedAtMs: Number(row.revoked_ms) }),
     limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
     createdAtMs: Number(row.created_ms),
+    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
   };
 }

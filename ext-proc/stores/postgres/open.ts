@@ -6,17 +6,20 @@ import { createPool, run, type StoreLog, type Timeouts } from './connection-pool
 import { addDeadLetter } from './dead-letters.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
 import { createIdempotencyStore } from './idempotency-rows.ts';
+import { replaceKey, revokeKey, updateKey } from './key-changes.ts';
 import { createKeyLookup } from './key-lookup.ts';
-import { createKey, listKeys, revokeKey } from './key-rows.ts';
+import { createKey, findKey, listKeys } from './key-rows.ts';
 import { credits, findGeneration, usage } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
 import { createMemoryModeLock, type MemoryModeLock, type SharedStore } from './memory-mode-lock.ts';
 import { migrate } from './migrate.ts';
 import {
-  addCredit,
   createOrganization,
+  credit,
   findOrganization,
   listOrganizations,
+  organizationsById,
+  searchOrganizations,
   setSuspended,
   updateOrganization,
 } from './organization-rows.ts';
@@ -82,15 +85,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     idempotency: createIdempotencyStore(claims),
     administration: {
-      createOrganization: (organization, credit) => createOrganization(others, organization, credit),
+      createOrganization: (organization, by, opening) => createOrganization(others, organization, by, opening),
       organizations: () => listOrganizations(others),
       organization: (id) => findOrganization(others, id),
-      updateOrganization: (id, change) => updateOrganization(others, id, change),
-      setSuspended: (id, suspended) => setSuspended(others, id, suspended),
-      credit: (organizationId, entry) => addCredit(others, organizationId, entry),
-      createKey: (key) => createKey(others, key),
+      searchOrganizations: (query) => searchOrganizations(others, query),
+      organizationsById: (ids) => organizationsById(others, ids),
+      updateOrganization: (id, change, by) => updateOrganization(others, id, change, by),
+      setSuspended: (id, suspended, by) => setSuspended(others, id, suspended, by),
+      credit: (organizationId, entry, by) => credit(others, organizationId, entry, by),
+      createKey: (key, by) => createKey(others, key, by),
       keys: (organizationId) => listKeys(others, organizationId),
-      revokeKey: (id) => revokeKey(others, id),
+      key: (organizationId, keyId) => findKey(others, organizationId, keyId),
+      updateKey: (organizationId, keyId, change, by) => updateKey(others, organizationId, keyId, change, by),
+      replaceKey: (organizationId, keyId, replacement, by) =>
+        replaceKey(others, organizationId, keyId, replacement, by),
+      revokeKey: (id, by, organizationId) => revokeKey(others, id, by, organizationId),
       verifyLedger: () => verifyLedger(others),
       renewLedgerEpoch: async () => {
         const rows = await run<{ epoch: string }>(others, RENEW_EPOCH, []);

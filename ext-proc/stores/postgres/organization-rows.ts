@@ -4,8 +4,15 @@ import type {
   CreditResult,
   NewOrganization,
   OrganizationChange,
+  OrganizationQuery,
   OrganizationRecord,
+  OrganizationSettings,
 } from '../administration.ts';
+import type { Actor } from '../audit.ts';
+import { type AuditFields, changesBetween, isEmpty } from '../audit-changes.ts';
+import { addCredit } from './add-credit.ts';
+import { addAuditEvent } from './audit-log.ts';
+import { afterChange, changedLimits } from './changed-limits.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
 import { limitsOf } from './key-lookup.ts';
 import { isOutOfRange } from './unavailable.ts';
@@ -16,17 +23,33 @@ const SELECT = `select ${COLUMNS}, a.balance_nano_usd from organizations o join 
 
 const LIST: Statement = { name: 'list_organizations', text: `${SELECT} order by o.created_at, o.id` };
 const SHOW: Statement = { name: 'show_organization', text: `${SELECT} where o.id = $1` };
+const LOCK: Statement = {
+  name: 'lock_organization_for_change',
+  text: `${SELECT} where o.id = $1 for no key update of o`,
+};
+/** Ids sort by time, so that a page is a walk down the primary key; names are looked at on the way. */
+const SEARCH: Statement = {
+  name: 'search_organizations',
+  text: `${SELECT} where ($1::text is null or strpos(lower(o.name), lower($1)) > 0 or o.id = $1) and ($2::text is null or o.id < $2)
+    order by o.id desc limit $3`,
+};
+const BY_ID: Statement = { name: 'organizations_by_id', text: `${SELECT} where o.id = any ($1) order by o.id desc` };
 const INSERT: Statement = {
   name: 'insert_organization',
   text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens)
     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
+const UPDATE: Statement = {
+  name: 'update_organization',
+  text: `update organizations
+    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8
+    where id = $1`,
+};
 const OPEN_ACCOUNT: Statement = { name: 'open_account', text: 'insert into accounts (organization_id) values ($1)' };
 const SUSPEND: Statement = {
   name: 'set_suspended',
-  text: 'update organizations set suspended_at = case when $2 then coalesce(suspended_at, now()) end where id = $1',
+  text: 'update organizations set suspended_at = case when $2 then now() end where id = $1',
 };
-const CREDIT: Statement = { name: 'add_credit', text: 'select * from add_credit($1, $2, $3, $4, $5)' };
 
 interface OrganizationRow {
   readonly id: string;
@@ -47,22 +70,16 @@ type Connection = pg.Pool | pg.PoolClient;
 export async function createOrganization(
   pool: pg.Pool,
   organization: NewOrganization,
+  by: Actor,
   openingCredit: CreditEntry | undefined,
 ): Promise<OrganizationRecord> {
   return inTransaction(pool, 'begin', async (client) => {
-    const { id, name, allowMultipleCompletions, concurrency, limits, maxTokens } = organization;
-    await run(client, INSERT, [
-      id,
-      name,
-      allowMultipleCompletions,
-      concurrency,
-      limits.requestsPerMinute ?? null,
-      limits.tokensPerMinute ?? null,
-      limits.dailyBudgetNanoUsd ?? null,
-      maxTokens ?? null,
-    ]);
+    const { id, name } = organization;
+    await run(client, INSERT, valuesOf(id, organization));
     await run(client, OPEN_ACCOUNT, [id]);
-    if (openingCredit) await addCredit(client, id, openingCredit);
+    const changes = changesBetween({}, fieldsOf(organization));
+    await addAuditEvent(client, { action: 'organization.created', ...subjectOf(id, name), changes }, by);
+    if (openingCredit) await addCredit(client, { id, name }, openingCredit, by);
     const created = await findOrganization(client, id);
     if (!created) throw new Error('an organization vanished in the transaction that made it');
     return created;
@@ -73,62 +90,117 @@ export async function listOrganizations(pool: pg.Pool): Promise<readonly Organiz
   return (await run<OrganizationRow>(pool, LIST, [])).map(recordOf);
 }
 
+export async function searchOrganizations(
+  pool: pg.Pool,
+  { search, beforeId, limit }: OrganizationQuery,
+): Promise<readonly OrganizationRecord[]> {
+  return (await run<OrganizationRow>(pool, SEARCH, [search ?? null, beforeId ?? null, limit])).map(recordOf);
+}
+
+export async function organizationsById(pool: pg.Pool, ids: readonly string[]): Promise<readonly OrganizationRecord[]> {
+  return (await run<OrganizationRow>(pool, BY_ID, [ids])).map(recordOf);
+}
+
 export async function findOrganization(on: Connection, id: string): Promise<OrganizationRecord | undefined> {
   const [row] = await run<OrganizationRow>(on, SHOW, [id]);
   return row && recordOf(row);
 }
 
-/** Column of each setting that a change can name. */
-const CHANGEABLE: readonly (readonly [keyof OrganizationChange, string])[] = [
-  ['name', 'name'],
-  ['allowMultipleCompletions', 'allow_n'],
-  ['concurrency', 'concurrency'],
-  ['maxTokens', 'max_tokens'],
-  ['requestsPerMinute', 'rpm'],
-  ['tokensPerMinute', 'tpm'],
-  ['dailyBudgetNanoUsd', 'daily_budget_nano_usd'],
-];
-
 export async function updateOrganization(
   pool: pg.Pool,
   id: string,
   change: OrganizationChange,
+  by: Actor,
 ): Promise<OrganizationRecord | undefined> {
-  const columns = CHANGEABLE.filter(([setting]) => change[setting] !== undefined);
-  if (columns.length > 0) {
-    const assignments = columns.map(([, column], index) => `${column} = $${index + 2}`).join(', ');
-    const name = `update_organization_${columns.map(([, column]) => column).join('_')}`.slice(0, 63);
-    const text = `update organizations set ${assignments} where id = $1`;
-    await run(pool, { name, text }, [id, ...columns.map(([setting]) => change[setting])]);
-  }
-  return findOrganization(pool, id);
+  return onLocked(pool, id, async (client, before) => {
+    const after = changed(before, change);
+    const changes = changesBetween(fieldsOf(before), fieldsOf(after));
+    if (isEmpty(changes)) return;
+    await run(client, UPDATE, valuesOf(id, after));
+    await addAuditEvent(client, { action: 'organization.updated', ...subjectOf(id, after.name), changes }, by);
+  });
 }
 
 export async function setSuspended(
   pool: pg.Pool,
   id: string,
   suspended: boolean,
+  by: Actor,
 ): Promise<OrganizationRecord | undefined> {
-  await run(pool, SUSPEND, [id, suspended]);
-  return findOrganization(pool, id);
+  return onLocked(pool, id, async (client, before) => {
+    if (suspended === (before.suspendedAtMs !== undefined)) return;
+    await run(client, SUSPEND, [id, suspended]);
+    const after = await findOrganization(client, id);
+    const changes = changesBetween({ suspendedAtMs: before.suspendedAtMs }, { suspendedAtMs: after?.suspendedAtMs });
+    const action = suspended ? 'organization.suspended' : 'organization.resumed';
+    await addAuditEvent(client, { action, ...subjectOf(id, before.name), changes }, by);
+  });
 }
 
-export async function addCredit(on: Connection, organizationId: string, entry: CreditEntry): Promise<CreditResult> {
-  const values = [organizationId, entry.amountNanoUsd, entry.note ?? null, entry.reference ?? null, entry.actor];
+export async function credit(
+  pool: pg.Pool,
+  organizationId: string,
+  entry: CreditEntry,
+  by: Actor,
+): Promise<CreditResult> {
   try {
-    const [row] = await run<{ applied: boolean; amount_nano_usd: string; balance_nano_usd: string }>(
-      on,
-      CREDIT,
-      values,
-    );
-    if (!row) return { kind: 'unknown_organization' };
-    const balanceNanoUsd = BigInt(row.balance_nano_usd);
-    if (row.applied) return { kind: 'applied', balanceNanoUsd };
-    return { kind: 'repeated', amountNanoUsd: BigInt(row.amount_nano_usd), balanceNanoUsd };
+    return await inTransaction(pool, 'begin', async (client): Promise<CreditResult> => {
+      const organization = await findOrganization(client, organizationId);
+      return organization ? addCredit(client, organization, entry, by) : { kind: 'unknown_organization' };
+    });
   } catch (error) {
     if (isOutOfRange(error)) return { kind: 'out_of_range' };
     throw error;
   }
+}
+
+/** Nothing else changes the organization while `change` looks at it. Returns it as it is afterwards. */
+async function onLocked(
+  pool: pg.Pool,
+  id: string,
+  change: (client: pg.PoolClient, before: OrganizationRecord) => Promise<void>,
+): Promise<OrganizationRecord | undefined> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const [row] = await run<OrganizationRow>(client, LOCK, [id]);
+    if (!row) return undefined;
+    await change(client, recordOf(row));
+    return findOrganization(client, id);
+  });
+}
+
+function changed(before: OrganizationRecord, change: OrganizationChange): OrganizationSettings {
+  const maxTokens = afterChange(before.maxTokens, change.maxTokens);
+  return {
+    name: change.name ?? before.name,
+    allowMultipleCompletions: change.allowMultipleCompletions ?? before.allowMultipleCompletions,
+    concurrency: change.concurrency ?? before.concurrency,
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    limits: changedLimits(before.limits, change),
+  };
+}
+
+function valuesOf(
+  id: string,
+  { name, allowMultipleCompletions, concurrency, limits, maxTokens }: OrganizationSettings,
+) {
+  return [
+    id,
+    name,
+    allowMultipleCompletions,
+    concurrency,
+    limits.requestsPerMinute ?? null,
+    limits.tokensPerMinute ?? null,
+    limits.dailyBudgetNanoUsd ?? null,
+    maxTokens ?? null,
+  ];
+}
+
+function fieldsOf({ name, allowMultipleCompletions, concurrency, maxTokens, limits }: OrganizationSettings) {
+  return { name, allowMultipleCompletions, concurrency, maxTokens, ...limits } satisfies AuditFields;
+}
+
+function subjectOf(id: string, name: string) {
+  return { organizationId: id, subjectId: id, subjectName: name };
 }
 
 function recordOf(row: OrganizationRow): OrganizationRecord {

@@ -12,6 +12,8 @@ create table users (
   last_signed_in_at timestamptz
 );
 
+create index users_operators on users (id) where is_operator;
+
 create table memberships (
   user_id text collate "C" not null references users on delete cascade,
   organization_id text collate "C" not null references organizations,
@@ -52,6 +54,10 @@ create unlogged table sign_in_attempts (
   attempts integer not null,
   primary key (subject, window_start)
 );
+create index sign_in_attempts_by_window on sign_in_attempts (window_start);
 
--- Who made the key; null: an operator's command line.
-alter table keys add column created_by text collate "C";
+-- Who made the key; null: an operator's command line. A time of revocation in the future is a plan (key-lookup.ts).
+alter table keys
+  add column created_by text collate "C",
+  add column revocation_decided_at timestamptz;
+update keys set revocation_decided_at = revoked_at where revoked_at is not null;

@@ -1,0 +1,35 @@
+import type { AuditChanges, AuditValue } from './audit.ts';
+
+/** A record as the audit log tells of it. Lists are sets: scopes, models, addresses. */
+export type AuditFields = Readonly<Record<string, AuditValue | bigint | undefined>>;
+
+/** What is different, field by field, in the order of `after`. */
+export function changesBetween(before: AuditFields, after: AuditFields): AuditChanges {
+  const names = new Set([...Object.keys(after), ...Object.keys(before)]);
+  const changes: [string, readonly [AuditValue, AuditValue]][] = [];
+  for (const name of names) {
+    const was = auditValue(before[name]);
+    const is = auditValue(after[name]);
+    if (!isSame(was, is)) changes.push([name, [was, is]]);
+  }
+  return Object.fromEntries(changes);
+}
+
+export function isEmpty(changes: AuditChanges): boolean {
+  return Object.keys(changes).length === 0;
+}
+
+function auditValue(value: AuditFields[string]): AuditValue {
+  if (value === undefined) return null;
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+function isSame(one: AuditValue, other: AuditValue): boolean {
+  if (!isList(one) || !isList(other)) return one === other;
+  const members = new Set(other);
+  return members.size === new Set(one).size && one.every((member) => members.has(member));
+}
+
+function isList(value: AuditValue): value is readonly string[] {
+  return Array.isArray(value);
+}

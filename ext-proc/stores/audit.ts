@@ -1,0 +1,47 @@
+/** Who changes something, for the audit log. */
+export interface Actor {
+  /** As people know it: an e-mail address, or user@host of a command line. */
+  readonly actor: string;
+  /** Absent: an operator's command line or the service itself. */
+  readonly userId?: string;
+  readonly address?: string;
+}
+
+export type AuditAction =
+  | 'organization.created'
+  | 'organization.updated'
+  | 'organization.suspended'
+  | 'organization.resumed'
+  | 'organization.credited'
+  | 'key.created'
+  | 'key.updated'
+  | 'key.revoked'
+  | 'key.replaced'
+  | 'user.created'
+  /** To an organization. */
+  | 'user.added'
+  | 'user.role_changed'
+  /** From an organization. */
+  | 'user.removed'
+  | 'user.disabled'
+  | 'user.enabled'
+  /** A link to set a password was made. */
+  | 'user.invited'
+  | 'user.reset'
+  | 'user.password_set';
+
+export type AuditValue = string | number | boolean | null | readonly string[];
+
+/** Field to what it was and what it is. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is null. */
+export type AuditChanges = Readonly<Record<string, readonly [before: AuditValue, after: AuditValue]>>;
+
+export interface AuditEvent {
+  readonly action: AuditAction;
+  /** Absent: not about one organization. */
+  readonly organizationId?: string;
+  /** What it was done to, and its name at that time. */
+  readonly subjectId: string;
+  readonly subjectName: string;
+  /** Never a secret. */
+  readonly changes: AuditChanges;
+}

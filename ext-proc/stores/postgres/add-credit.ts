@@ -1,0 +1,35 @@
+import type pg from 'pg';
+import type { CreditEntry, CreditResult, OrganizationRecord } from '../administration.ts';
+import type { Actor } from '../audit.ts';
+import { changesBetween } from '../audit-changes.ts';
+import { addAuditEvent } from './audit-log.ts';
+import { run, type Statement } from './connection-pool.ts';
+
+const CREDIT: Statement = { name: 'add_credit', text: 'select * from add_credit($1, $2, $3, $4, $5)' };
+const MAX_LEDGER_ACTOR = 200;
+
+/** To an organization that exists. A balance out of range is thrown, because the transaction cannot go on after it. */
+export async function addCredit(
+  client: pg.PoolClient,
+  { id, name }: Pick<OrganizationRecord, 'id' | 'name'>,
+  { amountNanoUsd, note, reference }: CreditEntry,
+  by: Actor,
+): Promise<CreditResult> {
+  const [row] = await run<{ applied: boolean; amount_nano_usd: string; balance_nano_usd: string }>(client, CREDIT, [
+    id,
+    amountNanoUsd,
+    note ?? null,
+    reference ?? null,
+    by.actor.slice(0, MAX_LEDGER_ACTOR),
+  ]);
+  if (!row) throw new Error('an organization has no account');
+  const balanceNanoUsd = BigInt(row.balance_nano_usd);
+  if (!row.applied) return { kind: 'repeated', amountNanoUsd: BigInt(row.amount_nano_usd), balanceNanoUsd };
+  const changes = changesBetween(
+    { balanceNanoUsd: balanceNanoUsd - amountNanoUsd },
+    { balanceNanoUsd, note, reference },
+  );
+  const subject = { organizationId: id, subjectId: id, subjectName: name };
+  await addAuditEvent(client, { action: 'organization.credited', ...subject, changes }, by);
+  return { kind: 'applied', balanceNanoUsd };
+}

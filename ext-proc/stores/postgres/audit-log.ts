@@ -1,0 +1,26 @@
+import type pg from 'pg';
+import { newId } from '../../domain/ids.ts';
+import type { Actor, AuditEvent } from '../audit.ts';
+import { run, type Statement } from './connection-pool.ts';
+
+const INSERT: Statement = {
+  name: 'insert_audit_event',
+  text: `insert into audit_log (id, organization_id, actor_user_id, actor, address, action, subject_id, subject_name, changes)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+};
+const MAX_ACTOR = 300;
+
+/** In the transaction of the change itself, so that neither is there without the other. */
+export async function addAuditEvent(client: pg.PoolClient, event: AuditEvent, by: Actor): Promise<void> {
+  await run(client, INSERT, [
+    newId('evt', Date.now()),
+    event.organizationId ?? null,
+    by.userId ?? null,
+    by.actor.slice(0, MAX_ACTOR),
+    by.address ?? null,
+    event.action,
+    event.subjectId,
+    event.subjectName,
+    JSON.stringify(event.changes),
+  ]);
+}
