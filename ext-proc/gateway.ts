@@ -137,8 +137,9 @@ async function answer(exchange: Exchange, result: EndpointResult, record: Reques
 function finish({ metrics, log, clock, isProbe }: GatewayDeps, exchange: Exchange, record: RequestRecord): void {
   const { route, principal, notes, status, code } = record;
   const durationMs = clock.monotonicMs() - record.startedMs;
-  metrics.requestEnded({ route: route?.name ?? 'none', status, code: code ?? '', durationMs });
-  if (isProbe(exchange.header('authorization'))) return;
+  const probe = isProbe(exchange.header('authorization'));
+  metrics.requestEnded({ route: route?.name ?? 'none', status, code: code ?? '', durationMs, probe });
+  if (probe) return;
   log.info(
     {
       request_id: exchange.requestId,

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createAccounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
 import { createHoldKeeper } from './accounting/holds.ts';
@@ -18,11 +18,14 @@ import { createGateway } from './gateway.ts';
 import { createClaims } from './idempotency/claims.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
 import { openLimitStore } from './open-limit-store.ts';
+import { reportProcess } from './report-process.ts';
 import { openPostgres } from './stores/postgres/open.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { type HealthServer, startHealthServer } from './telemetry/health-server.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { watchActivity } from './telemetry/process-report-activity.ts';
+import { type ConfigurationReport, createConfigurationReport } from './telemetry/process-report-configuration.ts';
 import { createReadiness, type Readiness, sharedProbeKey } from './telemetry/readiness.ts';
 import { allWorkersMetrics, serveWorkerMetrics } from './telemetry/worker-metrics.ts';
 import { startTransport } from './transport/start.ts';
@@ -83,15 +86,21 @@ async function openStores(config: GatewayConfig, log: Log) {
   };
   const opened = await openLimitStore({ redis: config.stores.redis, database, leaseMs: LEASE_MS, log, onTakenOver });
   if (opened.kind === 'refused') return refuseToStart(opened.message);
-  return { database, limits: opened.limits, leaseMs: opened.leaseMs, limitsOpenInMs: opened.opensInMs };
+  return {
+    database,
+    databaseUrl: postgres.url,
+    limits: opened.limits,
+    leaseMs: opened.leaseMs,
+    limitsOpenInMs: opened.opensInMs,
+  };
 }
 
 type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
 
 async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, log: Log): Promise<void> {
-  const { database, limits, leaseMs, limitsOpenInMs } = stores;
+  const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
-  const metrics = createMetrics();
+  const { metrics, activity } = watchActivity(createMetrics(), clock);
   const holds = createHoldKeeper({
     limits,
     clock,
@@ -131,7 +140,8 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });
   const published = await clusters.publish(initial);
   if (!published.ok) throw new Error(published.reason);
-  const config = followConfig(loaded, clusters, log);
+  const configuration = createConfigurationReport(resolve(configPath), clock, loaded);
+  const config = followConfig(loaded, clusters, configuration, log);
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
   const transport = await startTransport({
     extProcSocket: paths.extProcSocket(workerIndex),
@@ -158,6 +168,19 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const health = await startHealth(initial, paths, readiness, metrics);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
+  const reporter = reportProcess({
+    databaseUrl,
+    workerIndex,
+    paths,
+    log,
+    clock,
+    activity,
+    config: config.current,
+    configuration: configuration.current,
+    spooled: spool.pending,
+    liveHolds: holds.live,
+    notReady: readiness.notReady,
+  });
 
   onceAskedToEnd(log, async (drainMs) => {
     readiness.drain();
@@ -169,7 +192,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     holds.close();
     claims.close();
     stopDeleting();
-    await Promise.all([delivery.close(), tokens.close(), accounting.close(), health.close()]);
+    await Promise.all([reporter.close(), delivery.close(), tokens.close(), accounting.close(), health.close()]);
     await Promise.all([spool.close(), limits.close(), database.close()]);
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
@@ -188,16 +211,24 @@ function startHealth(
   return startHealthServer(listen.metrics, readiness, page);
 }
 
-function followConfig(initial: LoadedConfig, clusters: ClusterPublisher, log: Log): ConfigWatch {
+function followConfig(
+  initial: LoadedConfig,
+  clusters: ClusterPublisher,
+  configuration: ConfigurationReport,
+  log: Log,
+): ConfigWatch {
   const config = watchConfig({
     path: configPath,
     env: process.env,
     initial,
     apply: (next) => clusters.publish(next),
     onProblems(problems) {
+      configuration.refused(problems);
       for (const problem of problems) log.error(`configuration not reloaded: ${formatProblem(problem)}`);
     },
-    onChange(_config, { warnings, restartNeeded }) {
+    onChange(next, notes) {
+      configuration.inForce(next, notes);
+      const { warnings, restartNeeded } = notes;
       log.info({ restart_needed: restartNeeded.length > 0 ? restartNeeded : undefined }, 'configuration reloaded');
       for (const warning of warnings) log.warn(formatProblem(warning));
     },

@@ -23,7 +23,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   'ext-proc/stores/postgres': { uses: ['ext-proc/domain', 'ext-proc/stores'], packages: ['pg'] },
   'ext-proc/stores/redis': { uses: ['ext-proc/domain', 'ext-proc/stores'], packages: ['ioredis'] },
   'ext-proc/telemetry': {
-    uses: ['ext-proc/domain', 'ext-proc/errors'],
+    uses: ['ext-proc/domain', 'ext-proc/errors', 'ext-proc/stores'],
     knows: ['ext-proc/config', 'ext-proc/admission', 'ext-proc/delivery'],
     packages: ['pino', 'prom-client'],
   },

@@ -13,6 +13,8 @@ export interface HoldKeeper {
    */
   keep(hold: LiveHold, leasedAtMs: number): AbortSignal;
   drop(holdId: string): void;
+  /** Everything that is held now. */
+  live(): readonly LiveHold[];
   close(): void;
 }
 
@@ -94,6 +96,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
       return lease.lost.signal;
     },
     drop: (holdId) => void live.delete(holdId),
+    live: () => [...live.values()].map(({ hold }) => hold),
     close: () => clearInterval(timer),
   };
 }

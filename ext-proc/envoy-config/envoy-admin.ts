@@ -37,6 +37,56 @@ function clusterNames(dump: {
   return names;
 }
 
+/** How Envoy is, and which clusters it leaves alone now. */
+export interface EnvoyState {
+  /** `1.39.3` */
+  readonly version: string;
+  readonly state: string;
+  readonly uptimeMs: number;
+  /** Clusters all of whose hosts are ejected: nothing of theirs is asked. */
+  readonly ejected: ReadonlySet<string>;
+}
+
+/** `undefined`: Envoy does not answer. */
+export async function readEnvoyState(socketPath: string): Promise<EnvoyState | undefined> {
+  const [info, clusters] = await Promise.all([
+    adminGet(socketPath, '/server_info'),
+    adminGet(socketPath, '/clusters?format=json'),
+  ]);
+  if (info === undefined || clusters === undefined) return undefined;
+  const { version = '', state = '', uptime_current_epoch = '' }: ServerInfo = JSON.parse(info);
+  return {
+    version: version.split('/')[1] ?? version,
+    state,
+    uptimeMs: Number.parseFloat(uptime_current_epoch) * 1000,
+    ejected: ejectedClusters(JSON.parse(clusters)),
+  };
+}
+
+interface ServerInfo {
+  /** `6eb0d2d97489/1.39.3/Clean/RELEASE/BoringSSL` */
+  readonly version?: string;
+  readonly state?: string;
+  /** `12s` */
+  readonly uptime_current_epoch?: string;
+}
+
+interface ClusterStatuses {
+  readonly cluster_statuses?: readonly {
+    readonly name?: string;
+    readonly host_statuses?: readonly { readonly health_status?: { readonly failed_outlier_check?: boolean } }[];
+  }[];
+}
+
+function ejectedClusters({ cluster_statuses = [] }: ClusterStatuses): Set<string> {
+  const names = new Set<string>();
+  for (const { name, host_statuses: hosts = [] } of cluster_statuses) {
+    const allOut = hosts.length > 0 && hosts.every(({ health_status }) => health_status?.failed_outlier_check === true);
+    if (name !== undefined && allOut) names.add(name);
+  }
+  return names;
+}
+
 function adminGet(socketPath: string, path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const call = request({ socketPath, path, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false }, (answer) => {

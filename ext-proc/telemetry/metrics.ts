@@ -33,6 +33,8 @@ export interface EndedRequest {
   readonly status: number;
   readonly code: string;
   readonly durationMs: number;
+  /** One of our own readiness probes. */
+  readonly probe: boolean;
 }
 
 const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
