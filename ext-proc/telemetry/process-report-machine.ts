@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '../domain/clock.ts';
 import type { ProcessReport } from '../stores/process-reports.ts';
 
@@ -12,9 +12,19 @@ export interface MachineMeter {
 /** A timer that should fire this often: what it is late by is the lag. */
 const RESOLUTION_MS = 20;
 
+/**
+ * The timer is our own: `monitorEventLoopDelay` forgets with every reset when it fired last, and so does not see a stall that begins just
+ * after one, as that of the report itself does.
+ */
 export function createMachineMeter(clock: Clock): MachineMeter {
-  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-  delay.enable();
+  const lag = createHistogram();
+  let firedMs = clock.monotonicMs();
+  const timer = setInterval(() => {
+    const nowMs = clock.monotonicMs();
+    lag.record(Math.max(1, Math.round((nowMs - firedMs - RESOLUTION_MS) * 1000)));
+    firedMs = nowMs;
+  }, RESOLUTION_MS);
+  timer.unref();
   let atMs = clock.monotonicMs();
   let cpu = process.cpuUsage();
   return {
@@ -27,9 +37,9 @@ export function createMachineMeter(clock: Clock): MachineMeter {
       const taken = {
         overMs: Math.round(overMs),
         eventLoopLagMs: {
-          p50: lagMs(delay.percentile(50)),
-          p99: lagMs(delay.percentile(99)),
-          max: lagMs(delay.max),
+          p50: lagMs(lag.percentile(50)),
+          p99: lagMs(lag.percentile(99)),
+          max: lagMs(lag.max),
         },
         rssBytes: rss,
         heapUsedBytes: heapUsed,
@@ -37,16 +47,16 @@ export function createMachineMeter(clock: Clock): MachineMeter {
       };
       atMs = nowMs;
       cpu = nowCpu;
-      delay.reset();
+      lag.reset();
       return taken;
     },
-    close: () => void delay.disable(),
+    close: () => clearInterval(timer),
   };
 }
 
-/** The histogram holds nanoseconds from one firing to the next. */
-export function lagMs(betweenFiringsNs: number): number {
-  return rounded(Math.max(0, betweenFiringsNs / 1e6 - RESOLUTION_MS), 10);
+/** Of the histogram's microseconds. Timers fire on whole milliseconds, so that below one there is nothing to tell. */
+function lagMs(microseconds: number): number {
+  return microseconds < 1000 ? 0 : rounded(microseconds / 1000, 10);
 }
 
 function rounded(value: number, parts: number): number {
