@@ -18,6 +18,7 @@ export default defineConfig({
             'operator/**/*.test.ts',
             'supervisor/**/*.test.ts',
             'demo/**/*.test.ts',
+            'dashboard/**/*.test.ts',
             'test/*.test.ts',
             'test/config/*.test.ts',
             'test/provider/*.test.ts',

@@ -1,12 +1,8 @@
-import { hash, randomBytes } from 'node:crypto';
-import { newId } from '../ext-proc/domain/ids.ts';
+import { newKeySecret } from '../ext-proc/domain/key-secret.ts';
 import { usdNumber } from '../ext-proc/domain/money.ts';
 import type { Administration, CreateKeyResult, KeyRecord, KeySettings } from '../ext-proc/stores/administration.ts';
 import type { Actor } from '../ext-proc/stores/audit.ts';
 import { budgetText, limitText } from './organizations.ts';
-
-/** 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough to store. */
-const KEY_BYTES = 32;
 
 export interface CreatedKey {
   readonly kind: 'created';
@@ -22,20 +18,9 @@ export async function createKey(
   settings: KeySettings,
   by: Actor,
 ): Promise<CreateKeyOutcome> {
-  const { secret, identity } = newSecret();
+  const { secret, identity } = newKeySecret(Date.now());
   const result = await administration.createKey({ ...settings, ...identity }, by);
   return result.kind === 'created' ? { ...result, secret } : result;
-}
-
-/** A key that nobody has yet: what its holder gets, and what is kept of it. */
-export function newSecret() {
-  const secret = `sk-gw-${randomBytes(KEY_BYTES).toString('base64url')}`;
-  const identity = {
-    id: newId('key', Date.now()),
-    hash: hash('sha256', secret, 'buffer'),
-    last4: secret.slice(-4),
-  };
-  return { secret, identity };
 }
 
 export type KeyState = 'usable' | 'expired' | 'revoked';

@@ -1,9 +1,10 @@
 import { formatUsd, usdNumber } from '../ext-proc/domain/money.ts';
+import { DEFAULT_CONCURRENCY } from '../ext-proc/domain/principal.ts';
 import type { OrganizationChange, OrganizationRecord } from '../ext-proc/stores/administration.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Command, type CommandCall, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import { parseCredit, type ValueReader } from './flag-values.ts';
-import { createOrganization, DEFAULT_CONCURRENCY, organizationJson, organizationLines } from './organizations.ts';
+import { createOrganization, organizationJson, organizationLines } from './organizations.ts';
 import { type Result, refused } from './result.ts';
 import { table } from './table.ts';
 

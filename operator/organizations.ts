@@ -1,10 +1,8 @@
 import { newId } from '../ext-proc/domain/ids.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../ext-proc/domain/money.ts';
+import { DEFAULT_CONCURRENCY } from '../ext-proc/domain/principal.ts';
 import type { Administration, OrganizationRecord, OrganizationSettings } from '../ext-proc/stores/administration.ts';
 import type { Actor } from '../ext-proc/stores/audit.ts';
-
-/** Concurrency slots of an organization that asks for none in particular (INTERFACE 5). */
-export const DEFAULT_CONCURRENCY = 64;
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
   readonly name: string;

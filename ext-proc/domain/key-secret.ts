@@ -1,0 +1,19 @@
+import { hash, randomBytes } from 'node:crypto';
+import { newId } from './ids.ts';
+
+/** 32 random bytes are 43 characters of base64url: nobody guesses them, so a plain SHA-256 is enough to store. */
+const KEY_BYTES = 32;
+
+export interface KeyIdentity {
+  readonly id: string;
+  /** SHA-256 of the whole key. */
+  readonly hash: Buffer;
+  readonly last4: string;
+}
+
+/** A key that nobody has yet: what its holder gets, and what is kept of it. */
+export function newKeySecret(nowMs: number): { readonly secret: string; readonly identity: KeyIdentity } {
+  const secret = `sk-gw-${randomBytes(KEY_BYTES).toString('base64url')}`;
+  const identity = { id: newId('key', nowMs), hash: hash('sha256', secret, 'buffer'), last4: secret.slice(-4) };
+  return { secret, identity };
+}
