@@ -1,0 +1,114 @@
+import pg from 'pg';
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../domain/clock.ts';
+import { idFloor } from '../../domain/ids.ts';
+import { run, type Statement, type StoreLog } from './connection-pool.ts';
+import { asStoreError } from './unavailable.ts';
+
+/** Today and a week ahead, so that a database nobody opens for a few days still has its partitions. */
+const DAYS_AHEAD = 7;
+/** Making and dropping a partition locks the whole log for a moment; nobody must queue behind it while it waits for a long reader. */
+const LOCK_TIMEOUT_MS = 200;
+const CHECK_EVERY_MS = 600_000;
+const STATS_KEPT_MS = 400 * DAY_MS;
+/** Deleting a few at a time keeps the statements short. What is left after as many rounds is deleted at the next check. */
+const ROWS_AT_ONCE = 1_000;
+const MOST_ROUNDS = 100;
+
+/** Rows whose day had no partition: of a clock that was wrong, for the most part. */
+const DELETE_OTHERS: Statement = {
+  name: 'delete_old_log_rows',
+  text: `delete from request_log_other where ctid in (
+      select ctid from request_log_other where id < $1 limit ${ROWS_AT_ONCE} for update skip locked
+    ) returning 1`,
+};
+const DELETE_STATS: Statement = {
+  name: 'delete_old_request_stats',
+  text: `delete from request_stats where ctid in (
+      select ctid from request_stats where hour < to_timestamp($1::double precision / 1000) limit ${ROWS_AT_ONCE} for update skip locked
+    ) returning 1`,
+};
+
+/** Makes the days' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
+export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
+  const present = new Set((await listPartitions(pool)).map(({ day }) => day));
+  for (let day = utcDay(nowMs); day <= utcDay(nowMs) + DAYS_AHEAD; day++) {
+    if (!present.has(day)) await change(pool, createPartition(day), partitionName(day), log);
+  }
+}
+
+/** Drops what is past its retention. What is in use by a long reader is dropped at a later check. */
+export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
+  const keptFromMs = nowMs - retentionMs;
+  for (const { day, name } of await listPartitions(pool)) {
+    if ((day + 1) * DAY_MS <= keptFromMs) await change(pool, `drop table if exists ${name}`, name, log);
+  }
+  await deleteAll(pool, DELETE_OTHERS, idFloor('log', Math.max(0, keptFromMs)));
+  await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
+}
+
+/** Makes and drops while the process lives. Returns how to stop. */
+export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log: StoreLog): () => void {
+  let stopped = false;
+  const check = async (): Promise<void> => {
+    try {
+      await makeLogPartitions(pool, Date.now(), log);
+      await dropOldLog(pool, Date.now(), retentionMs(), log);
+    } catch (error) {
+      if (!stopped) log.warn({ error: String(error) }, 'partitions of the request log could not be checked yet');
+    }
+  };
+  const timer = setInterval(() => void check(), CHECK_EVERY_MS);
+  timer.unref();
+  void check();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
+}
+
+export function partitionName(day: UtcDay): string {
+  return `request_log_${utcDayText(day).replaceAll('-', '_')}`;
+}
+
+/** Built from numbers and the id alphabet only, which is what makes it safe to write into a statement. */
+export function partitionBounds(day: UtcDay): string {
+  return `for values from ('${idFloor('log', day * DAY_MS)}') to ('${idFloor('log', (day + 1) * DAY_MS)}')`;
+}
+
+function createPartition(day: UtcDay): string {
+  return `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`;
+}
+
+async function listPartitions(pool: pg.Pool): Promise<readonly { readonly day: UtcDay; readonly name: string }[]> {
+  const rows = await run<{ name: string }>(pool, LIST_PARTITIONS, []);
+  return rows.flatMap(({ name }) => {
+    const [, date] = /^request_log_(\d{4}_\d{2}_\d{2})$/.exec(name) ?? [];
+    return date === undefined ? [] : [{ name, day: Date.parse(date.replaceAll('_', '-')) / DAY_MS }];
+  });
+}
+
+const LIST_PARTITIONS: Statement = {
+  name: 'list_log_partitions',
+  text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'request_log'::regclass order by c.relname`,
+};
+
+/** Another process was quicker. */
+const IS_THERE = /^(42P07|42710|23505)$/;
+
+async function change(pool: pg.Pool, sql: string, partition: string, log: StoreLog): Promise<void> {
+  try {
+    await pool.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}; ${sql}; commit`);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
+    if (IS_THERE.test(error.code ?? '')) return;
+    log.warn({ partition, code: error.code }, 'a partition of the request log could not be made or dropped now');
+  }
+}
+
+async function deleteAll(pool: pg.Pool, statement: Statement, bound: unknown): Promise<void> {
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const deleted = await run(pool, statement, [bound]);
+    if (deleted.length < ROWS_AT_ONCE) return;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Fills the request log of an organization as weeks of traffic would, straight in SQL, for looking at pages and plans at size:
+ * `DATABASE_URL=postgres://… node test/load/fill-request-log.ts --organization org-… [--rows 1000000] [--days 30]`
+ */
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { DAY_MS, type UtcDay, utcDay } from '../../ext-proc/domain/clock.ts';
+import { partitionBounds, partitionName } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
+
+export interface Filling {
+  readonly organizationId: string;
+  readonly rows: number;
+  /** Before `endMs`. Default 30. */
+  readonly days?: number;
+  /** Default: now. */
+  readonly endMs?: number;
+  /** Default: all keys of the organization. The first ones are used most. */
+  readonly keyIds?: readonly string[];
+  readonly models?: readonly string[];
+}
+
+const MODELS = ['gpt-5-mini', 'gpt-5', 'claude-sonnet-4-5', 'llama-3.3-70b', 'mistral-large'];
+
+/** Fails in a way a request can, each with the share of failures that it has, the last with what is left. */
+const FAILURES = `(values (0.40, 429, 'rpm_exceeded'), (0.60, 402, 'insufficient_credits'), (0.72, 503, 'upstream_error'),
+  (0.80, 400, 'context_length_exceeded'), (0.87, 404, 'model_not_found'), (0.93, 401, 'ip_not_allowed'), (0.97, 408, 'request_timeout'),
+  (1.01, 401, 'key_revoked'))`;
+
+/** As newId() makes them; hexadecimal digits are of its alphabet. */
+const TIME_PART = Array.from(
+  { length: 10 },
+  (_, place) => `substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', ((arrived_ms >> ${45 - place * 5}) & 31)::integer + 1, 1)`,
+).join(' || ');
+
+/** $1 rows between $2 and $3; traffic swells and ebbs with the day. Every random number is drawn once for a row. */
+const DRAW = `
+  insert into filling
+  select 'log-' || time || upper(substr(md5(i || 'log' || seed), 1, 16)), organization_id, key_id,
+    gen_random_uuid()::text, case when admitted then 'gen-' || time || upper(substr(md5(i || 'gen' || seed), 1, 16)) end, route,
+    case when route = 'chat' then case when code = 'model_not_found' then 'gpt-5-maxi' else model end end,
+    case when admitted then case when model like 'gpt%' then 'openai' else 'other' end end,
+    '198.51.100.' || (r_key * 40)::integer, agent, coalesce(status, 200), code, route = 'chat' and r_stream < 0.6,
+    replayed, code is null and r_stream > 0.99,
+    case when charged then prompt end, case when charged then completion end, case when charged then prompt / 3 end,
+    case when charged then completion / 5 end, case when charged then prompt * 250 + completion * 2000 end,
+    case when charged then first_event end, case when admitted then first_event + completion * 9 else 4 + (r_size * 20)::integer end,
+    arrived_ms
+  from (
+    select d.*, f.status, f.code, admitted, admitted and f.code is null and not replayed as charged,
+      ${TIME_PART} as time,
+      20 + (r_size * r_size * 6000)::bigint as prompt, 5 + (r_out * r_out * 1500)::bigint as completion,
+      (120 + 40 / (1.001 - r_first))::integer as first_event
+    from (
+      select i, seed, $4::text as organization_id, r_stream, r_size, r_out, r_first, r_key,
+        ($5::text[])[1 + floor(r_key * r_key * cardinality($5::text[]))] as key_id,
+        ($6::text[])[1 + floor(r_model * r_model * cardinality($6::text[]))] as model,
+        (array['OpenAI/Python 2.8.0', 'OpenAI/JS 6.49.0', 'langchain/1.6', 'curl/8.14.1'])[1 + floor(r_key * 3.99)] as agent,
+        case when r_route < 0.95 then 'chat' else (array['models', 'credits', 'generation', 'usage'])[1 + (i % 4)] end as route,
+        case when r_fail < 0.06 then random() end as failure, r_fail > 0.997 and r_route < 0.95 as replayed,
+        $2::bigint + floor(($3::bigint - $2::bigint) * (r_time + 0.9 * sin(2 * pi() * r_time) / (2 * pi())))::bigint as arrived_ms
+      from (
+        select i, (i - random()) / $1::integer as r_time, random()::text as seed, random() as r_stream, random() as r_size, random() as r_out,
+          random() as r_first, random() as r_key, random() as r_model, random() as r_route, random() as r_fail
+        from generate_series(1, $1::integer) as i
+      ) r
+    ) d
+    left join lateral (
+      select status, code from ${FAILURES} as f (below, status, code)
+      where d.failure < f.below and d.route = 'chat' order by below limit 1
+    ) f on true
+    cross join lateral (select d.route = 'chat' and coalesce(f.code in ('upstream_error', 'request_timeout'), true) as admitted) a
+  ) x`;
+
+const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
+  replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
+
+/** The sums as write_request_log() keeps them, and the same bounds of buckets. */
+const SUM_UP = `
+  insert into request_stats as s (
+    organization_id, hour, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+  )
+  select organization_id, to_timestamp(arrived_ms / 3600000 * 3600), key_id,
+    case when code = 'model_not_found' then '' else coalesce(model, '') end, coalesce(code, ''), count(*),
+    coalesce(sum(prompt_tokens), 0), coalesce(sum(completion_tokens), 0), coalesce(sum(cost_nano_usd), 0),
+    array[${Array.from({ length: 11 }, (_, bucket) => `count(*) filter (where bucket = ${bucket})`).join(', ')}]
+  from (
+    select *, width_bucket(first_event_ms, array[51, 101, 201, 401, 801, 1601, 3201, 6401, 12801, 25601]) as bucket from filling
+  ) f
+  group by 1, 2, 3, 4, 5
+  on conflict (organization_id, hour, key_id, model, code) do update set requests = s.requests + excluded.requests,
+    prompt_tokens = s.prompt_tokens + excluded.prompt_tokens, completion_tokens = s.completion_tokens + excluded.completion_tokens,
+    cost_nano_usd = s.cost_nano_usd + excluded.cost_nano_usd,
+    first_event_buckets = array(select a + b from unnest(s.first_event_buckets, excluded.first_event_buckets) as u (a, b))`;
+
+const NOTE_ACTIVITY = `
+  insert into key_activity as k (key_id, last_used_at, last_address)
+  select distinct on (key_id) key_id, to_timestamp(arrived_ms / 1000.0), address from filling order by key_id, arrived_ms desc
+  on conflict (key_id) do update set last_used_at = excluded.last_used_at, last_address = excluded.last_address
+  where excluded.last_used_at > k.last_used_at`;
+
+export async function fillRequestLog(databaseUrl: string, filling: Filling): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
+  await client.connect();
+  try {
+    await client.query(
+      "set synchronous_commit = off; set maintenance_work_mem = '256MB'; set timezone = 'UTC'; set jit = off",
+    );
+    const keyIds = filling.keyIds ?? (await keysOf(client, filling.organizationId));
+    if (keyIds.length === 0) throw new Error(`${filling.organizationId} has no keys`);
+    for (const slice of slicesOf(filling)) {
+      await client.query('create temp table filling (like request_log, arrived_ms bigint)');
+      const { rows, startMs, endMs, day } = slice;
+      await client.query(DRAW, [rows, startMs, endMs, filling.organizationId, keyIds, filling.models ?? MODELS]);
+      await client.query(SUM_UP);
+      await client.query(NOTE_ACTIVITY);
+      await moveIn(client, day);
+      await client.query('drop table filling');
+    }
+    await client.query('analyze request_log, request_stats, key_activity');
+  } finally {
+    await client.end();
+  }
+}
+
+async function keysOf(client: pg.Client, organizationId: string): Promise<string[]> {
+  const { rows } = await client.query<{ id: string }>('select id from keys where organization_id = $1 order by id', [
+    organizationId,
+  ]);
+  return rows.map(({ id }) => id);
+}
+
+interface Slice {
+  readonly day: UtcDay;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly rows: number;
+}
+
+/** Day by day, as many rows as the part of the day is long. */
+function slicesOf({ rows, days = 30, endMs = Date.now() }: Filling): Slice[] {
+  const firstMs = endMs - days * DAY_MS;
+  const slices: Slice[] = [];
+  let drawn = 0;
+  for (let day = utcDay(firstMs); day * DAY_MS < endMs; day++) {
+    const startMs = Math.max(firstMs, day * DAY_MS);
+    const untilMs = Math.min(endMs, (day + 1) * DAY_MS);
+    const dueByThen = Math.round((rows * (untilMs - firstMs)) / (endMs - firstMs));
+    if (dueByThen > drawn) slices.push({ day, startMs, endMs: untilMs, rows: dueByThen - drawn });
+    drawn = dueByThen;
+  }
+  return slices;
+}
+
+/** A day that has no partition yet is filled before it gets its indexes, which takes a third of the time. */
+async function moveIn(client: pg.Client, day: UtcDay): Promise<void> {
+  const name = partitionName(day);
+  const found = await client.query('select to_regclass($1) as present', [name]);
+  if (found.rows[0]?.present !== null) {
+    await client.query(`insert into request_log (${COLUMNS}) select ${COLUMNS} from filling`);
+    return;
+  }
+  await client.query(`create table ${name} (like request_log)`);
+  await client.query(`insert into ${name} (${COLUMNS}) select ${COLUMNS} from filling order by id`);
+  await client.query(`alter table request_log attach partition ${name} ${partitionBounds(day)}`);
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      organization: { type: 'string' },
+      rows: { type: 'string', default: '1000000' },
+      days: { type: 'string', default: '30' },
+    },
+  });
+  const { DATABASE_URL: databaseUrl } = process.env;
+  const { organization: organizationId } = values;
+  const [rows, days] = [Number(values.rows), Number(values.days)];
+  if (databaseUrl === undefined || organizationId === undefined || !(rows > 0) || !(days > 0)) {
+    process.stderr.write(
+      'DATABASE_URL=postgres://… node test/load/fill-request-log.ts --organization ID [--rows N] [--days N]\n',
+    );
+    process.exit(2);
+  }
+  const startedMs = performance.now();
+  await fillRequestLog(databaseUrl, { organizationId, rows, days });
+  process.stdout.write(`${rows} rows in ${((performance.now() - startedMs) / 1000).toFixed(1)} s\n`);
+}
