@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { systemClock as clock } from '../../ext-proc/domain/clock.ts';
+import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
+import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import type { ReportSources } from '../../ext-proc/telemetry/process-report.ts';
+import { watchActivity } from '../../ext-proc/telemetry/process-report-activity.ts';
+import { createMachineMeter } from '../../ext-proc/telemetry/process-report-machine.ts';
+import { type ProcessReporter, startProcessReports } from '../../ext-proc/telemetry/process-reporter.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { configWith } from '../fixtures/gateway-config.ts';
+import { configurationWith } from '../fixtures/process-report.ts';
+import { createDatabase, openStore, sql } from './database.ts';
+import { withChildren } from './process-tree.ts';
+
+/** A server of its own: this test kills it. */
+const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-reports-'));
+const paths = runtimePaths({ GATEWAY_DATA: dataDir });
+let server: EmbeddedPostgres;
+let url = '';
+
+beforeAll(async () => {
+  server = await startEmbeddedPostgres(paths, { settings: { fsync: 'off' } });
+  url = await createDatabase(paths.socketDir);
+  await (await openStore(url)).close();
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+}
+
+function startReporter(id: string, lines: Line[]): ProcessReporter {
+  const log = pino({ base: null }, { write: (text: string) => void lines.push(JSON.parse(text)) });
+  const configuration = configurationWith();
+  const sources: ReportSources = {
+    clock,
+    gatewayVersion: '0.1.0',
+    machine: createMachineMeter(clock),
+    activity: watchActivity(createMetrics(), clock).activity,
+    config: () => configWith(),
+    configuration: () => configuration,
+    spooled: () => [],
+    liveHolds: () => [],
+    notReady: async () => undefined,
+  };
+  const process = { id, host: 'here', worker: 0, pid: 1, startedAtMs: 1_000 };
+  return startProcessReports({ process, reports: openProcessReports(url, log), sources, log, everyMs: 50 });
+}
+
+const reportedIds = async () =>
+  (await sql<{ id: string }>(url, 'select id from gateway_processes')).map((row) => row.id);
+const lastReport = async () =>
+  (await sql<{ at: string }>(url, 'select max(reported_at)::text as at from gateway_processes'))[0]?.at;
+
+it('reports again and again, comes back after the server crashed and forgot, and says each of it once', async () => {
+  const id = randomUUID();
+  const lines: Line[] = [];
+  const reporter = startReporter(id, lines);
+  await expect.poll(reportedIds).toEqual([id]);
+  const first = await lastReport();
+  await expect.poll(lastReport).not.toBe(first);
+
+  process.kill(server.pid, 'SIGKILL');
+  await server.exited;
+  const complaints = () => lines.filter(({ msg }) => msg === 'the process could not report; it goes on trying').length;
+  await expect.poll(complaints, { timeout: 5_000 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  server = await startEmbeddedPostgres(paths, { settings: { fsync: 'off' } });
+  await expect.poll(reportedIds, { timeout: 5_000 }).toEqual([id]);
+  await expect.poll(() => lines.at(-1)?.msg).toBe('the process reports again');
+  expect(complaints()).toBe(1);
+
+  await reporter.close();
+  expect(await reportedIds()).toEqual([]);
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  expect(await reportedIds()).toEqual([]);
+});
+
+it('takes away the rows of processes that were forgotten', async () => {
+  const forgotten = randomUUID();
+  const closing: Line[] = [];
+  const former = startReporter(forgotten, closing);
+  await expect.poll(reportedIds).toEqual([forgotten]);
+  await former.close();
+  const row = `('${forgotten}', 'here', 0, 1, now(), now() - interval '61 minutes', '{}', '{}', now())`;
+  await sql(url, `insert into gateway_processes values ${row}`);
+  const id = randomUUID();
+  const reporter = startReporter(id, closing);
+  await expect.poll(reportedIds).toEqual([id]);
+  await reporter.close();
+});
+
+it('ends in time while PostgreSQL is away', async () => {
+  const reporter = startReporter(randomUUID(), []);
+  await expect.poll(reportedIds).toHaveLength(1);
+  const frozen = withChildren(server.pid);
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const beganMs = performance.now();
+    await reporter.close();
+    expect(performance.now() - beganMs).toBeLessThan(5_000);
+  } finally {
+    for (const pid of frozen) process.kill(pid, 'SIGCONT');
+  }
+});

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import {
+  currentConfiguration,
+  heldNow,
+  listProcesses,
+  openProcessReports,
+} from '../../ext-proc/stores/postgres/process-reports.ts';
+import type { ProcessReports, ReportingProcess } from '../../ext-proc/stores/process-reports.ts';
+import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
+import { createDatabase, openStore, sql } from './database.ts';
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+const STARTED_MS = 1_795_000_000_123;
+
+describe('process reports', () => {
+  let url = '';
+  let reports: ProcessReports;
+  let pool: ReturnType<typeof createPool>;
+  beforeEach(async () => {
+    url = await createDatabase();
+    await (await openStore(url)).close();
+    reports = openProcessReports(url, silent);
+    pool = createPool(url, 1, { connectMs: 1_000, statementMs: 1_000 }, silent);
+  });
+  afterEach(async () => {
+    await Promise.all([reports.close(), pool.end()]);
+  });
+
+  function processWith(changes: Partial<ReportingProcess> = {}): ReportingProcess {
+    return { id: randomUUID(), host: 'here', worker: 0, pid: 4711, startedAtMs: STARTED_MS, ...changes };
+  }
+
+  const age = (id: string, ms: number) =>
+    sql(url, `update gateway_processes set reported_at = now() - interval '${ms} milliseconds' where id = '${id}'`);
+
+  it('are read as they were written, the newest of each process, whatever text an operator wrote', async () => {
+    const process = processWith();
+    const configuration = configurationWith({ path: 'a\0b\ud800c "\\u0000" é' });
+    await reports.write(process, reportWith(), configuration);
+    const newer = reportWith({ notReady: 'draining', cpuFraction: 0.5 });
+    await reports.write(process, newer, configuration);
+    const [read, ...others] = await listProcesses(pool);
+    expect(others).toEqual([]);
+    expect(read).toEqual({
+      ...process,
+      report: newer,
+      configurationLoadedAtMs: configuration.loadedAtMs,
+      reportedAtMs: expect.any(Number),
+      ageMs: expect.any(Number),
+    });
+    expect(read?.ageMs).toBeLessThan(2_000);
+    expect(await currentConfiguration(pool)).toEqual({ ...configuration, path: 'a\ufffdb\ufffdc "\\u0000" é' });
+    await reports.remove(process.id);
+    expect(await listProcesses(pool)).toEqual([]);
+    expect(await currentConfiguration(pool)).toBeUndefined();
+  });
+
+  it('carry the configuration only when it has changed, and always with a row that was taken away', async () => {
+    const process = processWith();
+    const first = configurationWith();
+    await reports.write(process, reportWith(), first);
+    await sql(url, `update gateway_processes set configuration = '{"mark": true}'`);
+    await reports.write(process, reportWith(), first);
+    expect(await currentConfiguration(pool)).toEqual({ mark: true });
+    const second = configurationWith({ fingerprint: 'another', loadedAtMs: first.loadedAtMs + 1 });
+    await reports.write(process, reportWith(), second);
+    expect(await currentConfiguration(pool)).toEqual(second);
+    await sql(url, 'delete from gateway_processes');
+    await reports.write(process, reportWith(), second);
+    expect(await currentConfiguration(pool)).toEqual(second);
+    expect((await listProcesses(pool)).map(({ id }) => id)).toEqual([process.id]);
+  });
+
+  it('tell the configuration of a process that reports before that of one that is gone, the last loaded first', async () => {
+    const loaded = (loadedAtMs: number) => configurationWith({ loadedAtMs, fingerprint: `of ${loadedAtMs}` });
+    const [gone, old, fresh] = [processWith(), processWith(), processWith()];
+    await reports.write(gone, reportWith(), loaded(3_000));
+    await reports.write(old, reportWith(), loaded(1_000));
+    await reports.write(fresh, reportWith(), loaded(2_000));
+    await age(gone.id, 11_000);
+    expect((await currentConfiguration(pool))?.fingerprint).toBe('of 2000');
+    await age(old.id, 11_000);
+    await age(fresh.id, 11_000);
+    expect((await currentConfiguration(pool))?.fingerprint).toBe('of 3000');
+  });
+
+  it('add up what is held against an organization, without processes that are gone', async () => {
+    const large = String(2n ** 53n + 1n);
+    const [one, two, gone] = [processWith(), processWith(), processWith()];
+    const held = (organizations: Parameters<typeof holdsOf>[0]) => reportWith({ holds: holdsOf(organizations) });
+    await reports.write(one, held({ 'org-1': [large, 2], 'org-2': ['7', 1] }), configurationWith());
+    await reports.write(two, held({ 'org-1': ['5', 1] }), configurationWith());
+    await reports.write(gone, held({ 'org-1': ['1000', 9] }), configurationWith());
+    await age(gone.id, 11_000);
+    expect(await heldNow(pool, 'org-1')).toEqual({ heldNanoUsd: BigInt(large) + 5n, holds: 3 });
+    expect(await heldNow(pool, 'org-2')).toEqual({ heldNanoUsd: 7n, holds: 1 });
+    expect(await heldNow(pool, 'org-3')).toEqual({ heldNanoUsd: 0n, holds: 0 });
+  });
+
+  it('of processes that have been gone for an hour are removed, others not', async () => {
+    const [gone, late, fresh] = [processWith({ worker: 0 }), processWith({ worker: 1 }), processWith({ worker: 2 })];
+    for (const process of [gone, late, fresh]) await reports.write(process, reportWith(), configurationWith());
+    await age(gone.id, 3_601_000);
+    await age(late.id, 3_590_000);
+    await reports.removeForgotten();
+    expect((await listProcesses(pool)).map(({ id }) => id)).toEqual([late.id, fresh.id]);
+  });
+
+  it('do not wait for the disk', async () => {
+    await reports.write(processWith(), reportWith(), configurationWith());
+    const [row] = await sql<{ relpersistence: string }>(
+      url,
+      "select relpersistence from pg_class where relname = 'gateway_processes'",
+    );
+    expect(row?.relpersistence).toBe('u');
+  });
+});
