@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
+import type pg from 'pg';
+import { run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
+
+/** Of one attempt: what was typed, well formed or not, and where it came from. */
+export interface SignInAttempt {
+  readonly email: string;
+  readonly address: string;
+}
+
+export type AttemptResult =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly retryAfterSeconds: number };
+
+const WINDOW_SECONDS = 900;
+const MAX_BY_ACCOUNT = 10;
+const MAX_BY_ADDRESS = 30;
+
+/**
+ * Counted before a password is compared, in one statement, so that attempts side by side through several processes cannot slip past. The
+ * address comes first: once it has had its share, what it sends counts against no account, or one address could lock everybody out.
+ */
+const COUNT: Statement = {
+  name: 'count_sign_in_attempt',
+  text: `with this as (
+      select to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS}) as window_start
+    ), forgotten as (
+      delete from sign_in_attempts where (subject, window_start) in (
+        select subject, window_start from sign_in_attempts where window_start < now() - interval '${2 * WINDOW_SECONDS} seconds'
+        order by window_start limit 100 for update skip locked)
+    ), of_address as (
+      insert into sign_in_attempts as a (subject, window_start, attempts) select $1, window_start, 1 from this
+      on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, 1000000) returning a.attempts
+    ), of_account as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $2, window_start, 1 from this, of_address where of_address.attempts <= ${MAX_BY_ADDRESS}
+      on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, 1000000) returning a.attempts
+    )
+    select coalesce((select attempts <= ${MAX_BY_ACCOUNT} from of_account), false) as allowed,
+      greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
+    from this`,
+};
+const FORGET: Statement = {
+  name: 'forget_sign_in_attempts',
+  text: 'delete from sign_in_attempts where subject = $1',
+};
+
+export async function countAttempt(pool: pg.Pool, { email, address }: SignInAttempt): Promise<AttemptResult> {
+  const [row] = await run<{ allowed: boolean; wait_seconds: number }>(pool, COUNT, [
+    addressSubject(address),
+    accountSubject(email),
+  ]);
+  if (!row) throw new Error('an attempt was not counted');
+  return row.allowed ? { allowed: true } : { allowed: false, retryAfterSeconds: row.wait_seconds };
+}
+
+/** Who got in has no failures any more. The address keeps its own: an account of one's own would set it free. */
+export async function forgetAttempts(pool: pg.Pool, email: string): Promise<void> {
+  await run(pool, FORGET, [accountSubject(email)]);
+}
+
+/** Hashed: people type passwords into the wrong field. */
+function accountSubject(email: string): string {
+  return `account ${hash('sha256', email.trim().toLowerCase(), 'hex')}`;
+}
+
+/** Whoever has one IPv6 address has the 2^64 around it too. */
+export function addressSubject(address: string): string {
+  const mapped = address.replace(/^::ffff:/i, '');
+  if (isIPv4(mapped) || !isIPv6(address)) return `address ${mapped.slice(0, 64)}`;
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const front = head === '' ? [] : head.split(':');
+  // A dotted end stands for two groups; it never reaches into the first four of those that are written out.
+  const back =
+    tail === undefined || tail === ''
+      ? []
+      : tail.split(':').flatMap((group) => (group.includes('.') ? ['', ''] : [group]));
+  const zeros = tail === undefined ? 0 : 8 - front.length - back.length;
+  const groups = [...front, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...back].slice(0, 4);
+  return `address ${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}
