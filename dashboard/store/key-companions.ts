@@ -1,0 +1,51 @@
+import type pg from 'pg';
+import type { UtcDay } from '../../ext-proc/domain/clock.ts';
+import type { NanoUsd } from '../../ext-proc/domain/money.ts';
+import { run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { milliseconds } from './user-rows.ts';
+
+/** What the page shows beside a key: who made it, what it was used for. */
+export interface KeyCompanions {
+  readonly creatorEmail?: string;
+  readonly lastUsedAtMs?: number;
+  readonly lastAddress?: string;
+  readonly spentTodayNanoUsd: NanoUsd;
+}
+
+const COMPANIONS: Statement = {
+  name: 'key_companions',
+  text: `select k.id, u.email, ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent
+    from keys k
+    left join users u on u.id = k.created_by
+    left join key_activity a on a.key_id = k.id
+    left join key_daily_spend s on s.key_id = k.id and s.day = date '1970-01-01' + $3::integer
+    where k.organization_id = $1 and ($2::text is null or k.id = $2)`,
+};
+
+interface CompanionsRow {
+  readonly id: string;
+  readonly email: string | null;
+  readonly used_ms: number | null;
+  readonly last_address: string | null;
+  readonly spent: string;
+}
+
+/** Of all keys of the organization, or of one, by key id. */
+export async function keyCompanions(
+  pool: pg.Pool,
+  organizationId: string,
+  keyId: string | undefined,
+  today: UtcDay,
+): Promise<ReadonlyMap<string, KeyCompanions>> {
+  const rows = await run<CompanionsRow>(pool, COMPANIONS, [organizationId, keyId ?? null, today]);
+  return new Map(rows.map((row) => [row.id, companionsOf(row)]));
+}
+
+function companionsOf(row: CompanionsRow): KeyCompanions {
+  return {
+    ...(row.email === null ? {} : { creatorEmail: row.email }),
+    ...(row.used_ms === null ? {} : { lastUsedAtMs: row.used_ms }),
+    ...(row.last_address === null ? {} : { lastAddress: row.last_address }),
+    spentTodayNanoUsd: BigInt(row.spent),
+  };
+}
