@@ -7,8 +7,15 @@ import { LEDGER_COMMANDS } from './ledger-commands.ts';
 import { ORGANIZATION_COMMANDS } from './organization-commands.ts';
 import type { Result } from './result.ts';
 import { table } from './table.ts';
+import { USER_COMMANDS } from './user-commands.ts';
 
-const COMMANDS: readonly Command[] = [CHECK_CONFIG, ...ORGANIZATION_COMMANDS, ...KEY_COMMANDS, ...LEDGER_COMMANDS];
+const COMMANDS: readonly Command[] = [
+  CHECK_CONFIG,
+  ...ORGANIZATION_COMMANDS,
+  ...KEY_COMMANDS,
+  ...USER_COMMANDS,
+  ...LEDGER_COMMANDS,
+];
 const HELP = new Set(['help', '--help', '-h']);
 
 /** Finds the command, checks its arguments and runs it. */

@@ -1,8 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import type { Actor } from '../ext-proc/stores/audit.ts';
-import type { Postgres } from '../ext-proc/stores/postgres/open.ts';
 import type { FlagSpec } from './arguments.ts';
-import { type Environment, withDatabase } from './database.ts';
+import { type Database, type Environment, withDatabase } from './database.ts';
 import { createValueReader, isId, type ValueReader } from './flag-values.ts';
 import { type Result, refused } from './result.ts';
 
@@ -26,7 +25,7 @@ export interface CommandCall {
 export async function onDatabase<T>(
   call: CommandCall,
   readValues: (values: ValueReader) => T,
-  use: (database: Postgres, values: T) => Promise<Result>,
+  use: (database: Database, values: T) => Promise<Result>,
 ): Promise<Result> {
   const reader = createValueReader(call.flags);
   const values = readValues(reader);

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
 import { openPostgres, type Postgres } from '../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
 import { embeddedDatabaseUrl } from '../supervisor/embedded-postgres.ts';
@@ -7,8 +8,15 @@ import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** Connections for what the stores of the dashboard keep: users, their memberships and passwords. */
+export type Pool = ReturnType<typeof createPool>;
+
+export interface Database extends Postgres {
+  readonly pool: Pool;
+}
+
 /** Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded one of GATEWAY_DATA. */
-export async function withDatabase(env: Environment, use: (database: Postgres) => Promise<Result>): Promise<Result> {
+export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
   const found = await findDatabase(env);
   if ('kind' in found) return found;
   const away = refused(
@@ -22,16 +30,19 @@ export async function withDatabase(env: Environment, use: (database: Postgres) =
     // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
     return refused(error instanceof Error ? error.message : String(error));
   }
+  const pool = createPool(found.url, 1, TIMEOUTS, QUIET);
   try {
-    return await use(database);
+    return await use({ ...database, pool });
   } catch (error) {
     if (error instanceof StoreUnavailable) return away;
     throw error;
   } finally {
+    await pool.end();
     await database.close();
   }
 }
 
+const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 /** Problems are answers of the command here, not log lines. */
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 

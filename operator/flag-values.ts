@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { normalizeEmail } from '../dashboard/store/email-address.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../ext-proc/domain/money.ts';
 import { SCOPES, type Scope } from '../ext-proc/domain/principal.ts';
 import { SWITCH_ON } from './arguments.ts';
@@ -17,6 +18,8 @@ export interface ValueReader {
   models(flag: string): readonly string[] | undefined;
   ipRanges(flag: string): readonly string[] | undefined;
   moment(flag: string): number | undefined;
+  email(flag: string): string | undefined;
+  oneOf<C extends string>(flag: string, choices: readonly C[]): C | undefined;
 }
 
 const MAX_LIST = 200;
@@ -74,6 +77,8 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
     ipRanges: (flag) =>
       read(flag, `up to ${MAX_LIST} addresses or CIDRs such as 10.0.0.0/8, separated by commas`, list(isIpRange)),
     moment: (flag) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
+    email: (flag) => read(flag, 'an e-mail address', normalizeEmail),
+    oneOf: (flag, choices) => read(flag, choices.join(' or '), (text) => choices.find((choice) => choice === text)),
   };
 }
 

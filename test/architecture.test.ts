@@ -59,7 +59,16 @@ const LAYERS: Readonly<Record<string, Layer>> = {
   },
   'ext-proc/envoy-config': { uses: ['ext-proc/config', 'ext-proc/errors', 'ext-proc/transport'], packages: ['yaml'] },
   operator: {
-    uses: ['ext-proc/domain', 'ext-proc/config', 'ext-proc/stores', 'ext-proc/stores/postgres', 'supervisor'],
+    uses: [
+      'ext-proc/domain',
+      'ext-proc/config',
+      'ext-proc/stores',
+      'ext-proc/stores/postgres',
+      'supervisor',
+      'dashboard/store',
+      // How passwords are made and hashed.
+      'dashboard/server',
+    ],
   },
   supervisor: { uses: ['ext-proc/domain', 'ext-proc/config', 'ext-proc/stores/postgres', 'operator'] },
   'dashboard/contract': { uses: [] },

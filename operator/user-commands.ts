@@ -1,0 +1,159 @@
+import { normalizeEmail } from '../dashboard/store/email-address.ts';
+import { MAX_MEMBERS } from '../dashboard/store/member-rows.ts';
+import { findUserByEmail, listUsers, type UserRecord } from '../dashboard/store/user-rows.ts';
+import { setDisabled } from '../dashboard/store/users.ts';
+import { type Command, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
+import type { Database, Pool } from './database.ts';
+import { type Result, refused } from './result.ts';
+import { table } from './table.ts';
+import { createUserWithPassword, resetPassword, userJson, userState } from './users.ts';
+
+const create: Command = {
+  name: 'user create',
+  summary: 'Create somebody who may sign in to the dashboard, and show the password, this one time.',
+  positionals: [],
+  flags: [
+    { name: 'email', value: 'E', required: true },
+    { name: 'org', value: 'ID' },
+    { name: 'operator' },
+    { name: 'role', value: 'owner|member' },
+  ],
+  async run(call) {
+    if (call.flags.has('role') && !call.flags.has('org')) {
+      return { kind: 'usage', message: '--role is what the user is in an organization: it needs --org ID.' };
+    }
+    const organizationId = call.flags.get('org');
+    const problem = organizationId === undefined ? undefined : idProblem('org', organizationId);
+    if (problem) return problem;
+    return onDatabase(
+      call,
+      (values) => ({
+        email: values.email('email') ?? '',
+        isOperator: values.isOn('operator') ?? false,
+        role: values.oneOf('role', ['owner', 'member']) ?? ('owner' as const),
+      }),
+      async ({ pool }, { email, isOperator, role }) => {
+        const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
+        const outcome = await createUserWithPassword(pool, { email, isOperator, ...membership }, operatorHere());
+        switch (outcome.kind) {
+          case 'email_taken':
+            return refused(`There is a user ${email} already.`);
+          case 'unknown_organization':
+            return unknown('org', organizationId ?? '');
+          case 'organization_full':
+            return refused(`An organization has at most ${MAX_MEMBERS} members.`);
+          case 'created':
+            return withPassword(outcome.user, outcome.password);
+        }
+      },
+    );
+  },
+};
+
+const list: Command = {
+  name: 'user list',
+  summary: 'List all users by e-mail address.',
+  positionals: [],
+  flags: [],
+  run: (call) =>
+    onDatabase(
+      call,
+      () => undefined,
+      async ({ pool }) => {
+        const users = await everybody(pool);
+        const rows = users.map((user) => [user.email, userState(user), rights(user), user.id]);
+        return {
+          kind: 'done',
+          json: { users: users.map(userJson) },
+          text: rows.length === 0 ? 'There are no users.' : table([['E-MAIL', 'STATE', 'RIGHTS', 'ID'], ...rows]),
+        };
+      },
+    ),
+};
+
+const reset = onUser(
+  'user reset-password',
+  'Give a user a new random password, show it this one time, and end all sessions of the user.',
+  async ({ pool }, email) => {
+    const done = await resetPassword(pool, email, operatorHere());
+    return done && withPassword(done.user, done.password);
+  },
+);
+
+const disable = onUser('user disable', 'Sign a user out and let nobody in as this user.', (database, email) =>
+  disableOrEnable(database, email, true),
+);
+
+const enable = onUser('user enable', 'Let a disabled user in again.', (database, email) =>
+  disableOrEnable(database, email, false),
+);
+
+export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, enable];
+
+/** `change` gives `undefined` when there is no such user. */
+function onUser(
+  name: string,
+  summary: string,
+  change: (database: Database, email: string) => Promise<Result | undefined>,
+): Command {
+  return {
+    name,
+    summary,
+    positionals: ['EMAIL'],
+    flags: [],
+    async run(call) {
+      const [given = ''] = call.positionals;
+      const email = normalizeEmail(given);
+      const nobody = refused(`There is no user ${JSON.stringify(given)}.`);
+      if (email === undefined) return nobody;
+      return onDatabase(
+        call,
+        () => undefined,
+        async (database) => (await change(database, email)) ?? nobody,
+      );
+    },
+  };
+}
+
+async function disableOrEnable({ pool }: Database, email: string, disabled: boolean): Promise<Result | undefined> {
+  const found = await findUserByEmail(pool, email);
+  const result = found && (await setDisabled(pool, found.id, disabled, operatorHere()));
+  switch (result?.kind) {
+    case 'last_operator':
+      return refused(`${email} is the last operator who can sign in.`);
+    case 'done':
+      return { kind: 'done', json: userJson(result.user), text: `${email} is ${userState(result.user)} now.` };
+    default:
+      return undefined;
+  }
+}
+
+function withPassword({ id, email }: UserRecord, password: string): Result {
+  const lines = table([
+    ['id', id],
+    ['e-mail', email],
+    ['password', password],
+  ]);
+  return {
+    kind: 'done',
+    json: { id, email, password },
+    text: `${lines}\n\nKeep the password: it is not shown again.`,
+  };
+}
+
+const PAGE = 500;
+
+async function everybody(pool: Pool): Promise<readonly UserRecord[]> {
+  const users: UserRecord[] = [];
+  for (;;) {
+    const last = users.at(-1);
+    const page = await listUsers(pool, { limit: PAGE, ...(last ? { afterEmail: last.email } : {}) });
+    users.push(...page);
+    if (page.length < PAGE) return users;
+  }
+}
+
+function rights({ isOperator, memberships }: UserRecord): string {
+  const all = memberships.map(({ organizationId, role }) => `${role} of ${organizationId}`);
+  return (isOperator ? ['operator', ...all] : all).join(', ') || 'none';
+}
