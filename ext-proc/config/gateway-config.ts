@@ -15,6 +15,7 @@ export interface GatewayConfig {
   /** Further attempts at the same target after the first. */
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;
+  readonly requestLogRetentionMs: number;
   readonly topUpUrl?: string;
   readonly dashboard: DashboardConfig;
   readonly demo: boolean;

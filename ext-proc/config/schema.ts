@@ -116,6 +116,7 @@ export const CONFIG_FILE = section({
   timeouts: timeouts.prefault({}),
   retries: section({ per_target: whole(0, 10).prefault(1) }).prefault({}),
   idempotency: section({ retention: duration(SECOND_MS, 30 * DAY_MS).prefault('24h') }).prefault({}),
+  request_log: section({ retention: duration(DAY_MS, 366 * DAY_MS).prefault('30d') }).prefault({}),
   top_up_url: publicUrl.optional(),
   dashboard: section({ url: publicUrl.optional(), api_url: publicUrl.optional() }).prefault({}),
   demo: flag.prefault(false),

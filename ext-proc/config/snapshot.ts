@@ -75,6 +75,7 @@ function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'provide
     },
     retriesPerTarget: file.retries.per_target,
     idempotencyRetentionMs: file.idempotency.retention,
+    requestLogRetentionMs: file.request_log.retention,
     ...(file.top_up_url === undefined ? {} : { topUpUrl: file.top_up_url }),
     dashboard: {
       ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),

@@ -119,6 +119,7 @@ export const TEST_CONFIG: GatewayConfig = {
   timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 },
   retriesPerTarget: 1,
   idempotencyRetentionMs: 86_400_000,
+  requestLogRetentionMs: 2_592_000_000,
   dashboard: {},
   demo: false,
   providers: new Map(),

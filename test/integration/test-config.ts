@@ -11,6 +11,7 @@ export interface TestConfig {
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly retries?: { readonly per_target: number };
   readonly idempotency?: { readonly retention: string };
+  readonly request_log?: { readonly retention: string };
   readonly top_up_url?: string;
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
@@ -77,6 +78,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     timeouts: { first_byte: '2s', stream_idle: '1s', total: '10s', ...config.timeouts },
     retries: config.retries ?? { per_target: 1 },
     idempotency: config.idempotency ?? { retention: '24h' },
+    ...(config.request_log ? { request_log: config.request_log } : {}),
     ...(top_up_url ? { top_up_url } : {}),
     demo: false,
     providers: Object.fromEntries(providers),
