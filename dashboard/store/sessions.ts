@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { addAuditEvent } from '../../ext-proc/stores/postgres/audit-log.ts';
 import { inTransaction, run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import { MEMBERSHIPS, type Membership, milliseconds } from './user-rows.ts';
 
@@ -45,7 +46,7 @@ const COLUMNS = `s.id, ${milliseconds('s.created_at')} as created_ms, ${millisec
 
 const ENTER: Statement = {
   name: 'note_sign_in',
-  text: 'update users set last_signed_in_at = now() where id = $1 and password_hash = $2 and disabled_at is null returning id',
+  text: 'update users set last_signed_in_at = now() where id = $1 and password_hash = $2 and disabled_at is null returning email',
 };
 const INSERT: Statement = {
   name: 'insert_session',
@@ -106,11 +107,12 @@ interface SignedInRow extends SessionRow {
 export async function createSession(pool: pg.Pool, session: NewSession): Promise<boolean> {
   const { id, tokenHash, userId, passwordHash, address, userAgent } = session;
   return inTransaction(pool, 'begin', async (client) => {
-    const entered = await run(client, ENTER, [userId, passwordHash]);
-    if (entered.length === 0) return false;
+    const [entered] = await run<{ email: string }>(client, ENTER, [userId, passwordHash]);
+    if (!entered) return false;
     await run(client, INSERT, [tokenHash, id, userId, address, userAgent ?? null]);
     await run(client, FORGET, [userId]);
     await run(client, FORGET_EXPIRED, []);
+    await addSessionEvent(client, 'user.signed_in', userId, entered.email, address);
     return true;
   });
 }
@@ -133,13 +135,34 @@ export async function sessionsOf(pool: pg.Pool, userId: string): Promise<readonl
 }
 
 /** `false`: the user has no such session. */
-export async function deleteSession(pool: pg.Pool, userId: string, sessionId: string): Promise<boolean> {
-  return (await run(pool, DELETE, [userId, sessionId])).length > 0;
+export async function deleteSession(
+  pool: pg.Pool,
+  { id: userId, email }: SignedIn['user'],
+  sessionId: string,
+  address: string,
+): Promise<boolean> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const ended = await run(client, DELETE, [userId, sessionId]);
+    if (ended.length === 0) return false;
+    await addSessionEvent(client, 'user.signed_out', userId, email, address);
+    return true;
+  });
 }
 
 /** Returns how many ended. */
 export async function deleteOtherSessions(pool: pg.Pool, userId: string, keepSessionId: string): Promise<number> {
   return (await run(pool, DELETE_OTHERS, [userId, keepSessionId])).length;
+}
+
+async function addSessionEvent(
+  client: pg.PoolClient,
+  action: 'user.signed_in' | 'user.signed_out',
+  userId: string,
+  email: string,
+  address: string,
+): Promise<void> {
+  const event = { action, subjectId: userId, subjectName: email, changes: {} };
+  await addAuditEvent(client, event, { actor: email, userId, address });
 }
 
 function recordOf(row: SessionRow): SessionRecord {

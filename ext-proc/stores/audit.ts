@@ -28,7 +28,11 @@ export type AuditAction =
   /** A link to set a password was made. */
   | 'user.invited'
   | 'user.reset'
-  | 'user.password_set';
+  | 'user.password_set'
+  | 'user.signed_in'
+  /** A wrong password; no more often than attempts are allowed. */
+  | 'user.sign_in_failed'
+  | 'user.signed_out';
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 
@@ -39,8 +43,8 @@ export interface AuditEvent {
   readonly action: AuditAction;
   /** Absent: not about one organization. */
   readonly organizationId?: string;
-  /** What it was done to, and its name at that time. */
-  readonly subjectId: string;
+  /** What it was done to, and its name at that time. Without an id: nobody knows such a user. */
+  readonly subjectId?: string;
   readonly subjectName: string;
   /** Never a secret. */
   readonly changes: AuditChanges;

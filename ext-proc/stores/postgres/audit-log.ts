@@ -19,7 +19,7 @@ export async function addAuditEvent(client: pg.PoolClient, event: AuditEvent, by
     by.actor.slice(0, MAX_ACTOR),
     by.address ?? null,
     event.action,
-    event.subjectId,
+    event.subjectId ?? null,
     event.subjectName,
     JSON.stringify(event.changes),
   ]);
