@@ -10,7 +10,8 @@ export interface Problem {
 const STATUS = {
   invalid: 400,
   not_signed_in: 401,
-  wrong_password: 401,
+  // Not 401, which says to sign in: this may be somebody who is signed in and changes his password.
+  wrong_password: 403,
   not_allowed: 403,
   cross_site: 403,
   not_found: 404,

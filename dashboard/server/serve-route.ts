@@ -6,6 +6,7 @@ import type { SignedIn } from '../store/sessions.ts';
 import { findSignedIn } from './find-signed-in.ts';
 import { isProblem, notFound, type Problem, problem } from './problem.ts';
 import { callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
+import { roleIn } from './role-in.ts';
 import type { Access, Deps, Route } from './route.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { streamCsv } from './stream-csv.ts';
@@ -74,11 +75,6 @@ function grant(access: Access, session: SignedIn | undefined, organizationId: st
   if (role === undefined) return notFound('organization');
   if (access !== 'user' && RANK[role] < RANK[access]) return problem('not_allowed', `Only an ${access} may do this.`);
   return { session, organizationId, role };
-}
-
-export function roleIn({ user, memberships }: SignedIn, organizationId: string): Role | undefined {
-  if (user.isOperator) return 'operator';
-  return memberships.find((membership) => membership.organizationId === organizationId)?.role;
 }
 
 async function readInput(context: AppContext, { method, input }: Route): Promise<{ value: unknown } | Problem> {

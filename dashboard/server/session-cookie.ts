@@ -4,18 +4,16 @@ import type { Cookies } from './request-facts.ts';
 
 /**
  * HttpOnly: no script reads it. SameSite=Lax: other sites' requests come without it, links from a mail still arrive signed in. Behind TLS it
- * is Secure and, by its prefix, bound to this host. A token is base64url of 32 bytes.
+ * is Secure and, by its prefix, bound to this host.
  */
 const NAME = 'gateway_session';
 const SECURE_NAME = `__Host-${NAME}`;
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 export function sessionCookie(context: Context, isHttps: boolean): Cookies {
   const name = isHttps ? SECURE_NAME : NAME;
   const options = { httpOnly: true, sameSite: 'Lax', secure: isHttps, path: '/' } as const;
-  const value = getCookie(context, name);
   return {
-    token: value !== undefined && TOKEN.test(value) ? value : undefined,
+    token: getCookie(context, name),
     setToken: (token, maxAgeSeconds) => setCookie(context, name, token, { ...options, maxAge: maxAgeSeconds }),
     clearToken: () => setCookie(context, name, '', { ...options, maxAge: 0 }),
   };
