@@ -9,7 +9,7 @@ export interface BackOff {
   nextDelayMs(upMs: number): number;
 }
 
-export function createBackOff(): BackOff {
+export function createBackOff(longestDelayMs: number = LONGEST_DELAY_MS): BackOff {
   let deaths = 0;
   return {
     nextDelayMs(upMs) {
@@ -17,7 +17,7 @@ export function createBackOff(): BackOff {
       deaths += 1;
       if (deaths === 1) return 0;
       // The exponent is bounded, so that it stays a number however often a process dies.
-      return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(deaths - 2, 10));
+      return Math.min(longestDelayMs, FIRST_DELAY_MS * 2 ** Math.min(deaths - 2, 10));
     },
   };
 }

@@ -10,12 +10,13 @@ async function defaultConfig(env: Record<string, string>): Promise<GatewayConfig
   return loaded.config;
 }
 
-const demo = { kind: 'demo', key: 'sk-gw-example' } as const;
+const demo = { kind: 'demo', organizationId: 'org-1', key: 'sk-gw-example' } as const;
+const nobody = { kind: 'none' } as const;
 
 test('without a provider key the demo provider is wanted, and the example asks its model', async () => {
   const config = await defaultConfig({});
   expect(demoProviderPort(config)).toBe(9390);
-  const banner = renderBanner(config, demo);
+  const banner = renderBanner(config, demo, nobody);
   expect(banner).toContain('canned text, not a language model');
   expect(banner).toContain('curl -sN http://localhost:8080/v1/chat/completions');
   expect(banner).toContain('"model":"demo-chat"');
@@ -25,7 +26,7 @@ test('with a provider key the demo provider is not started, and the example asks
   const config = await defaultConfig({ OPENAI_API_KEY: 'secret-of-the-provider' });
   expect(demoProviderPort(config)).toBeUndefined();
   expect(exampleModel(config)).toBe('gpt-5-mini');
-  const banner = renderBanner(config, demo);
+  const banner = renderBanner(config, demo, nobody);
   expect(banner).not.toContain('canned text');
   expect(banner).not.toContain('secret-of-the-provider');
 });
@@ -33,10 +34,25 @@ test('with a provider key the demo provider is not started, and the example asks
 test('with `demo: false` there is no demo provider', async () => {
   const config = { ...(await defaultConfig({})), demo: false };
   expect(demoProviderPort(config)).toBeUndefined();
-  expect(renderBanner(config, { kind: 'none' })).toContain('org create --name NAME');
+  expect(renderBanner(config, { kind: 'none' }, nobody)).toContain('org create --name NAME');
 });
 
 test('later starts say how to make a key', async () => {
-  const banner = renderBanner(await defaultConfig({}), { kind: 'existing', organizationId: 'org-1' });
+  const customer = { kind: 'existing', organizationId: 'org-1' } as const;
+  const banner = renderBanner(await defaultConfig({}), customer, nobody);
   expect(banner).toContain('npm run -s gateway -- key create --org org-1 --name NAME --scopes chat,usage:read');
+});
+
+test('the dashboard: its address, and who can sign in', async () => {
+  const config = await defaultConfig({});
+  const signedIn = { kind: 'new', email: 'demo@example.com', password: 'h7kq-example' } as const;
+  const first = renderBanner(config, demo, signedIn);
+  expect(first).toContain('  Dashboard  http://127.0.0.1:8081\n');
+  expect(first).toContain('  demo@example.com   h7kq-example\n');
+  const later = renderBanner(config, demo, { kind: 'existing', email: 'demo@example.com' });
+  expect(later).toContain('npm run -s gateway -- user reset-password demo@example.com\n');
+  expect(renderBanner(config, demo, { kind: 'existing' })).toContain('user reset-password EMAIL\n');
+  expect(renderBanner(config, demo, nobody)).toContain('user create --email EMAIL --operator\n');
+  const published = { ...config, dashboard: { ...config.dashboard, url: 'https://gateway.example.com' } };
+  expect(renderBanner(published, demo, nobody)).toContain('  Dashboard  https://gateway.example.com\n');
 });

@@ -1,22 +1,45 @@
 import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
 import type { Customer } from './demo.ts';
 import { demoProviderPort, exampleModel } from './demo-provider.ts';
+import type { SignIn } from './demo-user.ts';
 import { reachable } from './readiness.ts';
 
 /** What the operator reads when everything serves. */
-export function renderBanner(config: GatewayConfig, customer: Customer): string {
+export function renderBanner(config: GatewayConfig, customer: Customer, signIn: SignIn): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [
     'Inference Gateway is ready.',
     '',
-    `  API       ${api}`,
-    `  Metrics   http://${reachable(config.listen.metrics)}/metrics`,
+    `  API        ${api}`,
+    `  Dashboard  ${config.dashboard.url ?? `http://${reachable(config.listen.dashboard)}`}`,
+    `  Metrics    http://${reachable(config.listen.metrics)}/metrics`,
   ];
   if (demoProviderPort(config) !== undefined) {
     lines.push('', '  No provider key is set, so the demo model answers: canned text, not a language model.');
   }
+  lines.push('', ...howToSignIn(signIn));
   lines.push('', ...nextStep(config, customer, api), '', '  Ctrl-C drains and stops everything.');
   return `\n${lines.join('\n')}\n\n`;
+}
+
+function howToSignIn(signIn: SignIn): string[] {
+  switch (signIn.kind) {
+    case 'new':
+      return [
+        '  Sign in to the dashboard as an operator. The password is shown this once:',
+        `  ${signIn.email}   ${signIn.password}`,
+      ];
+    case 'existing':
+      return [
+        '  To sign in to the dashboard with a new password:',
+        `  npm run -s gateway -- user reset-password ${signIn.email ?? 'EMAIL'}`,
+      ];
+    case 'none':
+      return [
+        '  Nobody can sign in to the dashboard yet. To make an operator:',
+        '  npm run -s gateway -- user create --email EMAIL --operator',
+      ];
+  }
 }
 
 function nextStep(config: GatewayConfig, customer: Customer, api: string): string[] {

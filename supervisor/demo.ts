@@ -10,7 +10,7 @@ const BY = { actor: 'npm start' };
 
 /** Who could call the gateway, for the banner: the demo organization's key (shown this once), an organization that is there, or nobody. */
 export type Customer =
-  | { readonly kind: 'demo'; readonly key: string }
+  | { readonly kind: 'demo'; readonly organizationId: string; readonly key: string }
   | { readonly kind: 'existing'; readonly organizationId: string }
   | { readonly kind: 'none' };
 
@@ -43,7 +43,7 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
       BY,
     );
     return created.kind === 'created'
-      ? { kind: 'demo', key: created.secret }
+      ? { kind: 'demo', organizationId: organization.id, key: created.secret }
       : { kind: 'existing', organizationId: organization.id };
   } finally {
     await database.close();

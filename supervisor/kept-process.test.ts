@@ -6,6 +6,7 @@ import {
   type KeptProcess,
   type KeptProcessOptions,
   keepRunning,
+  keepTrying,
   startFailure,
 } from './kept-process.ts';
 import { endProcess, exitOf, type Running } from './running.ts';
@@ -87,6 +88,48 @@ test('a start that refuses its configuration is the end', async () => {
   await until(() => given !== undefined);
   expect(given).toBe('refused');
   expect(starts).toBe(2);
+});
+
+test('what the rest can do without is tried until it comes up, whatever it says, and again when it dies', async () => {
+  const lines: string[] = [];
+  let starts = 0;
+  const it = keepTrying({
+    name: 'It',
+    report: (line) => lines.push(line),
+    longestDelayMs: 50,
+    start: async () => {
+      starts += 1;
+      return starts <= 3 ? startFailure('port taken', true) : startShell('exec sleep 60');
+    },
+  });
+  kept.push(it);
+  await it.tried;
+  expect(starts).toBe(1);
+  expect(it.current()).toBeUndefined();
+  await until(() => it.current() !== undefined);
+  expect(lines).toEqual([
+    'port taken; next attempt in 50 ms',
+    'port taken; next attempt in 50 ms',
+    'port taken; next attempt in 50 ms',
+  ]);
+  const pid = it.current()?.pid ?? 0;
+  process.kill(pid, 'SIGKILL');
+  await until(() => it.current() !== undefined && it.current()?.pid !== pid);
+  expect(lines.at(-1)).toBe('It ended with signal SIGKILL; starting it again');
+});
+
+test('one that never came up is tried no more once it is stopped', async () => {
+  let starts = 0;
+  const start = async () => {
+    starts += 1;
+    return startFailure('no');
+  };
+  const it = keepTrying({ name: 'It', report: () => {}, longestDelayMs: 50, start });
+  await it.tried;
+  await it.stop();
+  const before = starts;
+  await sleep(150);
+  expect(starts).toBe(before);
 });
 
 test('stopping ends the process for good, also while it waits to be started again', async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBackOff } from './back-off.ts';
+import { createBackOff, LONGEST_DELAY_MS } from './back-off.ts';
 import { type Exit, exitText, type Running } from './running.ts';
 
 /** Why a process did not come up. */
@@ -22,6 +22,13 @@ export interface KeptProcessOptions {
   gaveUp(message: string): void;
 }
 
+/** What the service can do without: it is started again whatever it says, though not as often. */
+export interface OptionalProcessOptions extends Pick<KeptProcessOptions, 'name' | 'start' | 'report'> {
+  readonly longestDelayMs: number;
+}
+
+type AnyOptions = OptionalProcessOptions & Partial<KeptProcessOptions>;
+
 export interface KeptProcess {
   /** The process that is up now. */
   current(): Running | undefined;
@@ -43,24 +50,43 @@ export async function keepRunning(
   signal: AbortSignal,
 ): Promise<KeptProcess | StartFailure> {
   const first = await options.start(signal);
-  if (isStartFailure(first)) return first;
+  return isStartFailure(first) ? first : watchOver({ ...options, longestDelayMs: LONGEST_DELAY_MS }, first);
+}
+
+export interface TriedProcess extends KeptProcess {
+  /** Resolves when it is up, or has failed for the first time. */
+  readonly tried: Promise<void>;
+}
+
+/** The same for a process that the rest does not wait for: a first start that fails is reported, and tried again as any other. */
+export function keepTrying(options: OptionalProcessOptions): TriedProcess {
+  const { promise: tried, resolve } = Promise.withResolvers<void>();
+  const start = (signal: AbortSignal) => options.start(signal).finally(resolve);
+  return { ...watchOver({ ...options, start }, undefined), tried };
+}
+
+function watchOver(options: AnyOptions, first: Running | undefined): KeptProcess {
   const stopping = new AbortController();
-  let current: Running | undefined = first;
+  const backOff = createBackOff(options.longestDelayMs);
+  let current = first;
+
+  async function startOnce(upMs: number): Promise<void> {
+    const again = await startAgain(options, stopping.signal, backOff.nextDelayMs, upMs);
+    // Asked to stop while it came up: `stop` waits for this.
+    if (stopping.signal.aborted) await again?.stop();
+    else current = again;
+  }
 
   async function watch(): Promise<void> {
-    const backOff = createBackOff();
+    if (current === undefined) await startOnce(0);
     while (current !== undefined) {
       const startedMs = performance.now();
-      const exit = await current.exited;
+      const exit: Exit = await current.exited;
       current = undefined;
       if (stopping.signal.aborted) return;
-      if (options.isFinal?.(exit)) return options.gaveUp(`${options.name} ended with ${exitText(exit)}`);
+      if (options.isFinal?.(exit)) return options.gaveUp?.(`${options.name} ended with ${exitText(exit)}`);
       options.report(`${options.name} ended with ${exitText(exit)}; starting it again`);
-      const again = await startAgain(options, stopping.signal, backOff.nextDelayMs, performance.now() - startedMs);
-      if (again === undefined) return;
-      // Asked to stop while it came up: `stop` waits for this.
-      if (stopping.signal.aborted) return again.stop();
-      current = again;
+      await startOnce(performance.now() - startedMs);
     }
   }
 
@@ -76,7 +102,7 @@ export async function keepRunning(
 }
 
 async function startAgain(
-  options: KeptProcessOptions,
+  options: AnyOptions,
   signal: AbortSignal,
   nextDelayMs: (upMs: number) => number,
   upMs: number,
@@ -86,7 +112,7 @@ async function startAgain(
     const result = await options.start(signal);
     if (!isStartFailure(result)) return result;
     if (signal.aborted) return undefined;
-    if (result.final) {
+    if (result.final && options.gaveUp) {
       options.gaveUp(result.message);
       return undefined;
     }

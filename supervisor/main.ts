@@ -3,6 +3,7 @@ import { renderBanner } from './banner.ts';
 import { takeDataLock } from './data-lock.ts';
 import { findCustomer } from './demo.ts';
 import { demoProviderPort } from './demo-provider.ts';
+import { findSignIn } from './demo-user.ts';
 import { prepareFolders } from './folders.ts';
 import { childRecord, endFormerChildren } from './former-children.ts';
 import { isStartFailure } from './kept-process.ts';
@@ -11,7 +12,7 @@ import { waitUntilServing } from './readiness.ts';
 import { readSettings, type Settings } from './settings.ts';
 import { type Supervisor, startSupervisor } from './supervisor.ts';
 
-/** `npm start`: PostgreSQL, demo provider, gateway processes and Envoy as children of this process, on one data folder. */
+/** `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of this process, on one data folder. */
 
 const READY_TIMEOUT_MS = 60_000;
 /** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
@@ -75,21 +76,26 @@ async function run(settings: Settings): Promise<string | undefined> {
   return failure;
 }
 
-async function announce(settings: Settings, { databaseUrl }: Supervisor): Promise<void> {
+async function announce(settings: Settings, { databaseUrl, dashboardTried }: Supervisor): Promise<void> {
   const { config } = settings;
   const notReady = await waitUntilServing(config.listen.metrics, READY_TIMEOUT_MS, stopping.signal);
+  const aborted = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
+  await Promise.race([dashboardTried, aborted]);
   if (stopping.signal.aborted) return;
   if (notReady !== undefined)
     return giveUp(`The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`);
   // INTERFACE 2: `demo` has no effect on any database but the embedded one.
   const wantDemo = config.demo && config.stores.postgres.kind === 'embedded';
-  process.stdout.write(renderBanner(config, await findCustomer(databaseUrl, wantDemo)));
+  const customer = await findCustomer(databaseUrl, wantDemo);
+  const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
+  process.stdout.write(renderBanner(config, customer, await findSignIn(databaseUrl, organizationId)));
 }
 
 function listenersOf({ config }: Settings): { setting: string; address: { host: string; port: number } }[] {
   const demoPort = demoProviderPort(config);
   return [
     { setting: 'listen.api', address: config.listen.api },
+    { setting: 'listen.dashboard', address: config.listen.dashboard },
     { setting: 'listen.metrics', address: config.listen.metrics },
     ...(demoPort === undefined
       ? []

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { keepDashboard } from './dashboard-child.ts';
 import { demoProviderPort } from './demo-provider.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { beginEnvoyDrain } from './envoy-admin.ts';
@@ -22,6 +23,8 @@ export interface SupervisorOptions {
 
 export interface Supervisor {
   readonly databaseUrl: string;
+  /** Resolves when the dashboard is up, or could not be started: then it is tried again, and the rest serves without it. */
+  readonly dashboardTried: Promise<void>;
   /** SIGHUP to every gateway process: read the configuration again. */
   reload(): void;
   /** Lets requests in flight end, then stops everything in order. */
@@ -35,19 +38,23 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_MARGIN_MS = 5_000;
 const DEMO_STOP_MS = 2_000;
 
-/** Starts database, demo provider, gateway processes and Envoy, in that order. What was started is stopped again when a later one fails. */
+/** Starts database, demo provider, gateway processes, dashboard and Envoy, in that order. What was started is stopped again when a later one fails. */
 export async function startSupervisor(
   options: SupervisorOptions,
   signal: AbortSignal,
 ): Promise<Supervisor | StartFailure> {
   const { settings } = options;
   const guard = startGuard(childRecord(settings.paths));
-  const kept: { database?: KeptProcess; demo?: KeptProcess; envoy?: KeptProcess; gateways: KeptProcess[] } = {
-    gateways: [],
-  };
+  const kept: {
+    database?: KeptProcess;
+    demo?: KeptProcess;
+    dashboard?: KeptProcess;
+    envoy?: KeptProcess;
+    gateways: KeptProcess[];
+  } = { gateways: [] };
 
   const stopAll = async (): Promise<void> => {
-    await Promise.all(kept.gateways.map((gateway) => gateway.stop()));
+    await Promise.all([kept.dashboard, ...kept.gateways].map((one) => one?.stop()));
     await kept.envoy?.stop();
     await kept.demo?.stop();
     await kept.database?.stop();
@@ -73,19 +80,23 @@ export async function startSupervisor(
     if (isStartFailure(gateway)) return fail(gateway);
     kept.gateways.push(gateway);
   }
+  // Beside Envoy, on the schema that the gateway process has brought up to date.
+  const dashboard = keepDashboard(settings, { guard, databaseUrl: database.url, report: options.report });
+  kept.dashboard = dashboard;
   const envoy = await keepEnvoy(options, guard, signal);
   if (isStartFailure(envoy)) return fail(envoy);
   kept.envoy = envoy;
 
   return {
     databaseUrl: database.url,
+    dashboardTried: dashboard.tried,
     reload: () => signalAll(kept.gateways, 'SIGHUP'),
     drain: async () => {
       await beginEnvoyDrain(settings.paths.envoyAdminSocket);
       await stopAll();
     },
     kill: () => {
-      signalAll([envoy, ...kept.gateways, kept.demo], 'SIGKILL');
+      signalAll([envoy, ...kept.gateways, kept.dashboard, kept.demo], 'SIGKILL');
       // The nearest to kill -9 that leaves PostgreSQL's shared memory tidy.
       signalAll([kept.database], 'SIGQUIT');
     },
@@ -116,9 +127,12 @@ async function startDatabase(
   return server === undefined ? startFailure('PostgreSQL was not started') : { url: server.url, process };
 }
 
-/** Thirteen of each gateway process (stores/postgres/open.ts), and room for operators, the dashboard and a process that is being replaced. */
+/**
+ * Fifteen of each gateway process (stores/postgres/open.ts, its reports and its request log), and room for operators, the dashboard and a
+ * process that is being replaced.
+ */
 function connectionsFor(workers: number): number {
-  return 50 + 15 * workers;
+  return 60 + 17 * workers;
 }
 
 function keepDemoProvider(

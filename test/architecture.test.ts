@@ -70,7 +70,16 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'dashboard/server',
     ],
   },
-  supervisor: { uses: ['ext-proc/domain', 'ext-proc/config', 'ext-proc/stores/postgres', 'operator'] },
+  supervisor: {
+    uses: [
+      'ext-proc/domain',
+      'ext-proc/config',
+      'ext-proc/stores/postgres',
+      'operator',
+      'dashboard/store',
+      'dashboard/server',
+    ],
+  },
   'dashboard/contract': { uses: [] },
   'dashboard/store': {
     uses: ['ext-proc/domain', 'ext-proc/stores', 'ext-proc/stores/postgres', 'dashboard/contract'],

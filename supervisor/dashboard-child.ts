@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Environment } from './envoy-child.ts';
+import type { Guard } from './guard.ts';
+import { keepTrying, type TriedProcess } from './kept-process.ts';
+import { startNodeChild } from './node-child.ts';
+import type { Settings } from './settings.ts';
+
+const START_TIMEOUT_MS = 30_000;
+/** It gives its requests three seconds. */
+const STOP_TIMEOUT_MS = 5_000;
+/** Its port may be taken until somebody changes that: no reason for a line every few seconds. */
+const LONGEST_DELAY_MS = 30_000;
+
+export interface DashboardOptions {
+  readonly guard: Guard;
+  readonly databaseUrl: string;
+  report(line: string): void;
+}
+
+/** The API never waits for the dashboard, and serves without it. */
+export function keepDashboard(settings: Settings, { guard, databaseUrl, report }: DashboardOptions): TriedProcess {
+  const child = {
+    name: 'The dashboard',
+    script: fileURLToPath(new URL('../dashboard/server/main.ts', import.meta.url)),
+    env: {
+      NODE_COMPILE_CACHE: join(settings.paths.dataDir, 'compile-cache'),
+      ...withoutProviderKeys(settings),
+      GATEWAY_CONFIG: settings.configPath,
+      GATEWAY_DATA: settings.paths.dataDir,
+      DATABASE_URL: databaseUrl,
+    },
+    guard,
+    startTimeoutMs: START_TIMEOUT_MS,
+    stopTimeoutMs: STOP_TIMEOUT_MS,
+  };
+  const start = (signal: AbortSignal) => startNodeChild(child, signal);
+  return keepTrying({ name: child.name, start, report, longestDelayMs: LONGEST_DELAY_MS });
+}
+
+const SHORTEST_KEY = 8;
+
+/**
+ * The dashboard reads the whole configuration for its own part of it, so it needs what the file refers to; but not the providers' keys,
+ * which live in the gateway process alone (DESIGN invariant 9). A provider's key that is missing refuses no file.
+ */
+export function withoutProviderKeys({ env, config }: Pick<Settings, 'env' | 'config'>): Environment {
+  const keys = [...config.providers.values()].flatMap(({ apiKey }) => apiKey ?? []);
+  const isPartOfKey = (value = '') => value.length >= SHORTEST_KEY && keys.some((key) => key.includes(value));
+  return Object.fromEntries(Object.entries(env).filter(([, value]) => !isPartOfKey(value)));
+}
