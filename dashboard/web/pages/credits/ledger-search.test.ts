@@ -1,0 +1,46 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { boundsOf, objectionToDays, readLedgerSearch } from './ledger-search.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 21, 10, 30);
+const zone = process.env.TZ;
+
+afterEach(() => {
+  if (zone === undefined) delete process.env.TZ;
+  else process.env.TZ = zone;
+});
+
+describe('the search of the credits page', () => {
+  it('keeps what can be and drops the rest', () => {
+    expect(readLedgerSearch({ kind: 'credit', range: '7d' })).toEqual({ kind: 'credit', range: '7d' });
+    expect(readLedgerSearch({ kind: 'gift', range: '1y', from: '2026-02-30', to: 7 })).toEqual({});
+  });
+
+  it('takes days before a span, and one of them alone', () => {
+    expect(readLedgerSearch({ range: '7d', from: '2026-11-01' })).toEqual({ from: '2026-11-01' });
+    expect(readLedgerSearch({ range: '7d', from: '2026-11-02', to: '2026-11-01' })).toEqual({ range: '7d' });
+    expect(objectionToDays({ from: '2026-11-02', to: '2026-11-01' })).toMatch(/after/);
+    expect(objectionToDays({ from: '2026-11-01', to: '2026-11-01' })).toBeUndefined();
+  });
+});
+
+describe('bounds of the ledger', () => {
+  it('go back from now', () => {
+    expect(boundsOf({}, NOW_MS)).toEqual({});
+    expect(boundsOf({ range: '24h' }, NOW_MS)).toEqual({ fromMs: Date.UTC(2026, 10, 20, 10, 30) });
+  });
+
+  it('are whole days of the reader', () => {
+    process.env.TZ = 'Asia/Tokyo';
+    expect(boundsOf({ from: '2026-11-20', to: '2026-11-21' }, NOW_MS)).toEqual({
+      fromMs: Date.UTC(2026, 10, 19, 15),
+      toMs: Date.UTC(2026, 10, 21, 15),
+    });
+    expect(boundsOf({ to: '2026-12-31' }, NOW_MS)).toEqual({ toMs: Date.UTC(2026, 11, 31, 15) });
+  });
+
+  it('know days of 25 hours', () => {
+    process.env.TZ = 'Europe/Berlin';
+    const { fromMs = 0, toMs = 0 } = boundsOf({ from: '2026-10-25', to: '2026-10-25' }, NOW_MS);
+    expect((toMs - fromMs) / 3_600_000).toBe(25);
+  });
+});

@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { errorRate, pointChange, relativeChange } from './change.ts';
+
+describe('a change against the range before', () => {
+  it('is a percentage, with a decimal while it is small', () => {
+    expect(relativeChange(112, 100)).toEqual({ direction: 'up', amount: '12%' });
+    expect(relativeChange(88, 100)).toEqual({ direction: 'down', amount: '12%' });
+    expect(relativeChange(100.5, 100)).toEqual({ direction: 'up', amount: '0.5%' });
+    expect(relativeChange(0, 100)).toEqual({ direction: 'down', amount: '100%' });
+  });
+
+  it('is none where it rounds to nothing', () => {
+    expect(relativeChange(100.01, 100)).toEqual({ direction: 'same', amount: '0%' });
+    expect(pointChange(0.01, 0.01)).toEqual({ direction: 'same', amount: '0 pt' });
+  });
+
+  it('is a factor where a percentage would be a long number', () => {
+    expect(relativeChange(999, 100)).toEqual({ direction: 'up', amount: '899%' });
+    expect(relativeChange(1000, 100)).toEqual({ direction: 'up', amount: '10×' });
+    expect(relativeChange(1_234_500, 100)).toEqual({ direction: 'up', amount: '12,345×' });
+  });
+
+  it('is not told where nothing was before', () => {
+    expect(relativeChange(5, 0)).toBeUndefined();
+    expect(relativeChange(5, undefined)).toBeUndefined();
+    expect(relativeChange(undefined, 5)).toBeUndefined();
+    expect(pointChange(0.1, undefined)).toBeUndefined();
+  });
+
+  it('of shares is in pt', () => {
+    expect(pointChange(0.02, 0.01)).toEqual({ direction: 'up', amount: '1 pt' });
+    expect(pointChange(0.031, 0.156)).toEqual({ direction: 'down', amount: '13 pt' });
+  });
+
+  it('goes up exactly when the figure is larger', () => {
+    const figure = fc.integer({ min: 1, max: 1_000_000_000 });
+    fc.assert(
+      fc.property(figure, figure, (now, before) => {
+        const direction = relativeChange(now, before)?.direction;
+        if (direction !== 'same') expect(direction).toBe(now > before ? 'up' : 'down');
+        else expect(Math.abs(now / before - 1)).toBeLessThan(0.001);
+      }),
+    );
+  });
+});
+
+describe('the error rate', () => {
+  it('is failures of all requests, and unknown without any', () => {
+    expect(errorRate({ failures: 3, requests: 12 })).toBe(0.25);
+    expect(errorRate({ failures: 0, requests: 12 })).toBe(0);
+    expect(errorRate({ failures: 0, requests: 0 })).toBeUndefined();
+  });
+});

@@ -1,0 +1,60 @@
+import type { UsageRowView } from '../../../contract/money.ts';
+import { dollars } from '../../format/format-money.ts';
+import type { Measure } from './usage-search.ts';
+
+/** What one colour of the chart stands for, with a value for each day. */
+export interface DailySeries {
+  readonly id: string;
+  readonly label: string;
+  readonly values: readonly number[];
+}
+
+/** As many as there are colours that can be told apart. */
+export const MAX_SERIES = 8;
+export const OTHERS = 'others';
+
+/**
+ * Rows by day, and by model or key or both, as series: the largest first, the rest together as one. Days without a row are zero. A row of
+ * a day that is not asked for is left out, so that the chart never says more than its axis.
+ */
+export function usageSeries(
+  rows: readonly UsageRowView[],
+  days: readonly string[],
+  measure: Measure,
+): readonly DailySeries[] {
+  const places = new Map(days.map((day, place) => [day, place]));
+  const found = new Map<string, { readonly id: string; readonly label: string; readonly values: number[] }>();
+  for (const row of rows) {
+    const place = places.get(row.day ?? '');
+    if (place === undefined) continue;
+    const id = [row.model, row.keyId].filter((part) => part !== undefined).join(' ');
+    const series = found.get(id) ?? { id, label: labelOf(row), values: days.map(() => 0) };
+    found.set(id, series);
+    series.values[place] = (series.values[place] ?? 0) + valueOf(row, measure);
+  }
+  const sorted = [...found.values()].sort((a, b) => total(b) - total(a) || (a.label < b.label ? -1 : 1));
+  if (sorted.length <= MAX_SERIES) return sorted;
+  const rest = sorted.slice(MAX_SERIES);
+  const values = days.map((_, place) => rest.reduce((sum, series) => sum + (series.values[place] ?? 0), 0));
+  return [...sorted.slice(0, MAX_SERIES), { id: OTHERS, label: `${rest.length} others`, values }];
+}
+
+function labelOf({ model, keyId, keyName }: UsageRowView): string {
+  const parts = [model, keyName ?? keyId].filter((part) => part !== undefined);
+  return parts.length === 0 ? 'All' : parts.join(' · ');
+}
+
+function valueOf(row: UsageRowView, measure: Measure): number {
+  switch (measure) {
+    case 'cost':
+      return dollars(row.costNanoUsd);
+    case 'requests':
+      return row.requests;
+    case 'tokens':
+      return row.promptTokens + row.completionTokens;
+  }
+}
+
+function total({ values }: DailySeries): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
