@@ -10,6 +10,8 @@ export type AddMemberResult =
   | { readonly kind: 'added'; readonly member: MemberRecord }
   | { readonly kind: 'already_member'; readonly member: MemberRecord }
   | { readonly kind: 'unknown_user' }
+  /** Who holds the invitation that is under way could be anybody; that user joins nothing else before it was accepted. */
+  | { readonly kind: 'not_here_yet' }
   | { readonly kind: 'unknown_organization' }
   | { readonly kind: 'organization_full' };
 
@@ -28,6 +30,7 @@ const LOCK_ORGANIZATION: Statement = {
   name: 'lock_members',
   text: 'select from organizations where id = $1 for no key update',
 };
+const LOCK_USER: Statement = { name: 'lock_new_member', text: 'select from users where id = $1 for no key update' };
 const COUNT: Statement = {
   name: 'count_members',
   text: 'select count(*)::integer as members from memberships where organization_id = $1',
@@ -67,7 +70,9 @@ export async function addMember(
     const before = await findMember(client, organizationId, userId);
     if (before) return { kind: 'already_member', member: before };
     if (state !== 'open') return { kind: state };
-    if (!(await findUser(client, userId))) return { kind: 'unknown_user' };
+    const user = await lockUser(client, userId);
+    if (!user) return { kind: 'unknown_user' };
+    if (user.invited) return { kind: 'not_here_yet' };
     await insertMembership(client, organizationId, userId, role);
     const member = await present(client, organizationId, userId);
     await addEvent(client, 'user.added', organizationId, member, changesBetween({}, { role }), by);
@@ -134,6 +139,12 @@ export async function insertMembership(
   role: MemberRole,
 ): Promise<void> {
   await run(client, INSERT, [userId, organizationId, role]);
+}
+
+/** So that no link for the user is made while an organization is added to what the link opens. */
+async function lockUser(client: pg.PoolClient, userId: string) {
+  await run(client, LOCK_USER, [userId]);
+  return findUser(client, userId);
 }
 
 async function isLastOwner(

@@ -12,6 +12,8 @@ export interface NewPasswordLink {
   readonly purpose: LinkPurpose;
   /** SHA-256 of the 32 random bytes that the link carries. */
   readonly tokenHash: Buffer;
+  /** The organization whose owner makes it. Absent: an operator makes it. */
+  readonly organizationId?: string;
 }
 
 export type CreateLinkResult =
@@ -19,7 +21,9 @@ export type CreateLinkResult =
   | { readonly kind: 'unknown_user' }
   | { readonly kind: 'disabled' }
   /** An invitation is for somebody without a password; others get a reset, which only operators make. */
-  | { readonly kind: 'has_password' };
+  | { readonly kind: 'has_password' }
+  /** Whoever has the link becomes that user: an owner must get no rights with it but those of the own organization. */
+  | { readonly kind: 'not_only_theirs' };
 
 export interface PasswordLink {
   readonly userId: string;
@@ -32,8 +36,9 @@ const LIVES_FOR = "case $2::text when 'invitation' then interval '7 days' else i
 
 const LOCK_USER: Statement = {
   name: 'lock_user_of_link',
-  text: `select email, password_hash is not null as has_password, disabled_at is not null as disabled
-    from users where id = $1 for no key update`,
+  text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled,
+      not u.is_operator and array(select m.organization_id from memberships m where m.user_id = u.id) = array[$2::text] as only_theirs
+    from users u where u.id = $1 for no key update`,
 };
 /** A new link makes the user's former ones worthless; expired ones of others go on this occasion. */
 const FORGET: Statement = {
@@ -52,23 +57,36 @@ const FIND: Statement = {
     from password_links l join users u on u.id = l.user_id
     where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`,
 };
+/** Users are locked before what belongs to them, here and in users.ts, so that nobody waits for each other. */
+const LOCK_HOLDER: Statement = {
+  name: 'lock_holder_of_link',
+  text: 'select from users where id = (select user_id from password_links where token_hash = $1) for no key update',
+};
 const TAKE: Statement = {
   name: 'take_password_link',
   text: `delete from password_links l using users u
     where l.token_hash = $1 and l.expires_at > now() and u.id = l.user_id and u.disabled_at is null returning l.user_id, u.email`,
 };
 
+interface LockedUser {
+  readonly email: string;
+  readonly has_password: boolean;
+  readonly disabled: boolean;
+  readonly only_theirs: boolean | null;
+}
+
 export async function createPasswordLink(
   pool: pg.Pool,
-  { userId, purpose, tokenHash }: NewPasswordLink,
+  { userId, purpose, tokenHash, organizationId }: NewPasswordLink,
   by: Actor,
-  organizationId?: string,
 ): Promise<CreateLinkResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateLinkResult> => {
-    const [user] = await run<{ email: string; has_password: boolean; disabled: boolean }>(client, LOCK_USER, [userId]);
+    const [user] = await run<LockedUser>(client, LOCK_USER, [userId, organizationId ?? null]);
     if (!user) return { kind: 'unknown_user' };
     if (user.disabled) return { kind: 'disabled' };
-    if (purpose === 'invitation' && user.has_password) return { kind: 'has_password' };
+    const isOwners = organizationId !== undefined;
+    if ((purpose === 'invitation' || isOwners) && user.has_password) return { kind: 'has_password' };
+    if (isOwners && !user.only_theirs) return { kind: 'not_only_theirs' };
     await run(client, FORGET, [userId]);
     const [row] = await run<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
     if (!row) throw new Error('an inserted link did not come back');
@@ -76,7 +94,7 @@ export async function createPasswordLink(
       client,
       {
         action: purpose === 'invitation' ? 'user.invited' : 'user.reset',
-        ...(organizationId === undefined ? {} : { organizationId }),
+        ...(isOwners ? { organizationId } : {}),
         subjectId: userId,
         subjectName: user.email,
         changes: {},
@@ -103,6 +121,7 @@ export async function usePasswordLink(
   address: string,
 ): Promise<{ readonly userId: string } | undefined> {
   return inTransaction(pool, 'begin', async (client) => {
+    await run(client, LOCK_HOLDER, [tokenHash]);
     const [row] = await run<{ user_id: string; email: string }>(client, TAKE, [tokenHash]);
     if (!row) return undefined;
     const { user_id: userId, email } = row;

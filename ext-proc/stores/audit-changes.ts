@@ -5,11 +5,12 @@ export type AuditFields = Readonly<Record<string, AuditValue | bigint | undefine
 
 /** What is different, field by field, in the order of `after`. */
 export function changesBetween(before: AuditFields, after: AuditFields): AuditChanges {
-  const names = new Set([...Object.keys(after), ...Object.keys(before)]);
+  const old = new Map(Object.entries(before));
+  const current = new Map(Object.entries(after));
   const changes: [string, readonly [AuditValue, AuditValue]][] = [];
-  for (const name of names) {
-    const was = auditValue(before[name]);
-    const is = auditValue(after[name]);
+  for (const name of new Set([...current.keys(), ...old.keys()])) {
+    const was = auditValue(old.get(name));
+    const is = auditValue(current.get(name));
     if (!isSame(was, is)) changes.push([name, [was, is]]);
   }
   return Object.fromEntries(changes);

@@ -1,0 +1,63 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { createHashQueue } from './hash-queue.ts';
+
+function gate() {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  return { promise, resolve, reject };
+}
+
+describe('the queue of hashes', () => {
+  it('runs so many at once, the others in order, and tells who is one too many at once', async () => {
+    const turn = createHashQueue({ atOnce: 2, maxWaiting: 2 });
+    const gates = Array.from({ length: 4 }, gate);
+    const started: number[] = [];
+    const results = gates.map(({ promise }, index) =>
+      turn(() => {
+        started.push(index);
+        return promise;
+      }),
+    );
+    expect(await turn(async () => 'never')).toBe('busy');
+    await setImmediate();
+    expect(started).toEqual([0, 1]);
+    gates[1]?.resolve('one');
+    await results[1];
+    await setImmediate();
+    expect(started).toEqual([0, 1, 2]);
+    // A place in the queue is free again.
+    const late = turn(async () => 'late');
+    for (const [index, { resolve }] of gates.entries()) resolve(String(index));
+    expect(await Promise.all([...results, late])).toEqual(['0', 'one', '2', '3', 'late']);
+  });
+
+  it('goes on after one that fails', async () => {
+    const turn = createHashQueue({ atOnce: 1, maxWaiting: 1 });
+    const first = gate();
+    const failing = turn(() => first.promise);
+    const next = turn(async () => 'next');
+    first.reject(new Error('no memory'));
+    await expect(failing).rejects.toThrow('no memory');
+    expect(await next).toBe('next');
+    expect(await turn(async () => 'again')).toBe('again');
+  });
+
+  it('gives a place to who waited, not to who comes at the same moment', async () => {
+    const turn = createHashQueue({ atOnce: 1, maxWaiting: 5 });
+    const first = gate();
+    let running = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++running);
+      await setImmediate();
+      running--;
+      return 'done';
+    };
+    const all = [turn(() => first.promise), turn(work), turn(work)];
+    first.resolve('first');
+    await all[0];
+    all.push(turn(work));
+    await Promise.all(all);
+    expect(most).toBe(1);
+  });
+});

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { addressSubject } from './sign-in-attempts.ts';
+
+describe('the address that attempts are counted by', () => {
+  it.each([
+    ['192.0.2.7', 'address 192.0.2.7'],
+    ['::ffff:192.0.2.7', 'address 192.0.2.7'],
+    ['::FFFF:192.0.2.7', 'address 192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', 'address 2001:db8:1:2::/64'],
+    ['2001:0DB8:0001:0002::', 'address 2001:db8:1:2::/64'],
+    ['2001:db8::1', 'address 2001:db8:0:0::/64'],
+    ['::1', 'address 0:0:0:0::/64'],
+    ['::', 'address 0:0:0:0::/64'],
+    ['fe80::1%eth0', 'address fe80:0:0:0::/64'],
+    ['1:2::3:4:5:6', 'address 1:2:0:0::/64'],
+    ['::2:3:4:5:6:7:8', 'address 0:2:3:4::/64'],
+    ['1::192.0.2.1', 'address 1:0:0:0::/64'],
+    ['1:2:3::5:6:192.0.2.1', 'address 1:2:3:0::/64'],
+    ['', 'address '],
+    ['unknown', 'address unknown'],
+  ])('of %s is %s', (address, subject) => {
+    expect(addressSubject(address)).toBe(subject);
+  });
+
+  it('is one for a whole /64 and another for the next, however they are written', () => {
+    const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
+    fc.assert(
+      fc.property(groups, groups, (one, other) => {
+        const written = (parts: number[]) => parts.map((part) => part.toString(16)).join(':');
+        const short = (parts: number[]) => new URL(`http://[${written(parts)}]/`).hostname.slice(1, -1);
+        const neighbour = [...one.slice(0, 4), ...other.slice(4)];
+        // ::ffff:0:0/96 is IPv4.
+        fc.pre(![...[one], neighbour].some((parts) => parts.slice(0, 5).every((part) => part === 0)));
+        expect(addressSubject(short(neighbour))).toBe(addressSubject(written(one)));
+        const same = one.slice(0, 4).every((part, index) => part === other[index]);
+        if (!same) expect(addressSubject(written(other))).not.toBe(addressSubject(written(one)));
+      }),
+    );
+  });
+});

@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { AuditChanges } from './audit.ts';
+import { type AuditFields, changesBetween, isEmpty } from './audit-changes.ts';
+
+const VALUE = fc.oneof(
+  fc.string(),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constant(undefined),
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.uniqueArray(fc.constantFrom('chat', 'usage:read', 'a', 'b', '10.0.0.0/8'), { maxLength: 4 }),
+);
+/** Few names, so that both records have the same ones often; and those that objects have from birth. */
+const RECORD = fc.dictionary(fc.constantFrom('name', 'scopes', 'limit', '__proto__', 'constructor'), VALUE);
+
+/** What a reader of the log makes of the record before. */
+function apply(before: AuditFields, changes: AuditChanges): AuditFields {
+  return Object.fromEntries([
+    ...Object.entries(before),
+    ...Object.entries(changes).map(([name, [, after]]) => [name, after] as const),
+  ]);
+}
+
+/** Absent and null are one, amounts are text, lists are sets. */
+function meaning(record: AuditFields): Record<string, unknown> {
+  const known = Object.entries(record).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(
+    known
+      .map(([name, value]) => {
+        if (typeof value === 'bigint') return [name, String(value)] as const;
+        return [name, Array.isArray(value) ? [...value].sort() : value] as const;
+      })
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+describe('changes between two records', () => {
+  it('lead from the one to the other, and are none for records that mean the same', () => {
+    fc.assert(
+      fc.property(RECORD, RECORD, (before, after) => {
+        const gone = Object.fromEntries(Object.keys(before).map((name) => [name, undefined]));
+        const changes = changesBetween(before, after);
+        expect(meaning(apply(before, changes))).toEqual(meaning({ ...gone, ...after }));
+        expect(isEmpty(changes)).toBe(JSON.stringify(meaning(before)) === JSON.stringify(meaning(after)));
+        for (const [was, is] of Object.values(changes)) expect(was).not.toEqual(is);
+      }),
+    );
+  });
+
+  it('are the same backwards, and survive JSON', () => {
+    fc.assert(
+      fc.property(RECORD, RECORD, (before, after) => {
+        const changes = changesBetween(before, after);
+        const back = changesBetween(after, before);
+        expect(Object.keys(back).sort()).toEqual(Object.keys(changes).sort());
+        for (const [name, [was, is]] of Object.entries(changes)) expect(back[name]).toEqual([is, was]);
+        // -0 becomes 0 on the way, which is the same number.
+        expect(JSON.stringify(JSON.parse(JSON.stringify(changes)))).toBe(JSON.stringify(changes));
+      }),
+    );
+  });
+
+  it('tell amounts as text, what is absent as null, and lists only with other members', () => {
+    const before = { budget: 5n, models: ['a', 'b'], name: 'x', scopes: ['chat'] };
+    const after = { budget: undefined, models: ['b', 'a'], name: 'x', scopes: ['chat', 'usage:read'], rpm: 3 };
+    expect(changesBetween(before, after)).toEqual({
+      budget: ['5', null],
+      scopes: [['chat'], ['chat', 'usage:read']],
+      rpm: [null, 3],
+    });
+  });
+});
