@@ -1,13 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { boundsOf, objectionToDays, readLedgerSearch } from './ledger-search.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10, 30);
-const zone = process.env.TZ;
 
-afterEach(() => {
-  if (zone === undefined) delete process.env.TZ;
-  else process.env.TZ = zone;
-});
+afterEach(() => void vi.unstubAllEnvs());
 
 describe('the search of the credits page', () => {
   it('keeps what can be and drops the rest', () => {
@@ -30,7 +26,7 @@ describe('bounds of the ledger', () => {
   });
 
   it('are whole days of the reader', () => {
-    process.env.TZ = 'Asia/Tokyo';
+    vi.stubEnv('TZ', 'Asia/Tokyo');
     expect(boundsOf({ from: '2026-11-20', to: '2026-11-21' }, NOW_MS)).toEqual({
       fromMs: Date.UTC(2026, 10, 19, 15),
       toMs: Date.UTC(2026, 10, 21, 15),
@@ -39,7 +35,7 @@ describe('bounds of the ledger', () => {
   });
 
   it('know days of 25 hours', () => {
-    process.env.TZ = 'Europe/Berlin';
+    vi.stubEnv('TZ', 'Europe/Berlin');
     const { fromMs = 0, toMs = 0 } = boundsOf({ from: '2026-10-25', to: '2026-10-25' }, NOW_MS);
     expect((toMs - fromMs) / 3_600_000).toBe(25);
   });

@@ -25,7 +25,10 @@ describe('series of usage', () => {
   });
 
   it('are named by what they are grouped by', () => {
-    const rows = [row({ model: 'a', keyId: 'key-1', keyName: 'Backend' }), row({ model: 'a', keyId: 'key-2', requests: 2 })];
+    const rows = [
+      row({ model: 'a', keyId: 'key-1', keyName: 'Backend' }),
+      row({ model: 'a', keyId: 'key-2', requests: 2 }),
+    ];
     expect(usageSeries(rows, DAYS, 'requests').map(({ id, label }) => [id, label])).toEqual([
       ['a key-2', 'a · key-2'],
       ['a key-1', 'a · Backend'],

@@ -30,7 +30,7 @@ export function usageSeries(
     const id = [row.model, row.keyId].filter((part) => part !== undefined).join(' ');
     const series = found.get(id) ?? { id, label: labelOf(row), values: days.map(() => 0) };
     found.set(id, series);
-    series.values[place] = (series.values[place] ?? 0) + valueOf(row, measure);
+    series.values[place] = (series.values[place] ?? 0) + measured(row, measure);
   }
   const sorted = [...found.values()].sort((a, b) => total(b) - total(a) || (a.label < b.label ? -1 : 1));
   if (sorted.length <= MAX_SERIES) return sorted;
@@ -44,7 +44,7 @@ function labelOf({ model, keyId, keyName }: UsageRowView): string {
   return parts.length === 0 ? 'All' : parts.join(' · ');
 }
 
-function valueOf(row: UsageRowView, measure: Measure): number {
+function measured(row: UsageRowView, measure: Measure): number {
   switch (measure) {
     case 'cost':
       return dollars(row.costNanoUsd);
