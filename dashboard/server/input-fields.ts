@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { inRanges } from '../../ext-proc/admission/ip-ranges.ts';
 import { parseCidr } from '../../ext-proc/config/network-names.ts';
+import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
 import { MAX_AMOUNT_NANO_USD } from '../../ext-proc/domain/money.ts';
 import type { Empty } from '../contract/empty.ts';
 import { normalizeEmail } from '../store/email-address.ts';
@@ -26,6 +27,16 @@ export function text(maxLength: number) {
 }
 
 export const name = text(MAX_NAME);
+
+const ID = /^[a-z]{3}-[0-9A-HJKMNP-TV-Z]{26}$/;
+
+export function idOf(prefix: IdPrefix) {
+  return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is no id.' });
+}
+
+export function isIdOf(prefix: IdPrefix, value: string): boolean {
+  return value.startsWith(`${prefix}-`) && ID.test(value);
+}
 
 export const email = z.string({ error: 'This must be text.' }).transform((value, context) => {
   const address = normalizeEmail(value);

@@ -44,3 +44,8 @@ export function notFound(what: string): Problem {
 export function wrongField(field: string, message: string): Problem {
   return problem('invalid', message, { fields: { [field]: message } });
 }
+
+/** Well formed, but it cannot be as things stand, because of this field. */
+export function conflictingField(field: string, message: string): Problem {
+  return problem('conflict', message, { fields: { [field]: message } });
+}

@@ -1,6 +1,15 @@
 import type { Route } from './route.ts';
 import { KEY_ROUTES } from './routes-keys.ts';
+import { MEMBER_ROUTES } from './routes-members.ts';
+import { ORGANIZATION_ROUTES } from './routes-organizations.ts';
 import { SESSION_ROUTES } from './routes-session.ts';
+import { USER_ROUTES } from './routes-users.ts';
 
 /** Everything that the page may ask. Who may ask it stands in each route; app.ts checks it. */
-export const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...KEY_ROUTES];
+export const ROUTES: readonly Route[] = [
+  ...SESSION_ROUTES,
+  ...KEY_ROUTES,
+  ...MEMBER_ROUTES,
+  ...ORGANIZATION_ROUTES,
+  ...USER_ROUTES,
+];

@@ -1,9 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { z } from 'zod';
+import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
 import type { Role } from '../contract/session.ts';
 import type { SignedIn } from '../store/sessions.ts';
 import { findSignedIn } from './find-signed-in.ts';
+import { isIdOf } from './input-fields.ts';
 import { isProblem, notFound, type Problem, problem } from './problem.ts';
 import { callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
 import { roleIn } from './role-in.ts';
@@ -13,17 +15,13 @@ import { streamCsv } from './stream-csv.ts';
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;
 
-const PARAMETERS: Readonly<Record<string, RegExp>> = {
-  organization: idOf('org'),
-  key: idOf('key'),
-  user: idOf('usr'),
-  device: idOf('ses'),
-  request: idOf('log'),
+const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
+  organization: 'org',
+  key: 'key',
+  user: 'usr',
+  device: 'ses',
+  request: 'log',
 };
-
-function idOf(prefix: string): RegExp {
-  return new RegExp(`^${prefix}-[0-9A-HJKMNP-TV-Z]{26}$`);
-}
 
 const RANK: Readonly<Record<Role, number>> = { member: 1, owner: 2, operator: 3 };
 
@@ -52,7 +50,8 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   const session = await findSignedIn(deps, cookies.token);
   const params = context.req.param() as Record<string, string>;
   for (const [name, value] of Object.entries(params)) {
-    if (PARAMETERS[name]?.test(value) !== true) return notFound(name);
+    const prefix = PARAMETERS[name];
+    if (prefix === undefined || !isIdOf(prefix, value)) return notFound(name);
   }
   const granted = grant(route.access, session, params.organization);
   if (isProblem(granted)) return granted;
