@@ -1,5 +1,6 @@
-// Makes a fresh clone runnable: dependencies, Envoy, with --test what the tests need. Plain JavaScript without dependencies, because it
-// runs on Node 20 before anything is installed. Prints to standard error only: the output of the command after it stays clean.
+// Makes a fresh clone runnable: dependencies, Envoy, the dashboard's page, with --test what the tests need. Plain JavaScript without
+// dependencies, because it runs on Node 20 before anything is installed. Prints to standard error only: the output of the command after
+// it stays clean. With --quiet, for commands that serve no page, it says nothing and builds none.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +9,7 @@ import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
 import { withLock } from './setup/lock.mjs';
 import { findBroughtNodeProblem, findNodeProblem } from './setup/node-version.mjs';
 import { preparePython, pythonIsReady } from './setup/python-tests.mjs';
+import { buildWeb, webIsBuilt } from './setup/web.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const quiet = process.argv.includes('--quiet');
@@ -17,8 +19,12 @@ function say(text) {
   if (!quiet) process.stderr.write(`${text}\n`);
 }
 
+function webIsReady() {
+  return quiet || webIsBuilt(root);
+}
+
 function nothingToDo() {
-  return dependenciesAreCurrent(root) && envoyIsReady(root) && (!forTests || pythonIsReady(root));
+  return dependenciesAreCurrent(root) && envoyIsReady(root) && (!forTests || pythonIsReady(root)) && webIsReady();
 }
 
 async function setUp() {
@@ -29,6 +35,11 @@ async function setUp() {
   if (!envoyIsReady(root)) {
     const problem = installEnvoy(root, say);
     if (problem !== undefined) return problem;
+  }
+  if (!webIsReady()) {
+    // Not an error: the API serves without it, and the tests that need it fail.
+    const problem = buildWeb(root, say);
+    if (problem !== undefined) process.stderr.write(`${problem}\n`);
   }
   if (forTests && !pythonIsReady(root)) {
     // Not an error here: the tests that need it are skipped and say so, which fails a run with CI=true.

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/** Set-up in a folder with a page of its own; dependencies and Envoy are those of this clone. */
+const REPOSITORY = resolve(import.meta.dirname, '..');
+const root = mkdtempSync(join(tmpdir(), 'gw-set-up-'));
+const page = join(root, 'dashboard/dist/index.html');
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+
+beforeAll(() => {
+  for (const name of ['scripts', 'package.json', 'package-lock.json'])
+    cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
+  for (const name of ['node_modules', '.cache']) symlinkSync(join(REPOSITORY, name), join(root, name));
+  cpSync(join(REPOSITORY, 'dashboard/web/vite.config.ts'), join(root, 'dashboard/web/vite.config.ts'));
+  write('dashboard/web/index.html', '<!doctype html><script type="module" src="/main.tsx"></script>');
+  write('dashboard/web/main.tsx', "import { said } from '../../ext-proc/said.ts';\ndocument.title = said;\n");
+  write('ext-proc/said.ts', "export { said } from './word.ts';\n");
+  write('ext-proc/word.ts', "export const said = 'first';\n");
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+/** Six builds, each less than half a second on an idle machine. */
+const TIMEOUT_MS = 60_000;
+
+/** Everything that it said. */
+function setUp(...args: string[]): string {
+  const command = [process.execPath, join(root, 'scripts/setup.mjs'), ...args].map((part) => `'${part}'`).join(' ');
+  return execFileSync('sh', ['-c', `${command} 2>&1`], { encoding: 'utf8', timeout: 60_000 });
+}
+
+function builtScript(): string {
+  const folder = join(root, 'dashboard/dist/assets');
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join();
+}
+
+test("the dashboard's page is built once, and again when its sources change, also those outside of its folder", {
+  timeout: TIMEOUT_MS,
+}, () => {
+  expect(setUp('--quiet')).toBe('');
+  expect(existsSync(page)).toBe(false);
+  expect(setUp()).toContain("Building the dashboard's page …");
+  expect(builtScript()).toContain('first');
+  expect(setUp()).toBe('');
+  write('ext-proc/word.ts', "export const said = 'second';\n");
+  write('ext-proc/other.ts', 'export const unused = 1;\n');
+  expect(setUp()).toContain("Building the dashboard's page …");
+  expect(builtScript()).toContain('second');
+  write('ext-proc/other.ts', 'export const unused = 2;\n');
+  expect(setUp()).toBe('');
+});
+
+test('a page that cannot be built is told at every start, and stops nothing', { timeout: TIMEOUT_MS }, () => {
+  write('dashboard/web/main.tsx', 'const = 1;\n');
+  for (let start = 1; start <= 2; start++) {
+    const said = setUp();
+    expect(said).toContain("The dashboard's page could not be built; everything else works without it.");
+    expect(said).toContain('main.tsx');
+    expect(said).not.toMatch(/^\s+at /m);
+  }
+});
