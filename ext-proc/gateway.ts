@@ -1,49 +1,44 @@
-import { authenticate } from './admission/authenticate.ts';
+import { authenticate, checkKey } from './admission/authenticate.ts';
 import { authorizeCaller } from './admission/authorize.ts';
 import { clientAddress } from './admission/client-address.ts';
-import { findRoute, type Route } from './admission/route.ts';
+import { findRoute } from './admission/route.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { utcDay } from './domain/clock.ts';
-import { formatUsd } from './domain/money.ts';
 import type { Principal } from './domain/principal.ts';
-import { type Call, type CallNotes, checkDeclaredSize, type EndpointResult } from './endpoints/call.ts';
+import { type Call, checkDeclaredSize, type EndpointResult } from './endpoints/call.ts';
 import { type ChatDeps, completeChat } from './endpoints/chat.ts';
 import { showCredits } from './endpoints/credits.ts';
 import { showGeneration } from './endpoints/generation.ts';
 import { listModels } from './endpoints/models.ts';
 import { showUsage } from './endpoints/usage.ts';
 import { isRefusal, type Refusal, refuse, renderRefusal } from './errors/refusal.ts';
+import { logLine, type RequestRecord, requestLogEntry } from './request-record.ts';
 import type { Ledger } from './stores/ledger.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import type { Log } from './telemetry/log.ts';
+import type { RequestLog } from './telemetry/request-log.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 
-/** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one log line. */
+/** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one line in each log. */
 export interface GatewayDeps extends ChatDeps {
   readonly ledger: Ledger;
   readonly log: Log;
+  readonly requestLog: Pick<RequestLog, 'add'>;
   /** The configuration in force now; a request keeps the one it began with. */
   readonly config: () => GatewayConfig;
   /** Requests that are not worth a line in the log: the process's own readiness probe. */
   readonly isProbe: (authorization: string | undefined) => boolean;
 }
 
-/** What the request's log line and metrics are made of. */
-interface RequestRecord {
-  readonly startedMs: number;
-  readonly notes: CallNotes;
-  route?: Route;
-  principal?: Principal;
-  address?: string;
-  status: number;
-  code?: string;
-  /** Why a store could not answer. */
-  problem?: string;
-}
-
 export function createGateway(deps: GatewayDeps): ExchangeHandler {
   return async (exchange) => {
-    const record: RequestRecord = { startedMs: deps.clock.monotonicMs(), notes: {}, status: 500 };
+    const record: RequestRecord = {
+      startedMs: deps.clock.monotonicMs(),
+      arrivedAtMs: deps.clock.nowMs(),
+      config: deps.config(),
+      notes: {},
+      status: 500,
+    };
     deps.metrics.requestStarted();
     try {
       await answer(exchange, await decide(deps, exchange, record), record);
@@ -73,17 +68,16 @@ async function decide(deps: GatewayDeps, exchange: Exchange, record: RequestReco
 
 /** Everything that the headers alone decide: a caller without rights is refused before its body is read. */
 async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestRecord): Promise<Call | Refusal> {
-  const config = deps.config();
-  const arrivedAtMs = deps.clock.nowMs();
+  const { config, arrivedAtMs } = record;
   const route = findRoute(exchange.method, exchange.path);
   if (isRefusal(route)) return route;
   record.route = route;
   const address = clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies);
   record.address = address;
-  const principal = await authenticate(exchange.header('authorization'), deps.keys, arrivedAtMs, utcDay(arrivedAtMs));
+  const principal = await authenticate(exchange.header('authorization'), deps.keys, utcDay(arrivedAtMs));
   if (isRefusal(principal)) return principal;
   record.principal = principal;
-  const denied = authorizeCaller(principal, address, route);
+  const denied = checkKey(principal.key, arrivedAtMs) ?? authorizeCaller(principal, address, route);
   const takeOneRead = () => takeRead(deps, principal, config);
   return denied ?? { exchange, route, principal, config, arrivedAtMs, notes: record.notes, takeRead: takeOneRead };
 }
@@ -134,35 +128,17 @@ async function answer(exchange: Exchange, result: EndpointResult, record: Reques
   }
 }
 
-function finish({ metrics, log, clock, isProbe }: GatewayDeps, exchange: Exchange, record: RequestRecord): void {
-  const { route, principal, notes, status, code } = record;
+function finish(
+  { metrics, log, requestLog, clock, isProbe }: GatewayDeps,
+  exchange: Exchange,
+  record: RequestRecord,
+): void {
+  const { route, status, code } = record;
   const durationMs = clock.monotonicMs() - record.startedMs;
   const probe = isProbe(exchange.header('authorization'));
   metrics.requestEnded({ route: route?.name ?? 'none', status, code: code ?? '', durationMs, probe });
   if (probe) return;
-  log.info(
-    {
-      request_id: exchange.requestId,
-      route: route?.name,
-      method: exchange.method,
-      status,
-      code,
-      problem: record.problem,
-      address: record.address,
-      organization: principal?.organization.id,
-      key: principal?.key.id,
-      model: notes.model,
-      stream: notes.streamed,
-      generation_id: notes.generationId,
-      replayed: notes.replayed,
-      attempts: notes.attempts,
-      tokens_prompt: notes.usage?.promptTokens,
-      tokens_completion: notes.usage?.completionTokens,
-      cost_usd: notes.costNanoUsd === undefined ? undefined : formatUsd(notes.costNanoUsd),
-      first_event_ms: notes.timeToFirstEventMs === undefined ? undefined : Math.round(notes.timeToFirstEventMs),
-      duration_ms: Math.round(durationMs * 10) / 10,
-      client_gone: notes.clientGone === true ? true : undefined,
-    },
-    'request',
-  );
+  log.info(logLine(exchange, record, durationMs), 'request');
+  const entry = requestLogEntry(exchange, record, durationMs);
+  if (entry) requestLog.add(entry);
 }

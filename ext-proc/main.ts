@@ -17,6 +17,7 @@ import { ClusterPublisher } from './envoy-config/publish.ts';
 import { createGateway } from './gateway.ts';
 import { createClaims } from './idempotency/claims.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
+import { keepRequestLog } from './keep-request-log.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { reportProcess } from './report-process.ts';
 import { openPostgres } from './stores/postgres/open.ts';
@@ -44,6 +45,8 @@ const LEASE_MARGIN_MS = 6_000;
 /** Request bodies in memory, all together. */
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
+/** To write the last lines of the request log, before the supervisor loses its patience. */
+const LOG_FLUSH_MS = 2_000;
 const REPLAY_RETRY_MS = 1_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
@@ -143,6 +146,8 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const configuration = createConfigurationReport(resolve(configPath), clock, loaded);
   const config = followConfig(loaded, clusters, configuration, log);
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
+  const retentionMs = (): number => config.current().requestLogRetentionMs;
+  const requestLog = keepRequestLog({ databaseUrl, retentionMs, metrics, log });
   const transport = await startTransport({
     extProcSocket: paths.extProcSocket(workerIndex),
     streamSocket: paths.streamSocket(workerIndex),
@@ -159,6 +164,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
       clock,
       metrics,
       log,
+      requestLog,
       config: config.current,
       isProbe: readiness.isProbe,
     }),
@@ -178,6 +184,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     config: config.current,
     configuration: configuration.current,
     spooled: spool.pending,
+    requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
     liveHolds: holds.live,
     notReady: readiness.notReady,
   });
@@ -192,8 +199,9 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     holds.close();
     claims.close();
     stopDeleting();
+    const logged = requestLog.close(LOG_FLUSH_MS);
     await Promise.all([reporter.close(), delivery.close(), tokens.close(), accounting.close(), health.close()]);
-    await Promise.all([spool.close(), limits.close(), database.close()]);
+    await Promise.all([logged, spool.close(), limits.close(), database.close()]);
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();

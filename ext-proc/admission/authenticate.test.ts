@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import type { Principal } from '../domain/principal.ts';
+import { isRefusal } from '../errors/refusal.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
-import { authenticate } from './authenticate.ts';
+import { authenticate, checkKey } from './authenticate.ts';
 
 const KEY = 'sk-gw-0123456789abcdefghijABCDEFGHIJ0123456789abc';
 const NOW_MS = 1_800_000_000_000;
@@ -27,8 +28,9 @@ class KeysOf implements KeyStore {
 }
 
 const codeFor = async (authorization: string | undefined, principal = principalWith()) => {
-  const result = await authenticate(authorization, new KeysOf({ [KEY]: principal }), NOW_MS, 1);
-  return 'code' in result ? result.code : 'ok';
+  const result = await authenticate(authorization, new KeysOf({ [KEY]: principal }), 1);
+  const refusal = isRefusal(result) ? result : checkKey(result.key, NOW_MS);
+  return refusal?.code ?? 'ok';
 };
 
 describe('the Authorization header', () => {
@@ -57,17 +59,17 @@ describe('the Authorization header', () => {
 
   it('is bounded before the store is asked', async () => {
     const keys = new KeysOf({});
-    expect(await authenticate(`Bearer sk-gw-${'x'.repeat(251)}`, keys, NOW_MS, 1)).toMatchObject({
+    expect(await authenticate(`Bearer sk-gw-${'x'.repeat(251)}`, keys, 1)).toMatchObject({
       code: 'invalid_api_key',
     });
     expect(keys.asked).toBe(0);
-    await authenticate(`Bearer sk-gw-${'x'.repeat(250)}`, keys, NOW_MS, 1);
+    await authenticate(`Bearer sk-gw-${'x'.repeat(250)}`, keys, 1);
     expect(keys.asked).toBe(1);
   });
 
   it('asks the store for nothing that lacks the prefix, in whatever case', async () => {
     const keys = new KeysOf({ 'SK-GW-abc': principalWith() });
-    expect(await authenticate('Bearer SK-GW-abc', keys, NOW_MS, 1)).toMatchObject({ code: 'invalid_api_key' });
+    expect(await authenticate('Bearer SK-GW-abc', keys, 1)).toMatchObject({ code: 'invalid_api_key' });
     expect(keys.asked).toBe(0);
   });
 });
@@ -80,8 +82,13 @@ describe('the state of a key', () => {
     expect(await codeFor(header, principalWith({ expiresAtMs: NOW_MS + 1 }))).toBe('ok');
   });
 
+  it('leaves known whose key it is', async () => {
+    const principal = principalWith({ revokedAtMs: 1 });
+    expect(await authenticate(`Bearer ${KEY}`, new KeysOf({ [KEY]: principal }), 1)).toBe(principal);
+  });
+
   it('is unknown, not refused, while the store is away', async () => {
     const away: KeyStore = { findByHash: () => Promise.reject(new StoreUnavailable('away')) };
-    await expect(authenticate(`Bearer ${KEY}`, away, NOW_MS, 1)).rejects.toBeInstanceOf(StoreUnavailable);
+    await expect(authenticate(`Bearer ${KEY}`, away, 1)).rejects.toBeInstanceOf(StoreUnavailable);
   });
 });

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { UtcDay } from '../domain/clock.ts';
-import type { Principal } from '../domain/principal.ts';
+import type { Key, Principal } from '../domain/principal.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
 import type { KeyStore } from '../stores/key-store.ts';
 
@@ -11,19 +11,21 @@ import type { KeyStore } from '../stores/key-store.ts';
 const AUTHORIZATION = /^bearer +(sk-gw-[\x21-\x7e]{1,250})$/i;
 const KEY_PREFIX = 'sk-gw-';
 
-/** Reads who is calling. Rejects with StoreUnavailable when the key store cannot answer. */
+/** Reads who is calling, whatever became of the key since. Rejects with StoreUnavailable when the key store cannot answer. */
 export async function authenticate(
   authorization: string | undefined,
   keys: KeyStore,
-  nowMs: number,
   day: UtcDay,
 ): Promise<Principal | Refusal> {
   const key = authorization === undefined ? undefined : AUTHORIZATION.exec(authorization)?.[1];
   // The expression ignores case for the scheme's sake only: keys are compared exactly.
   if (!key?.startsWith(KEY_PREFIX)) return refuse('invalid_api_key');
   const principal = await keys.findByHash(hash('sha256', key, 'buffer'), day);
-  if (!principal) return refuse('invalid_api_key');
-  if (principal.key.revokedAtMs !== undefined) return refuse('key_revoked');
-  if (principal.key.expiresAtMs !== undefined && principal.key.expiresAtMs <= nowMs) return refuse('key_expired');
-  return principal;
+  return principal ?? refuse('invalid_api_key');
+}
+
+/** Whether the key is still good. */
+export function checkKey({ revokedAtMs, expiresAtMs }: Key, nowMs: number): Refusal | undefined {
+  if (revokedAtMs !== undefined) return refuse('key_revoked');
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs ? refuse('key_expired') : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Accounting, OpenHold } from '../accounting/accounting.ts';
 import { type Admission, admit } from '../admission/admit.ts';
-import { authenticate } from '../admission/authenticate.ts';
+import { authenticate, checkKey } from '../admission/authenticate.ts';
 import type { ModelChoice } from '../admission/check-model.ts';
 import type { Delivery } from '../delivery/deliver.ts';
 import type { DeliveryOutcome, Order } from '../delivery/delivery.ts';
@@ -38,8 +38,8 @@ async function admitOrFree(
   { generationId, chat, choice, attempt }: Admissible,
 ): Promise<Admission | Refusal> {
   const readAgain = async (day: number) => {
-    const again = await authenticate(exchange.header('authorization'), deps.keys, deps.clock.nowMs(), day);
-    return isRefusal(again) ? undefined : again;
+    const again = await authenticate(exchange.header('authorization'), deps.keys, day);
+    return isRefusal(again) || checkKey(again.key, deps.clock.nowMs()) ? undefined : again;
   };
   let admitted = false;
   try {
@@ -101,6 +101,8 @@ async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: O
 function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcome, hold: OpenHold): void {
   metrics.attempts(outcome.attempts);
   if (outcome.timeToFirstEventMs !== undefined) metrics.firstEvent(outcome.timeToFirstEventMs);
+  const provider = outcome.attempts.at(-1)?.provider;
+  if (provider !== undefined) notes.provider = provider;
   notes.attempts = outcome.attempts.map(({ provider, result }) => `${provider}:${result}`);
   notes.clientGone = outcome.clientGone;
   const charged = hold.charged();

@@ -15,7 +15,7 @@ export interface Call {
   readonly arrivedAtMs: number;
   /** Counts one read against `read_rpm`; asked once the query is known to be well formed, so that broken requests count nothing. */
   takeRead(): Promise<Refusal | undefined>;
-  /** Filled as things become known, for the request's one log line. */
+  /** Filled as things become known, for the request's one log line and its line in the request log. */
   readonly notes: CallNotes;
 }
 
@@ -26,6 +26,8 @@ export interface CallNotes {
   usage?: TokenUsage;
   costNanoUsd?: NanoUsd;
   attempts?: readonly string[];
+  /** That answered, or was tried last. */
+  provider?: string;
   timeToFirstEventMs?: number;
   clientGone?: boolean;
   replayed?: boolean;

@@ -78,7 +78,7 @@ async function replay(
   return refused ?? { kind: 'answered', status: 200 };
 }
 
-async function readBody({ exchange, config }: Call): Promise<Buffer | EndpointResult> {
+async function readBody({ exchange, config, notes }: Call): Promise<Buffer | EndpointResult> {
   const limitBytes = config.limits.requestBodyBytes;
   const result = await exchange.readBody({ limitBytes, idleMs: BODY_IDLE_MS, totalMs: config.timeouts.totalMs });
   switch (result.kind) {
@@ -91,6 +91,7 @@ async function readBody({ exchange, config }: Call): Promise<Buffer | EndpointRe
     case 'no_room':
       return refuse('no_capacity');
     case 'gone':
+      notes.clientGone = true;
       return { kind: 'answered', status: CLIENT_GONE_STATUS };
   }
 }

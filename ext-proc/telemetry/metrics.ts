@@ -26,6 +26,10 @@ export interface Metrics {
   chargeLost(): void;
   /** Says what waits in the spool whenever somebody asks. */
   watchSpool(pending: () => readonly { readonly bytes: number }[]): void;
+  requestLogWritten(lines: number): void;
+  requestLogDropped(lines: number): void;
+  /** Says how many lines wait whenever somebody asks. */
+  watchRequestLog(waiting: () => number): void;
 }
 
 export interface EndedRequest {
@@ -82,6 +86,7 @@ export function createMetrics(): Metrics {
     },
     firstEvent: (milliseconds) => firstEvent.observe(milliseconds / 1000),
     ...chargeMetrics(registers),
+    ...requestLogMetrics(registers),
   };
 }
 
@@ -160,4 +165,33 @@ function addSpoolGauges(registers: Registry[], pending: () => readonly { readonl
       this.set(pending().reduce((sum, { bytes }) => sum + bytes, 0));
     },
   });
+}
+
+type RequestLogMetrics = Pick<Metrics, 'requestLogWritten' | 'requestLogDropped' | 'watchRequestLog'>;
+
+function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
+  const written = new Counter({
+    name: 'gateway_request_log_written_total',
+    help: 'Lines written to the request log.',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'gateway_request_log_dropped_total',
+    help: 'Lines that never came into the request log: too many were waiting, or PostgreSQL refused them.',
+    registers,
+  });
+  return {
+    requestLogWritten: (lines) => written.inc(lines),
+    requestLogDropped: (lines) => dropped.inc(lines),
+    watchRequestLog(waiting) {
+      new Gauge({
+        name: 'gateway_request_log_waiting',
+        help: 'Lines of the request log that wait to be written.',
+        registers,
+        collect() {
+          this.set(waiting());
+        },
+      });
+    },
+  };
 }

@@ -23,6 +23,7 @@ import {
   setSuspended,
   updateOrganization,
 } from './organization-rows.ts';
+import { makeLogPartitions } from './request-log-partitions.ts';
 import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
 
 export interface PostgresOptions {
@@ -68,6 +69,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   try {
     for (const name of await migrate(others)) log.info({ migration: name }, 'the database schema was brought forward');
     await makePartitions(others, Date.now(), log);
+    await makeLogPartitions(others, Date.now(), log);
   } catch (error) {
     await endPools();
     throw error;

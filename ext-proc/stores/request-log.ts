@@ -1,0 +1,44 @@
+import type { NanoUsd } from '../domain/money.ts';
+import type { TokenUsage } from '../domain/pricing.ts';
+
+/** What was asked, by whom, and how it ended: for people to read. No charge depends on it, and it may lose lines (0006_request_log.sql). */
+export interface RequestLogStore {
+  /**
+   * Writes a batch with its sums, each entry once: repeating one changes nothing. Resolves to how many of them the store will never take.
+   * Rejects when nobody knows what became of the batch, or nothing of it could be written now; then it is to be written again unchanged.
+   */
+  write(batch: readonly RequestLogEntry[]): Promise<{ readonly refused: number }>;
+  /** Makes room ahead, and drops what is older than the retention, for as long as the process lives. Returns how to stop. */
+  keepTidy(retentionMs: () => number): () => void;
+  close(): Promise<void>;
+}
+
+/** One request of a key that exists, served or refused. Text is bounded by whoever makes the entry, and cleaned by who stores it. */
+export interface RequestLogEntry {
+  /** `log-`, of the time of arrival. */
+  readonly id: string;
+  readonly arrivedAtMs: number;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly generationId: string | undefined;
+  readonly route: string;
+  /** As the client asked for it. */
+  readonly model: string | undefined;
+  /** It is one of the configuration: clients cannot invent groups of sums. */
+  readonly modelKnown: boolean;
+  /** That answered, or was tried last. */
+  readonly provider: string | undefined;
+  readonly address: string;
+  readonly userAgent: string | undefined;
+  readonly status: number;
+  /** Of the error catalogue. */
+  readonly code: string | undefined;
+  readonly streamed: boolean;
+  readonly replayed: boolean;
+  readonly clientGone: boolean;
+  readonly usage: TokenUsage | undefined;
+  readonly costNanoUsd: NanoUsd | undefined;
+  readonly firstEventMs: number | undefined;
+  readonly durationMs: number;
+}
