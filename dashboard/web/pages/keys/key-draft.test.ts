@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { KeyChange, KeyRestrictions } from '../../../contract/keys.ts';
+import { keyChange, keyRestrictions } from '../../../server/key-input.ts';
+import {
+  changeOf,
+  draftOf,
+  draftProblems,
+  isEmptyChange,
+  type KeyDraft,
+  NEW_KEY,
+  restrictionsOf,
+} from './key-draft.ts';
+
+const models = fc.uniqueArray(fc.constantFrom('gpt-5', 'gpt-5-mini', 'demo-chat', 'other/model'));
+const ipRanges = fc.uniqueArray(fc.constantFrom('10.0.0.0/8', '192.0.2.1', 'fd00::/8'));
+const perhaps = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const draft: fc.Arbitrary<KeyDraft> = fc.record({
+  name: fc.constantFrom('Backend', 'Backend 2', '  Staging '),
+  scopes: fc.constantFrom<KeyDraft['scopes'][]>(['chat'], ['usage:read'], ['chat', 'usage:read']),
+  models,
+  ipRanges,
+  expiresAtMs: perhaps(fc.integer({ min: 1, max: 2e12 })),
+  requestsPerMinute: perhaps(fc.integer({ min: 1, max: 1e9 })),
+  tokensPerMinute: perhaps(fc.integer({ min: 1, max: 1e12 })),
+  dailyBudgetNanoUsd: perhaps(fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String)),
+});
+
+/** What the server makes of it (contract/keys.ts): absent stays, null clears. */
+function changed(key: KeyRestrictions, change: KeyChange): KeyRestrictions {
+  return Object.fromEntries(
+    Object.entries({ ...key, ...change }).filter(([, value]) => value !== null),
+  ) as unknown as KeyRestrictions;
+}
+
+describe('the form of a key', () => {
+  it('makes bodies that the server takes, and comes back from what it answers', () => {
+    fc.assert(
+      fc.property(draft, (form) => {
+        const body = restrictionsOf(form);
+        expect(keyRestrictions.parse(body)).toEqual(body);
+        expect(restrictionsOf(draftOf(body))).toEqual(body);
+      }),
+    );
+  });
+
+  it('sends changes that lead from one to the other', () => {
+    fc.assert(
+      fc.property(draft, draft, (from, to) => {
+        const before = restrictionsOf(from);
+        const change = changeOf(before, to);
+        expect(keyChange.parse(change)).toEqual(change);
+        const after = restrictionsOf(to);
+        const sets = ({ models: m, ipRanges: r, scopes, ...rest }: KeyRestrictions) => [
+          rest,
+          new Set(scopes),
+          new Set(m),
+          new Set(r),
+        ];
+        expect(sets(changed(before, change))).toEqual(sets(after));
+      }),
+    );
+  });
+
+  it('sends nothing where nothing changed', () => {
+    fc.assert(
+      fc.property(draft, (form) => {
+        const shuffled = {
+          ...form,
+          models: form.models.toReversed(),
+          ipRanges: form.ipRanges.toReversed(),
+          name: `${form.name} `,
+        };
+        expect(changeOf(restrictionsOf(form), shuffled)).toEqual({});
+      }),
+    );
+    expect(isEmptyChange({})).toBe(true);
+  });
+
+  it('sends only what changed, and null for what restricts no longer', () => {
+    const key: KeyRestrictions = {
+      name: 'a',
+      scopes: ['chat'],
+      models: ['gpt-5'],
+      requestsPerMinute: 60,
+      dailyBudgetNanoUsd: '5',
+    };
+    const form = {
+      ...draftOf(key),
+      models: [],
+      requestsPerMinute: undefined,
+      tokensPerMinute: 1000,
+      dailyBudgetNanoUsd: '0',
+    };
+    const change = changeOf(key, form);
+    expect(change).toEqual({ models: null, requestsPerMinute: null, tokensPerMinute: 1000, dailyBudgetNanoUsd: '0' });
+    expect(isEmptyChange(change)).toBe(false);
+  });
+});
+
+describe('draftProblems', () => {
+  it('wants a name, a scope and a time to come', () => {
+    expect(draftProblems({ ...NEW_KEY, name: ' ', scopes: [], expiresAtMs: 10 }, 10)).toEqual({
+      name: 'Give the key a name.',
+      scopes: 'Choose at least one.',
+      expiresAtMs: 'Choose a time to come.',
+    });
+    expect(draftProblems({ ...NEW_KEY, name: 'a', expiresAtMs: 11 }, 10)).toEqual({});
+  });
+
+  it('does not mind the expiry that an expired key has', () => {
+    const key = { name: 'a', scopes: ['chat' as const], expiresAtMs: 5 };
+    expect(draftProblems(draftOf(key), 10, key)).toEqual({});
+    expect(draftProblems({ ...draftOf(key), expiresAtMs: 6 }, 10, key)).toHaveProperty('expiresAtMs');
+  });
+});

@@ -1,0 +1,91 @@
+import type { KeyChange, KeyRestrictions, ScopeName } from '../../../contract/keys.ts';
+
+/** What stands in the form of a key. Empty lists and `undefined` restrict nothing. */
+export interface KeyDraft {
+  readonly name: string;
+  readonly scopes: readonly ScopeName[];
+  readonly models: readonly string[];
+  readonly ipRanges: readonly string[];
+  readonly expiresAtMs: number | undefined;
+  readonly requestsPerMinute: number | undefined;
+  readonly tokensPerMinute: number | undefined;
+  readonly dailyBudgetNanoUsd: string | undefined;
+}
+
+export type KeyField = keyof KeyDraft;
+
+export const NEW_KEY: KeyDraft = {
+  name: '',
+  scopes: ['chat'],
+  models: [],
+  ipRanges: [],
+  expiresAtMs: undefined,
+  requestsPerMinute: undefined,
+  tokensPerMinute: undefined,
+  dailyBudgetNanoUsd: undefined,
+};
+
+export function draftOf(key: KeyRestrictions): KeyDraft {
+  return {
+    name: key.name,
+    scopes: key.scopes,
+    models: key.models ?? [],
+    ipRanges: key.ipRanges ?? [],
+    expiresAtMs: key.expiresAtMs,
+    requestsPerMinute: key.requestsPerMinute,
+    tokensPerMinute: key.tokensPerMinute,
+    dailyBudgetNanoUsd: key.dailyBudgetNanoUsd,
+  };
+}
+
+/** The form as the server takes it. */
+export function restrictionsOf(draft: KeyDraft): KeyRestrictions {
+  const { expiresAtMs, requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = draft;
+  return {
+    name: draft.name.trim(),
+    scopes: draft.scopes,
+    ...(draft.models.length === 0 ? {} : { models: draft.models }),
+    ...(draft.ipRanges.length === 0 ? {} : { ipRanges: draft.ipRanges }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd }),
+  };
+}
+
+/**
+ * Only what the form changed: what somebody else changed meanwhile stays, and so does a limit that has come to stand above the
+ * organization's. Empty: nothing.
+ */
+export function changeOf(key: KeyRestrictions, draft: KeyDraft): KeyChange {
+  const before = restrictionsOf(draftOf(key));
+  const after = restrictionsOf(draft);
+  const fields = (Object.keys(draft) as KeyField[]).filter((field) => !isSame(before[field], after[field]));
+  return Object.fromEntries(fields.map((field) => [field, after[field] ?? null]));
+}
+
+export function isEmptyChange(change: KeyChange): boolean {
+  return Object.keys(change).length === 0;
+}
+
+/** Lists are sets: the order in which something was picked is no change. */
+function isSame(before: unknown, after: unknown): boolean {
+  if (!Array.isArray(before) || !Array.isArray(after)) return before === after;
+  const known = new Set<unknown>(before);
+  return known.size === new Set(after).size && after.every((item) => known.has(item));
+}
+
+/** What the form sees by itself, beside what its boxes say of what is typed into them. */
+export function draftProblems(
+  draft: KeyDraft,
+  nowMs: number,
+  before?: KeyRestrictions,
+): Partial<Record<KeyField, string>> {
+  const { expiresAtMs } = draft;
+  const isPast = expiresAtMs !== undefined && expiresAtMs <= nowMs && expiresAtMs !== before?.expiresAtMs;
+  return {
+    ...(draft.name.trim() === '' ? { name: 'Give the key a name.' } : {}),
+    ...(draft.scopes.length === 0 ? { scopes: 'Choose at least one.' } : {}),
+    ...(isPast ? { expiresAtMs: 'Choose a time to come.' } : {}),
+  };
+}

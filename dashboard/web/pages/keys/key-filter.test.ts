@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { KeyView } from '../../../contract/keys.ts';
+import { filterKeys, readKeysSearch } from './key-filter.ts';
+
+const key = (more: Partial<KeyView>): KeyView => ({
+  id: 'key-01',
+  name: 'Backend production',
+  last4: 'aB12',
+  scopes: ['chat'],
+  state: 'usable',
+  createdAtMs: 0,
+  spentTodayNanoUsd: '0',
+  mine: true,
+  ...more,
+});
+const KEYS = [
+  key({ id: 'key-A', name: 'Backend production' }),
+  key({ id: 'key-B', name: 'Backend staging', last4: 'Zz99', createdBy: 'ana@example.com' }),
+  key({ id: 'key-C', name: 'Old backend', state: 'revoked', last4: '0000' }),
+  key({ id: 'key-D', name: 'Trial', state: 'expired', last4: '1111' }),
+  key({ id: 'key-E', name: 'Leaving', state: 'revoking', last4: '2222' }),
+];
+const shown = (search: Parameters<typeof filterKeys>[1]) => filterKeys(KEYS, search).shown.map(({ id }) => id);
+
+describe('filterKeys', () => {
+  it('shows those that work unless asked otherwise', () => {
+    expect(shown({})).toEqual(['key-A', 'key-B', 'key-E']);
+    expect(shown({ show: 'ended' })).toEqual(['key-C', 'key-D']);
+    expect(shown({ show: 'all' })).toEqual(['key-A', 'key-B', 'key-C', 'key-D', 'key-E']);
+  });
+
+  it('counts what the search finds in every group', () => {
+    expect(filterKeys(KEYS, { search: 'backend' }).counts).toEqual({ usable: 2, ended: 1, all: 3 });
+  });
+
+  it.each([
+    ['production backend', ['key-A']],
+    ['BACK', ['key-A', 'key-B']],
+    ['zZ9', ['key-B']],
+    ['key-e', ['key-E']],
+    ['ana@', ['key-B']],
+    ['  ', ['key-A', 'key-B', 'key-E']],
+    ['backend missing', []],
+  ])('finds %j', (search, ids) => {
+    expect(shown({ search })).toEqual(ids);
+  });
+
+  it('finds a whole or a shown key by its end', () => {
+    expect(shown({ search: 'sk-gw-abcdefghZz99' })).toEqual(['key-B']);
+    expect(shown({ search: 'sk-gw-…Zz99' })).toEqual(['key-B']);
+    expect(shown({ search: 'sk-gw-Zz99abcdefgh' })).toEqual([]);
+  });
+});
+
+describe('readKeysSearch', () => {
+  it('keeps what it knows', () => {
+    const values = { show: 'ended', search: 'a b', key: 'key-A', create: true };
+    expect(readKeysSearch(values)).toEqual(values);
+  });
+
+  it('drops what it does not know, and what is so anyway', () => {
+    expect(readKeysSearch({ show: 'usable', search: '', key: {}, create: 'yes', other: 1 })).toEqual({});
+    expect(readKeysSearch({ show: 'everything' })).toEqual({});
+  });
+
+  it('takes digits for text', () => {
+    expect(readKeysSearch({ search: 1111 })).toEqual({ search: '1111' });
+  });
+});

@@ -1,0 +1,68 @@
+import type { KeyView } from '../../../contract/keys.ts';
+
+export const KEY_GROUPS = ['usable', 'ended', 'all'] as const;
+/** `ended`: revoked and expired. */
+export type KeyGroup = (typeof KEY_GROUPS)[number];
+
+/** What stands in the URL of the page. */
+export interface KeysSearch {
+  /** Absent: usable. */
+  readonly show?: KeyGroup;
+  readonly search?: string;
+  /** The key whose drawer is open. */
+  readonly key?: string;
+  /** The dialog to create one is open. */
+  readonly create?: true;
+}
+
+const MAX_SEARCH = 200;
+
+export function readKeysSearch(values: Readonly<Record<string, unknown>>): KeysSearch {
+  const show = KEY_GROUPS.find((group) => group === values.show && group !== 'usable');
+  const search = textOf(values.search);
+  const key = textOf(values.key);
+  return {
+    ...(show === undefined ? {} : { show }),
+    ...(search === undefined ? {} : { search }),
+    ...(key === undefined ? {} : { key }),
+    ...(values.create === true ? { create: true } : {}),
+  };
+}
+
+/** The router reads digits as a number. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const text = String(value).slice(0, MAX_SEARCH);
+  return text === '' ? undefined : text;
+}
+
+export function hasEnded({ state }: KeyView): boolean {
+  return state === 'revoked' || state === 'expired';
+}
+
+export interface FilteredKeys {
+  readonly shown: readonly KeyView[];
+  /** How many the search finds in each group. */
+  readonly counts: Readonly<Record<KeyGroup, number>>;
+}
+
+export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysSearch): FilteredKeys {
+  const found = keys.filter((key) => matches(key, search));
+  const groups: Record<KeyGroup, KeyView[]> = {
+    usable: found.filter((key) => !hasEnded(key)),
+    ended: found.filter(hasEnded),
+    all: found,
+  };
+  const counts = { usable: groups.usable.length, ended: groups.ended.length, all: groups.all.length };
+  return { shown: groups[show], counts };
+}
+
+/** Every word in the name, or the whole text in id, last four, or who created it. A whole key that was pasted is found by its end. */
+function matches({ name, id, last4, createdBy = '' }: KeyView, search: string): boolean {
+  const text = search.trim().toLowerCase();
+  if (text === '') return true;
+  if (/^sk-gw-/.test(text)) return text.endsWith(last4.toLowerCase());
+  const words = text.split(/\s+/);
+  const inName = words.every((word) => name.toLowerCase().includes(word));
+  return inName || [id, last4, createdBy].some((value) => value.toLowerCase().includes(text));
+}
