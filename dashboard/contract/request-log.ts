@@ -33,13 +33,15 @@ export interface RequestDetail extends RequestView {
 /** All of them together must hold. */
 export interface RequestFilter {
   readonly fromMs?: number;
+  /** Exclusive. */
   readonly toMs?: number;
   readonly key?: string;
   readonly model?: string;
+  /** Failed: with a code. A client that left before there was an answer (status 499, no code) is neither. */
   readonly outcome?: 'succeeded' | 'failed';
   readonly status?: number;
   readonly code?: string;
-  /** A request id (x-request-id) or a generation id. */
+  /** A request id (x-request-id) or a generation id; the rest of the filter and the paging do not matter then. */
   readonly search?: string;
 }
 
@@ -48,11 +50,19 @@ export interface RequestPage {
   readonly requests: readonly RequestView[];
   /** To be given as `before` for the next, older page; absent: there is none. */
   readonly next?: string;
+  /**
+   * The filter matches so little that the search was broken off before the page was full: everything since then has been looked at, and
+   * `next` goes on from there.
+   */
+  readonly searchedToMs?: number;
 }
 
 export interface RequestLogApi {
   'GET /api/organizations/:organization/requests': {
-    /** `after`: only what is newer than that id, for following the log live. */
+    /**
+     * `after`: only what is newer than that id, for following the log live. A request appears within a second after it has ended, at the
+     * time at which it arrived: a long one below newer ones that were there already, so follow from a few minutes back, by id.
+     */
     query: RequestFilter & { readonly before?: string; readonly after?: string };
     answer: RequestPage;
   };

@@ -2,6 +2,8 @@ import type { Route } from './route.ts';
 import { KEY_ROUTES } from './routes-keys.ts';
 import { MEMBER_ROUTES } from './routes-members.ts';
 import { ORGANIZATION_ROUTES } from './routes-organizations.ts';
+import { OVERVIEW_ROUTES } from './routes-overview.ts';
+import { REQUEST_ROUTES } from './routes-requests.ts';
 import { SESSION_ROUTES } from './routes-session.ts';
 import { USER_ROUTES } from './routes-users.ts';
 
@@ -12,4 +14,6 @@ export const ROUTES: readonly Route[] = [
   ...MEMBER_ROUTES,
   ...ORGANIZATION_ROUTES,
   ...USER_ROUTES,
+  ...OVERVIEW_ROUTES,
+  ...REQUEST_ROUTES,
 ];

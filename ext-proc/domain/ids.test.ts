@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { isGenerationId, newId } from './ids.ts';
+import { idMoment, isGenerationId, newId } from './ids.ts';
 
 it('ids sort by time, and a generation id is known by its form', () => {
   const moment = fc.integer({ min: 0, max: 2 ** 47 });
@@ -9,6 +9,7 @@ it('ids sort by time, and a generation id is known by its form', () => {
       fc.pre(earlier < later);
       expect(newId('gen', earlier) < newId('gen', later)).toBe(true);
       expect(isGenerationId(newId('gen', earlier))).toBe(true);
+      expect(idMoment(newId('log', earlier))).toBe(earlier);
     }),
   );
 });

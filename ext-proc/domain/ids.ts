@@ -5,6 +5,8 @@ import { randomBytes } from 'node:crypto';
  * time. The ledger's partitions are ranges of generation ids (DESIGN 3).
  */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const PREFIX_LENGTH = 'log-'.length;
+const TIME_DIGITS = 10;
 
 export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt';
 
@@ -17,6 +19,14 @@ export function idFloor(prefix: IdPrefix, nowMs: number): string {
   return `${prefix}-${timePart(nowMs)}`;
 }
 
+/** When an id was made, Unix milliseconds. */
+export function idMoment(id: string): number {
+  let nowMs = 0;
+  for (const digit of id.slice(PREFIX_LENGTH, PREFIX_LENGTH + TIME_DIGITS))
+    nowMs = nowMs * 32 + ALPHABET.indexOf(digit);
+  return nowMs;
+}
+
 const GENERATION_ID = /^gen-[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 export function isGenerationId(text: string): boolean {
@@ -26,7 +36,7 @@ export function isGenerationId(text: string): boolean {
 function timePart(nowMs: number): string {
   let rest = nowMs;
   let text = '';
-  for (let i = 0; i < 10; i++) {
+  for (let i = 0; i < TIME_DIGITS; i++) {
     text = ALPHABET.charAt(rest % 32) + text;
     rest = Math.floor(rest / 32);
   }

@@ -1,0 +1,30 @@
+import { z } from 'zod';
+
+/** What comes in a URL's query: text, of which numbers are made here. Everything has a bound. */
+
+const MAX_TEXT = 200;
+/** Ids start with the milliseconds in 48 bits. */
+const MAX_MOMENT_MS = 2 ** 48 - 1;
+
+export function idField(prefix: string) {
+  return z.string().regex(new RegExp(`^${prefix}-[0-9A-HJKMNP-TV-Z]{26}$`), { error: 'This is no id.' });
+}
+
+/** As it was written by whoever made it: models, codes, search. */
+export const textField = z
+  .string()
+  .min(1, { error: 'This must not be empty.' })
+  .max(MAX_TEXT, { error: `At most ${MAX_TEXT} characters.` })
+  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+
+export function wholeNumberField(min: number, max: number) {
+  const error = `A whole number from ${min} to ${max}.`;
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, { error })
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { error });
+}
+
+/** Unix milliseconds. */
+export const momentField = wholeNumberField(0, MAX_MOMENT_MS);
