@@ -23,6 +23,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     await next();
     const isHttps = originOf(context, deps).startsWith('https:');
     for (const [name, value] of Object.entries(securityHeaders(isHttps))) context.res.headers.set(name, value);
+    if (context.req.path.startsWith('/api/')) context.res.headers.set('cache-control', 'no-store');
   });
   app.use(
     '/api/*',

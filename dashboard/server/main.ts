@@ -1,25 +1,31 @@
+import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { type ServerType, serve } from '@hono/node-server';
-import { loadConfig } from '../../ext-proc/config/load.ts';
+import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
+import { type LoadedConfig, loadConfig } from '../../ext-proc/config/load.ts';
 import { formatProblem } from '../../ext-proc/config/problem.ts';
-import { watchConfig } from '../../ext-proc/config/reload.ts';
-import { openPostgres } from '../../ext-proc/stores/postgres/open.ts';
-import { createLog } from '../../ext-proc/telemetry/log.ts';
+import { type ConfigWatch, watchConfig } from '../../ext-proc/config/reload.ts';
+import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
 import { createApp } from './app.ts';
+import { listenOn } from './listen.ts';
 import { ROUTES } from './routes.ts';
 import { settingsOf } from './settings.ts';
 import { loadStaticFiles } from './static-files.ts';
 import { openDatabase } from './stores.ts';
 
-/** The dashboard process: configuration, database, page, listener; then `{type: 'listening'}` to the supervisor. Ends on SIGTERM. */
+/**
+ * The dashboard process: configuration, database, page, listener, in this order; then `{type: 'listening'}` to the supervisor. Ends on
+ * SIGTERM, or when the supervisor is gone.
+ */
 
-/** The supervisor does not restart what ended with this status: the message on standard error says what to change. */
+/** The message on standard error says what to change. */
 const EXIT_CONFIGURATION = 78;
-const CLOSE_MS = 3_000;
 const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 
+const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+
 async function main(): Promise<void> {
-  const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
   const loaded = await loadConfig(configPath, process.env);
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
   const { postgres } = loaded.config.stores;
@@ -29,16 +35,14 @@ async function main(): Promise<void> {
     );
   }
   const log = createLog(process.env.LOG_LEVEL ?? 'info').child({ process: 'dashboard' });
-  const stores = await openPostgres({ url: postgres.url, log });
-  const database = openDatabase(postgres.url, log);
-  const config = watchConfig({
-    path: configPath,
-    env: process.env,
-    initial: loaded,
-    apply: async () => ({ ok: true }),
-    onProblems: (problems) => log.error(`configuration not reloaded: ${problems.map(formatProblem).join('; ')}`),
-    onChange: () => log.info('configuration reloaded'),
-  });
+  const stores = await openPostgres({ url: postgres.url, log }).catch(explainUnavailable);
+  if (stores === undefined) return;
+  await serve(loaded, postgres.url, stores, log);
+}
+
+async function serve(loaded: LoadedConfig, databaseUrl: string, stores: Postgres, log: Log): Promise<void> {
+  const database = openDatabase(databaseUrl, log);
+  const config = followConfig(loaded, log);
   const deps = {
     database,
     administration: stores.administration,
@@ -46,44 +50,64 @@ async function main(): Promise<void> {
     nowMs: () => Date.now(),
   };
   const app = createApp(ROUTES, deps, await loadStaticFiles(PAGE_FOLDER), log);
-  const { host, port } = loaded.config.listen.dashboard;
-  const server = serve({ fetch: app.fetch, hostname: host, port }, () => {
-    log.info({ pid: process.pid }, 'the dashboard listens');
-    process.send?.({ type: 'listening' });
-  });
-  server.on('error', (error) => refuseToStart(`The dashboard cannot listen on ${host}:${port}: ${error.message}`));
-  onceAskedToEnd(async () => {
-    await closeServer(server);
+  const listener = await listenOn(app, loaded.config.listen.dashboard).catch((error: Error) =>
+    explainNotListening(loaded.config, error),
+  );
+  if (listener === undefined) return;
+  log.info({ pid: process.pid }, 'the dashboard listens');
+  process.send?.({ type: 'listening' });
+  onceAskedToEnd(log, async () => {
+    await listener.close();
     config.close();
     await Promise.all([database.end(), stores.close()]);
   });
+  // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
+  flushCompileCache();
 }
 
-function closeServer(server: ServerType): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, CLOSE_MS);
-    server.close(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-    if ('closeIdleConnections' in server) server.closeIdleConnections();
+function followConfig(initial: LoadedConfig, log: Log): ConfigWatch {
+  const config = watchConfig({
+    path: configPath,
+    env: process.env,
+    initial,
+    apply: async () => ({ ok: true }),
+    onProblems(problems) {
+      for (const problem of problems) log.error(`configuration not reloaded: ${formatProblem(problem)}`);
+    },
+    onChange: () => log.info('configuration reloaded'),
   });
+  process.on('SIGHUP', () => void config.reload());
+  return config;
 }
 
-function onceAskedToEnd(end: () => Promise<void>): void {
+function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
   let ending = false;
   const begin = () => {
     if (ending) return;
     ending = true;
     end().then(
       () => process.exit(0),
-      () => process.exit(1),
+      (error: unknown) => {
+        log.error({ err: error }, 'the dashboard did not end in order');
+        process.exit(1);
+      },
     );
   };
   process.on('SIGTERM', begin);
   process.on('SIGINT', begin);
   // The supervisor was killed: nobody would restart or stop this process any more.
   process.on('disconnect', begin);
+}
+
+/** Not a configuration error: the supervisor tries again, and a database that is only late is found then. */
+function explainUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+  process.stderr.write(`The database does not answer: ${error.message}\n`);
+  process.exit(1);
+}
+
+function explainNotListening({ listen }: GatewayConfig, error: Error): undefined {
+  refuseToStart(`The dashboard cannot listen on ${listen.dashboard.host}:${listen.dashboard.port}: ${error.message}`);
 }
 
 function refuseToStart(message: string): void {

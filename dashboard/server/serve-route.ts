@@ -7,7 +7,7 @@ import type { SignedIn } from '../store/sessions.ts';
 import { findSignedIn } from './find-signed-in.ts';
 import { isIdOf } from './input-fields.ts';
 import { isProblem, notFound, type Problem, problem } from './problem.ts';
-import { callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
+import { type Caller, callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
 import { roleIn } from './role-in.ts';
 import type { Access, Deps, Route } from './route.ts';
 import { sessionCookie } from './session-cookie.ts';
@@ -28,7 +28,6 @@ const RANK: Readonly<Record<Role, number>> = { member: 1, owner: 2, operator: 3 
 /** Everything between a request and its route: same site, signed in, allowed, well formed. The first that fails is the answer. */
 export async function serveRoute(context: AppContext, route: Route, deps: Deps): Promise<Response> {
   const outcome = await decide(context, route, deps);
-  context.header('cache-control', 'no-store');
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>);
   return context.json(outcome);
@@ -45,7 +44,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
     header: (name) => context.req.header(name),
   };
   const caller = callerOf(head, deps.settings());
-  if (isCrossSite(route.method, head, caller)) return problem('cross_site', 'This request came from another site.');
+  if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
   const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
   const session = await findSignedIn(deps, cookies.token);
   const params = context.req.param() as Record<string, string>;
@@ -58,6 +57,13 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   const input = await readInput(context, route);
   if (isProblem(input)) return input;
   return route.serve({ deps, params, caller, cookies, ...granted, input: input.value });
+}
+
+/** Whoever put TLS before the dashboard and told nobody finds the remedy here. */
+function crossSite(head: RequestHead, { origin }: Caller): Problem {
+  const isOnlyTls = head.header('origin')?.replace(/^https:/, 'http:') === origin;
+  const remedy = isOnlyTls ? ' Behind TLS, the configuration needs `dashboard.url` or `trusted_proxies`.' : '';
+  return problem('cross_site', `This request came from another site.${remedy}`);
 }
 
 type Granted = { session?: SignedIn; organizationId?: string; role?: Role };
