@@ -39,7 +39,7 @@ export function createGateway(deps: GatewayDeps): ExchangeHandler {
       notes: {},
       status: 500,
     };
-    deps.metrics.requestStarted();
+    deps.metrics.requestStarted(deps.isProbe(exchange.header('authorization')));
     try {
       await answer(exchange, await decide(deps, exchange, record), record);
     } catch (error) {

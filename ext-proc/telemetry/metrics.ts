@@ -5,7 +5,8 @@ import type { Attempt } from '../delivery/delivery.ts';
 /** Prometheus metrics. Labels are bounded sets: routes, catalogue codes, configured providers; never a key, organization or address. */
 export interface Metrics {
   readonly registry: Registry;
-  requestStarted(): void;
+  /** `probe`: one of our own readiness probes. */
+  requestStarted(probe: boolean): void;
   requestEnded(request: EndedRequest): void;
   attempts(attempts: readonly Attempt[]): void;
   /** Time from the request's arrival to the first event or byte of its answer. */
@@ -37,7 +38,6 @@ export interface EndedRequest {
   readonly status: number;
   readonly code: string;
   readonly durationMs: number;
-  /** One of our own readiness probes. */
   readonly probe: boolean;
 }
 

@@ -27,7 +27,7 @@ it('counts what failed: no refusals, no clients that left, but broken streams', 
     request(503, 'no_capacity'),
   ];
   for (const one of all) {
-    metrics.requestStarted();
+    metrics.requestStarted(false);
     metrics.requestEnded(one);
   }
   expect(activity.takeEnded()).toEqual({ ended: 7, failed: 3 });
@@ -36,17 +36,18 @@ it('counts what failed: no refusals, no clients that left, but broken streams', 
 
 it('leaves probes out of what ended, and knows what is in flight', () => {
   const { metrics, activity } = watched();
-  metrics.requestStarted();
-  metrics.requestStarted();
+  metrics.requestStarted(true);
+  metrics.requestStarted(false);
+  metrics.requestStarted(false);
   expect(activity.inFlight).toBe(2);
   metrics.requestEnded(request(503, 'no_capacity', true));
-  expect(activity.inFlight).toBe(1);
+  expect(activity.inFlight).toBe(2);
   expect(activity.takeEnded()).toEqual({ ended: 0, failed: 0 });
 });
 
 it('passes everything on to the metrics, and attempts to the health of their providers', async () => {
   const { metrics, activity, registry } = watched();
-  metrics.requestStarted();
+  metrics.requestStarted(false);
   metrics.requestEnded(request(200));
   metrics.attempts([{ provider: 'a', result: 'reset' }]);
   metrics.holdsLost(3);

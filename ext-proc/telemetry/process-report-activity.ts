@@ -21,13 +21,13 @@ export function watchActivity(
   return {
     metrics: {
       ...metrics,
-      requestStarted() {
-        inFlight += 1;
-        metrics.requestStarted();
+      requestStarted(probe) {
+        if (!probe) inFlight += 1;
+        metrics.requestStarted(probe);
       },
       requestEnded(request) {
-        inFlight -= 1;
         if (!request.probe) {
+          inFlight -= 1;
           ended += 1;
           if (hasFailed(request)) failed += 1;
         }
