@@ -36,7 +36,7 @@ export function logLine(exchange: Exchange, record: RequestRecord, durationMs: n
     address: record.address,
     organization: principal?.organization.id,
     key: principal?.key.id,
-    model: notes.model,
+    model: notes.model === undefined ? undefined : bounded(notes.model),
     stream: notes.streamed,
     generation_id: notes.generationId,
     replayed: notes.replayed,
