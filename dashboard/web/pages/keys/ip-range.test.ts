@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { inRanges } from '../../../../ext-proc/admission/ip-ranges.ts';
 import { parseCidr } from '../../../../ext-proc/config/network-names.ts';
-import { isIpRange, splitIpRanges } from './ip-range.ts';
+import { isIpRange } from './ip-range.ts';
 
 /** What dashboard/server/input-fields.ts asks of a range. */
 function serverTakes(text: string): boolean {
@@ -66,17 +66,5 @@ describe('isIpRange', () => {
   ])('refuses %s', (text) => {
     expect(isIpRange(text)).toBe(false);
     expect(serverTakes(text)).toBe(false);
-  });
-});
-
-describe('splitIpRanges', () => {
-  it('takes what is pasted apart', () => {
-    expect(splitIpRanges(' 10.0.0.0/8, 192.0.2.1;fd00::/8\n::1\t')).toEqual([
-      '10.0.0.0/8',
-      '192.0.2.1',
-      'fd00::/8',
-      '::1',
-    ]);
-    expect(splitIpRanges(' , ')).toEqual([]);
   });
 });

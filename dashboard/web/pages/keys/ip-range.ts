@@ -16,11 +16,6 @@ export function isIpRange(text: string): boolean {
   return bits === undefined || !isMapped(groups) || Number(bits) >= MAPPED_BITS;
 }
 
-/** Ranges as people paste them: separated by commas, semicolons, spaces or line ends. */
-export function splitIpRanges(text: string): string[] {
-  return text.split(/[\s,;]+/).filter((part) => part !== '');
-}
-
 /** As two 16-bit groups. */
 function readIpv4(text: string): readonly number[] | undefined {
   const parts = text.split('.');

@@ -1,40 +1,5 @@
 import type { KeyView } from '../../../contract/keys.ts';
-
-export const KEY_GROUPS = ['usable', 'ended', 'all'] as const;
-/** `ended`: revoked and expired. */
-export type KeyGroup = (typeof KEY_GROUPS)[number];
-
-/** What stands in the URL of the page. */
-export interface KeysSearch {
-  /** Absent: usable. */
-  readonly show?: KeyGroup;
-  readonly search?: string;
-  /** The key whose drawer is open. */
-  readonly key?: string;
-  /** The dialog to create one is open. */
-  readonly create?: true;
-}
-
-const MAX_SEARCH = 200;
-
-export function readKeysSearch(values: Readonly<Record<string, unknown>>): KeysSearch {
-  const show = KEY_GROUPS.find((group) => group === values.show && group !== 'usable');
-  const search = textOf(values.search);
-  const key = textOf(values.key);
-  return {
-    ...(show === undefined ? {} : { show }),
-    ...(search === undefined ? {} : { search }),
-    ...(key === undefined ? {} : { key }),
-    ...(values.create === true ? { create: true } : {}),
-  };
-}
-
-/** The router reads digits as a number. */
-function textOf(value: unknown): string | undefined {
-  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
-  const text = String(value).slice(0, MAX_SEARCH);
-  return text === '' ? undefined : text;
-}
+import type { KeyGroup, KeysSearch } from './keys-search.ts';
 
 export function hasEnded({ state }: KeyView): boolean {
   return state === 'revoked' || state === 'expired';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KeyView } from '../../../contract/keys.ts';
-import { filterKeys, readKeysSearch } from './key-filter.ts';
+import { filterKeys } from './filter-keys.ts';
+import { keysSearch } from './keys-search.ts';
 
 const key = (more: Partial<KeyView>): KeyView => ({
   id: 'key-01',
@@ -52,18 +53,13 @@ describe('filterKeys', () => {
   });
 });
 
-describe('readKeysSearch', () => {
+describe('keysSearch', () => {
   it('keeps what it knows', () => {
-    const values = { show: 'ended', search: 'a b', key: 'key-A', create: true };
-    expect(readKeysSearch(values)).toEqual(values);
+    const values = { show: 'ended', search: 'a b', key: 'key-A', dialog: 'create' };
+    expect(keysSearch(values)).toEqual(values);
   });
 
-  it('drops what it does not know, and what is so anyway', () => {
-    expect(readKeysSearch({ show: 'usable', search: '', key: {}, create: 'yes', other: 1 })).toEqual({});
-    expect(readKeysSearch({ show: 'everything' })).toEqual({});
-  });
-
-  it('takes digits for text', () => {
-    expect(readKeysSearch({ search: 1111 })).toEqual({ search: '1111' });
+  it('drops what it does not know', () => {
+    expect(keysSearch({ show: 'everything', search: '', key: {}, dialog: 'yes', other: 1 })).toEqual({});
   });
 });
