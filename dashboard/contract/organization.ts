@@ -29,12 +29,12 @@ export type OverviewGroup = 'model' | 'key';
 
 export interface Overview {
   readonly range: OverviewRange;
-  /** Start of each step: hours for 24h and 7d, days (UTC) for 30d. */
+  /** Start of each step: an hour for 24h, six hours for 7d, a UTC day for 30d. The last step is under way. */
   readonly stepStartsMs: readonly number[];
-  /** The largest by spend, at most 8, then `other`. */
+  /** The largest by spend, at most 8, largest first; then all others together, if there are any. */
   readonly series: readonly OverviewSeries[];
   readonly totals: OverviewTotals;
-  /** The same of the range before, for comparison. */
+  /** The same of the range before, which is as long and whole, for comparison. */
   readonly before: OverviewTotals;
 }
 

@@ -1,7 +1,10 @@
+import { z } from 'zod';
 import { currentConfiguration } from '../../ext-proc/stores/postgres/process-reports.ts';
+import { readOverview } from '../store/overview-reads.ts';
 import { nothing } from './input-fields.ts';
 import { modelView } from './models-view.ts';
 import { organizationView } from './organization-view.ts';
+import { overviewOf, overviewPeriod } from './overview-view.ts';
 import { type Route, route } from './route.ts';
 
 /** What everybody in an organization looks at first. */
@@ -10,6 +13,14 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
     access: 'member',
     input: nothing,
     answer: ({ deps, organizationId }) => organizationView(deps, organizationId),
+  }),
+  route('GET /api/organizations/:organization/overview', {
+    access: 'member',
+    input: z.strictObject({ range: z.enum(['24h', '7d', '30d']), by: z.enum(['model', 'key']) }),
+    async answer({ deps, organizationId, input: { range, by } }) {
+      const period = overviewPeriod(organizationId, range, by, deps.nowMs());
+      return overviewOf(range, period, await readOverview(deps.database, period));
+    },
   }),
   route('GET /api/organizations/:organization/models', {
     access: 'member',
