@@ -61,6 +61,7 @@ async function runChecks(): Promise<TestCounts> {
   let failed = 0;
   for (const [command, ...args] of [
     ['tsc', '--noEmit'],
+    ['tsc', '--noEmit', '-p', 'dashboard/web'],
     ['biome', 'check', '.'],
   ] as const) {
     const ok = await run(command, args);

@@ -1,0 +1,64 @@
+import type { Answer } from '../../contract/api.ts';
+import {
+  type AskEndpoint,
+  type AskInput,
+  endpointUrl,
+  type Optional,
+  type SendEndpoint,
+  type SendInput,
+  type Values,
+} from './endpoint-url.ts';
+import { ApiProblem, problemFrom } from './problem.ts';
+
+/** Above every deadline of the server, so that its own answer comes first. */
+const TIMEOUT_MS = 20_000;
+
+/** Reads. Rejects with an ApiProblem, as everything here. */
+export function ask<E extends AskEndpoint>(endpoint: E, input: AskInput<E>, signal?: AbortSignal): Promise<Answer<E>> {
+  return request(endpoint, input, undefined, signal) as Promise<Answer<E>>;
+}
+
+/** Changes something. */
+export function send<E extends SendEndpoint>(endpoint: E, ...[input]: Optional<SendInput<E>>): Promise<Answer<E>> {
+  const { params, body = {} } = (input ?? {}) as { params?: Values['params']; body?: unknown };
+  return request(endpoint, { params }, body) as Promise<Answer<E>>;
+}
+
+async function request(
+  endpoint: AskEndpoint | SendEndpoint,
+  values: Values,
+  body: unknown,
+  signal?: AbortSignal,
+): Promise<unknown> {
+  const { method, url } = endpointUrl(endpoint, values);
+  const deadline = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const response = await fetch(url, {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      redirect: 'error',
+      signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+      ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+    const answer = readJson(await response.text());
+    if (!response.ok || answer === undefined) throw problemFrom(response.status, answer);
+    return answer;
+  } catch (error) {
+    // Whoever gave the signal asked for it to end: TanStack Query wants its own reason back.
+    if (error instanceof ApiProblem || signal?.aborted) throw error;
+    throw deadline.aborted
+      ? new ApiProblem({ problem: 'timed_out', message: 'The dashboard server did not answer in time.' })
+      : new ApiProblem({ problem: 'unreachable', message: 'The dashboard server cannot be reached.' });
+  }
+}
+
+/** `undefined`: it is no JSON. An empty body is the answer that says nothing. */
+function readJson(text: string): unknown {
+  if (text === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

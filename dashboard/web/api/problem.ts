@@ -1,0 +1,44 @@
+import type { ProblemCode, ProblemView } from '../../contract/api.ts';
+
+/** `unreachable`: no answer came; `timed_out`: none within the deadline. Both may be tried again. */
+export type ProblemKind = ProblemCode | 'unreachable' | 'timed_out';
+
+/** Why a request of the page was not done. An Error, because TanStack Query takes whatever a query function throws as its error. */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem';
+  readonly problem: ProblemKind;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(view: Omit<ProblemView, 'problem'> & { readonly problem: ProblemKind }) {
+    super(view.message);
+    this.problem = view.problem;
+    this.fields = view.fields ?? {};
+    this.retryAfterSeconds = view.retryAfterSeconds;
+  }
+
+  /** The server was not reached: nothing about the request itself was wrong. */
+  get isConnection(): boolean {
+    return this.problem === 'unreachable' || this.problem === 'timed_out';
+  }
+}
+
+const UNKNOWN: ProblemView = {
+  problem: 'internal',
+  message: 'The dashboard server gave an answer that cannot be read.',
+};
+
+/** The problem in a refused answer. A proxy in between may answer with something else than our JSON. */
+export function problemFrom(status: number, body: unknown): ApiProblem {
+  if (isProblemView(body)) return new ApiProblem(body);
+  if (status === 401) return new ApiProblem({ problem: 'not_signed_in', message: 'You are not signed in.' });
+  if (status === 502 || status === 503 || status === 504)
+    return new ApiProblem({ problem: 'unreachable', message: 'The dashboard server cannot be reached.' });
+  return new ApiProblem(UNKNOWN);
+}
+
+function isProblemView(body: unknown): body is ProblemView {
+  if (typeof body !== 'object' || body === null) return false;
+  const { problem, message } = body as Partial<Record<keyof ProblemView, unknown>>;
+  return typeof problem === 'string' && typeof message === 'string';
+}

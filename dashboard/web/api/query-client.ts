@@ -1,0 +1,37 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { reportLost, reportReached } from './connection.ts';
+import { ApiProblem } from './problem.ts';
+
+declare module '@tanstack/react-query' {
+  interface Register {
+    defaultError: ApiProblem;
+  }
+}
+
+const RETRIES = 2;
+
+/** One client for the page. `onSignedOut` is called when the server no longer knows the session. */
+export function createQueryClient(onSignedOut: () => void): QueryClient {
+  const onError = (error: unknown) => {
+    if (!(error instanceof ApiProblem)) return;
+    if (error.isConnection) reportLost();
+    else reportReached();
+    if (error.problem === 'not_signed_in') onSignedOut();
+  };
+  return new QueryClient({
+    queryCache: new QueryCache({ onError, onSuccess: reportReached }),
+    mutationCache: new MutationCache({ onError, onSuccess: reportReached }),
+    defaultOptions: {
+      queries: {
+        staleTime: 10_000,
+        gcTime: 5 * 60_000,
+        refetchOnWindowFocus: true,
+        // What the server refused it will refuse again.
+        retry: (failures, error) => error instanceof ApiProblem && error.isConnection && failures < RETRIES,
+        retryDelay: (attempt) => 500 * 2 ** attempt,
+        networkMode: 'always',
+      },
+      mutations: { retry: false, networkMode: 'always' },
+    },
+  });
+}

@@ -1,0 +1,36 @@
+import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query';
+import type { Answer } from '../../contract/api.ts';
+import { ask } from './api.ts';
+import type { AskEndpoint, AskInput } from './endpoint-url.ts';
+import type { ApiProblem } from './problem.ts';
+import type { AskOptions } from './use-ask.ts';
+
+type Cursor = string | number;
+/** Endpoints whose answer says where the next, older page begins. */
+export type PagedEndpoint = {
+  [E in AskEndpoint]: Answer<E> extends { readonly next?: Cursor } ? E : never;
+}[AskEndpoint];
+
+/** All pages of a list as far as they were asked for. `cursor` is the name of the query value that takes `next`. */
+export function useAskPages<E extends PagedEndpoint>(
+  endpoint: E,
+  input: AskInput<E>,
+  cursor: 'before' | 'after',
+  { refreshMs, enabled = true }: Omit<AskOptions, 'keepPrevious'> = {},
+): UseInfiniteQueryResult<InfiniteData<Answer<E>, Cursor | undefined>, ApiProblem> {
+  return useInfiniteQuery<
+    Answer<E>,
+    ApiProblem,
+    InfiniteData<Answer<E>, Cursor | undefined>,
+    readonly unknown[],
+    Cursor | undefined
+  >({
+    queryKey: [endpoint, input.params ?? {}, input.query ?? {}, 'pages'],
+    queryFn: ({ signal, pageParam }) =>
+      ask(endpoint, { ...input, query: { ...input.query, [cursor]: pageParam } } as AskInput<E>, signal),
+    initialPageParam: undefined,
+    getNextPageParam: (page) => (page as { readonly next?: Cursor }).next,
+    enabled,
+    ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
+  });
+}

@@ -1,0 +1,27 @@
+import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
+import type { Answer } from '../../contract/api.ts';
+import { send } from './api.ts';
+import type { AskEndpoint, Optional, SendEndpoint, SendInput } from './endpoint-url.ts';
+import type { ApiProblem } from './problem.ts';
+
+export interface SendOptions<E extends SendEndpoint> {
+  /** What has to be asked again. Left out: everything that is on the screen. */
+  readonly changes?: readonly AskEndpoint[];
+  readonly onDone?: (answer: Answer<E>) => void;
+}
+
+/** `mutate(input)` sends; `isPending`, `error` (an ApiProblem with `fields`) and `reset()` say how it went. */
+export function useSend<E extends SendEndpoint>(
+  endpoint: E,
+  { changes, onDone }: SendOptions<E> = {},
+): UseMutationResult<Answer<E>, ApiProblem, SendInput<E>> {
+  const client = useQueryClient();
+  return useMutation<Answer<E>, ApiProblem, SendInput<E>>({
+    mutationFn: (input) => send(endpoint, ...([input] as Optional<SendInput<E>>)),
+    onSuccess: async (answer) => {
+      onDone?.(answer);
+      if (changes === undefined) await client.invalidateQueries();
+      else await Promise.all(changes.map((changed) => client.invalidateQueries({ queryKey: [changed] })));
+    },
+  });
+}

@@ -1,0 +1,59 @@
+import type { ComponentProps, ReactNode } from 'react';
+import styles from './button.module.css';
+import { classNames } from './class-names.ts';
+import { Icon, type IconName } from './icon.tsx';
+import { Spinner } from './spinner.tsx';
+
+export type ButtonTone = 'primary' | 'neutral' | 'quiet' | 'danger';
+
+export interface ButtonLook {
+  readonly tone?: ButtonTone;
+  readonly size?: 'small' | 'normal';
+  readonly icon?: IconName;
+}
+
+export interface ButtonProps extends ButtonLook, Omit<ComponentProps<'button'>, 'className'> {
+  /** Something is under way: it cannot be pressed again and keeps its width. */
+  readonly busy?: boolean;
+}
+
+export function buttonClass({ tone = 'neutral', size = 'normal' }: ButtonLook): string {
+  return classNames(styles.button, styles[tone], size === 'small' && styles.small);
+}
+
+/** Everything that does something. What leads somewhere is a LinkButton. */
+export function Button({ tone, size, icon, busy = false, children, ...rest }: ButtonProps): ReactNode {
+  return (
+    <button
+      type="button"
+      {...rest}
+      className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}
+      disabled={rest.disabled || busy}
+      aria-busy={busy || undefined}
+    >
+      <span className={classNames(styles.content, busy && styles.hidden)}>
+        {icon && <Icon name={icon} />}
+        {children}
+      </span>
+      {busy && (
+        <span className={styles.spinner}>
+          <Spinner />
+        </span>
+      )}
+    </button>
+  );
+}
+
+export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'children'> {
+  readonly icon: IconName;
+  /** What it does: read out, and shown on hover and focus. */
+  readonly label: string;
+}
+
+export function IconButton({ icon, label, ...rest }: IconButtonProps): ReactNode {
+  return (
+    <button type="button" {...rest} className={styles.iconButton} aria-label={label} data-hint={label}>
+      <Icon name={icon} />
+    </button>
+  );
+}

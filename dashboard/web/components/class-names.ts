@@ -1,0 +1,4 @@
+/** `a b` of the names that hold. */
+export function classNames(...names: readonly (string | false | undefined)[]): string {
+  return names.filter((name) => name !== false && name !== undefined && name !== '').join(' ');
+}

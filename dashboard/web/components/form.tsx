@@ -1,0 +1,38 @@
+import type { FormEvent, ReactNode } from 'react';
+import type { ApiProblem } from '../api/problem.ts';
+import { Banner } from './banner.tsx';
+import styles from './form.module.css';
+
+export interface FormProps {
+  /** For a submit button outside it, such as in a dialog's footer: `<Button type="submit" form={id}>`. */
+  readonly id?: string;
+  /** Called only when the browser found every field valid. */
+  readonly onSubmit: () => void;
+  /** Shown above the buttons, unless it is only about fields that show it themselves. */
+  readonly problem?: ApiProblem | null;
+  readonly children: ReactNode;
+}
+
+export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode {
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // A form in a dialog must not submit the form around the dialog: React's events follow components, not elements.
+    event.stopPropagation();
+    onSubmit();
+  };
+  return (
+    <form id={id} className={styles.form} onSubmit={submit}>
+      {children}
+      {problem && Object.keys(problem.fields).length === 0 && <Banner tone="bad">{problem.message}</Banner>}
+    </form>
+  );
+}
+
+/** Short fields side by side where there is room. */
+export function FormRow({ children }: { readonly children: ReactNode }): ReactNode {
+  return <div className={styles.row}>{children}</div>;
+}
+
+export function FormButtons({ children }: { readonly children: ReactNode }): ReactNode {
+  return <div className={styles.buttons}>{children}</div>;
+}

@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import styles from './icon.module.css';
+
+/** Strokes in a box of 16 by 16. */
+const PATHS = {
+  overview: 'M2 13.5h12M4 11V7M8 11V3M12 11V5.5',
+  key: 'M10.5 2.5a3 3 0 1 1-2.6 4.5L3 11.9V14h2.5v-1.8h1.8v-1.8l1.6-1.6M11.2 5.3h.01',
+  requests: 'M5.5 4h8M5.5 8h8M5.5 12h8M2.5 4h.01M2.5 8h.01M2.5 12h.01',
+  usage: 'M2.5 2.5v11h11M5 10l2.5-3 2 1.5L13 4.5',
+  credits: 'M2 4.5h12v7.5H2zM2 7h12M4.5 9.8h2.5',
+  models: 'M8 1.8l5.5 3.1v6.2L8 14.2l-5.5-3.1V4.9zM2.5 4.9L8 8l5.5-3.1M8 8v6.2',
+  members:
+    'M6 7.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM1.5 13.5c.3-2.600 2-4 4.500-4s4.200 1.400 4.500 4M10.500 2.800a2.300 2.300 0 0 1 0 4.400M12.200 9.900c1.400.600 2.100 1.900 2.300 3.600',
+  audit: 'M8 4.500V8l2.300 1.500M2.500 8a5.500 5.500 0 1 0 1.700-4M2.500 2.500v2.300h2.300',
+  errors:
+    'M8 5.500v3.200M8 11h.01M7 2.500L1.800 11.700a1.150 1.150 0 0 0 1 1.800h10.400a1.150 1.150 0 0 0 1-1.800L9 2.500a1.150 1.150 0 0 0-2 0z',
+  organizations: 'M3 13.500v-11h6v11M9 6h4v7.500M1.500 13.500h13M5 5h2M5 7.800h2M5 10.600h2M11 8.500h.01M11 11h.01',
+  mapping:
+    'M2.500 4h3l5 8h3M2.500 12h3l1.500-2.400M10.500 4h3M9 6.400L10.500 4M12 2.500L13.500 4 12 5.500M12 10.500l1.500 1.500-1.500 1.500',
+  system: 'M2.500 3h11v4h-11zM2.500 9h11v4h-11zM5 5h.01M5 11h.01',
+  account:
+    'M8 8a2.700 2.700 0 1 0 0-5.400A2.700 2.700 0 0 0 8 8zM2.800 13.800c.4-2.600 2.400-4 5.200-4s4.800 1.400 5.200 4',
+  plus: 'M8 3v10M3 8h10',
+  close: 'M4 4l8 8M12 4l-8 8',
+  check: 'M3 8.500l3.200 3L13 4.500',
+  copy: 'M5.500 5.500h8v8h-8zM3.500 10.500h-1v-8h8v1',
+  download: 'M8 2.500v8M4.800 7.500L8 10.700l3.200-3.200M2.500 13.500h11',
+  search: 'M7 11.500a4.500 4.500 0 1 0 0-9 4.500 4.500 0 0 0 0 9zM10.500 10.500l3 3',
+  filter: 'M2 4h12M4.500 8h7M6.500 12h3',
+  more: 'M3.500 8h.01M8 8h.01M12.500 8h.01',
+  menu: 'M2.500 4.500h11M2.500 8h11M2.500 11.500h11',
+  chevronDown: 'M4 6l4 4 4-4',
+  chevronRight: 'M6 4l4 4-4 4',
+  sort: 'M5 6l3-3 3 3M5 10l3 3 3-3',
+  refresh: 'M13.500 8a5.500 5.500 0 1 1-1.700-4M13.500 2.500v2.300h-2.300',
+  trash: 'M2.500 4.500h11M6 4.500v-2h4v2M4 4.500l.7 9h6.600l.7-9',
+  edit: 'M10.500 3l2.500 2.500-7.500 7.500H3v-2.500z',
+  external: 'M6 3.500H3v9.500h9.500V10M9 2.500h4.500V7M13.500 2.500L7.500 8.500',
+  signOut: 'M6.500 13.500h-4v-11h4M10.500 11l3-3-3-3M13.500 8H6',
+  sun: 'M8 10.800a2.800 2.800 0 1 0 0-5.600 2.800 2.800 0 0 0 0 5.600zM8 1.500v1.300M8 13.200v1.300M1.500 8h1.300M13.200 8h1.300M3.400 3.400l.9.900M11.700 11.700l.9.900M12.600 3.400l-.9.900M4.300 11.700l-.9.900',
+  moon: 'M13.500 9.500A6 6 0 0 1 6.500 2.500a5.700 5.700 0 1 0 7 7z',
+  device: 'M2.500 3h11v7.500h-11zM6 13.500h4M8 10.500v3',
+  info: 'M8 14a6 6 0 1 0 0-12 6 6 0 0 0 0 12zM8 7.500V11M8 5h.01',
+  lock: 'M3.500 7h9v6.500h-9zM5.500 7V5a2.500 2.500 0 0 1 5 0v2',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+/** Decoration: what it means stands beside it in words or in the label of its button. */
+export function Icon({ name }: { readonly name: IconName }): ReactNode {
+  return (
+    <svg className={styles.icon} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

@@ -1,0 +1,74 @@
+import { Menu as BaseMenu } from '@base-ui/react/menu';
+import type { ReactElement, ReactNode } from 'react';
+import { classNames } from './class-names.ts';
+import { Icon, type IconName } from './icon.tsx';
+import styles from './menu.module.css';
+
+export interface MenuAction {
+  readonly label: string;
+  readonly detail?: string;
+  readonly icon?: IconName;
+  readonly tone?: 'bad';
+  readonly disabled?: boolean;
+  /** The one that holds now. */
+  readonly chosen?: boolean;
+  readonly onSelect: () => void;
+}
+
+export interface MenuGroup {
+  readonly heading?: string;
+  readonly actions: readonly MenuAction[];
+}
+
+export interface MenuProps {
+  /** A Button or IconButton. */
+  readonly trigger: ReactElement<Record<string, unknown>>;
+  readonly groups: readonly MenuGroup[];
+  readonly align?: 'start' | 'end';
+  /** As wide as what opens it. */
+  readonly fitTrigger?: boolean;
+}
+
+export function Menu({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
+  return (
+    <BaseMenu.Root modal={false}>
+      <BaseMenu.Trigger render={trigger} />
+      <BaseMenu.Portal>
+        <BaseMenu.Positioner className={styles.positioner} sideOffset={4} align={align} collisionPadding={8}>
+          <BaseMenu.Popup className={classNames(styles.popup, fitTrigger && styles.fit)}>
+            {groups.map((group, index) => (
+              <BaseMenu.Group key={group.heading ?? index} className={styles.group}>
+                {group.heading && <BaseMenu.GroupLabel className={styles.heading}>{group.heading}</BaseMenu.GroupLabel>}
+                {group.actions.map((action) => (
+                  <MenuItem key={action.label + (action.detail ?? '')} action={action} />
+                ))}
+              </BaseMenu.Group>
+            ))}
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
+  );
+}
+
+function MenuItem({ action }: { readonly action: MenuAction }): ReactNode {
+  return (
+    <BaseMenu.Item
+      className={classNames(styles.item, action.tone === 'bad' && styles.bad)}
+      disabled={action.disabled ?? false}
+      onClick={action.onSelect}
+    >
+      {action.icon && <Icon name={action.icon} />}
+      <span className={styles.label}>
+        {action.label}
+        {action.detail && <span className={styles.detail}>{action.detail}</span>}
+      </span>
+      {action.chosen && (
+        <>
+          <Icon name="check" />
+          <span className="visually-hidden">chosen</span>
+        </>
+      )}
+    </BaseMenu.Item>
+  );
+}

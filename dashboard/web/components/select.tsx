@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react';
+import { useFieldControl } from './field.tsx';
+import { Icon } from './icon.tsx';
+import styles from './select.module.css';
+
+export interface Choice<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+  readonly disabled?: boolean;
+}
+
+export interface SelectProps<Value extends string> {
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly choices: readonly Choice<Value>[];
+  /** Where it stands in no Field. */
+  readonly label?: string;
+  readonly disabled?: boolean;
+}
+
+export function Select<Value extends string>({
+  value,
+  onChange,
+  choices,
+  label,
+  disabled,
+}: SelectProps<Value>): ReactNode {
+  const { attributes } = useFieldControl();
+  return (
+    <span className={styles.wrapper}>
+      <select
+        {...attributes}
+        {...(label === undefined ? {} : { 'aria-label': label })}
+        className={styles.select}
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.value as Value)}
+      >
+        {choices.map((choice) => (
+          <option key={choice.value} value={choice.value} disabled={choice.disabled}>
+            {choice.label}
+          </option>
+        ))}
+      </select>
+      <span className={styles.arrow}>
+        <Icon name="chevronDown" />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,114 @@
+import type { KeyboardEvent, MouseEvent, ReactNode } from 'react';
+import { classNames } from './class-names.ts';
+import { Skeleton } from './skeleton.tsx';
+import styles from './table.module.css';
+
+export interface Column<Row> {
+  readonly id: string;
+  /** Empty for a column of menus: `label` then says what it is. */
+  readonly header: string;
+  readonly label?: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Numbers stand at the end, under each other. */
+  readonly numeric?: boolean;
+  /** Left out where the window is narrower than this. */
+  readonly hideBelow?: 'medium' | 'wide';
+  /** CSS length; absent: as the content needs. */
+  readonly width?: string;
+}
+
+export interface TableProps<Row> {
+  /** What it lists, for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  /** Absent: coming; as many skeleton rows as `skeletonRows` stand there. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowKey: (row: Row) => string;
+  /** A row is then opened by a click anywhere on it or by Enter. The first cell should name the row. */
+  readonly onOpen?: (row: Row) => void;
+  /** Marked, such as the one in the drawer. */
+  readonly openKey?: string | undefined;
+  /** An EmptyState. */
+  readonly empty: ReactNode;
+  readonly skeletonRows?: number;
+  /** On a phone: each row as a small list (default), or the table scrolls sideways. */
+  readonly narrow?: 'list' | 'scroll';
+}
+
+export function Table<Row>(props: TableProps<Row>): ReactNode {
+  const { columns, rows, narrow = 'list' } = props;
+  if (rows?.length === 0) return <div className={styles.box}>{props.empty}</div>;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
+    <section className={styles.box} aria-label={props.caption} tabIndex={0} aria-busy={rows === undefined}>
+      <table className={classNames(styles.table, narrow === 'list' && styles.list)}>
+        <caption className="visually-hidden">{props.caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th
+                key={column.id}
+                scope="col"
+                className={cellClass(column)}
+                style={column.width ? { width: column.width } : {}}
+              >
+                {column.header === '' ? <span className="visually-hidden">{column.label}</span> : column.header}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows === undefined
+            ? Array.from({ length: props.skeletonRows ?? 8 }, (_, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: skeletons have nothing else
+                <tr key={index}>
+                  {columns.map((column) => (
+                    <td key={column.id} className={cellClass(column)} data-label={column.header}>
+                      <Skeleton width={column.numeric ? '48px' : '70%'} />
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : rows.map((row) => <TableRow key={props.rowKey(row)} row={row} {...props} />)}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function TableRow<Row>({ row, columns, onOpen, openKey, rowKey }: TableProps<Row> & { readonly row: Row }): ReactNode {
+  const openBy = onOpen && {
+    tabIndex: 0,
+    onClick: (event: MouseEvent) => {
+      if (!isControl(event) && getSelection()?.isCollapsed !== false) onOpen(row);
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.target === event.currentTarget && (event.key === 'Enter' || event.key === ' ')) {
+        event.preventDefault();
+        onOpen(row);
+      }
+    },
+  };
+  return (
+    <tr
+      {...openBy}
+      className={classNames(onOpen && styles.opens)}
+      aria-selected={openKey === undefined ? undefined : openKey === rowKey(row)}
+    >
+      {columns.map((column) => (
+        <td key={column.id} className={cellClass(column)} data-label={column.header}>
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+/** A button in a row does its own thing. */
+function isControl(event: MouseEvent): boolean {
+  return event.target instanceof Element && event.target.closest('a, button, input, select, [role="menu"]') !== null;
+}
+
+function cellClass<Row>({ numeric, hideBelow }: Column<Row>): string {
+  return classNames(numeric && styles.numeric, hideBelow && styles[hideBelow]);
+}

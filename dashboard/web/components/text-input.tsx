@@ -1,0 +1,31 @@
+import type { ComponentProps, ReactNode, Ref } from 'react';
+import { useFieldControl } from './field.tsx';
+import styles from './input.module.css';
+
+export interface TextInputProps
+  extends Pick<
+    ComponentProps<'input'>,
+    'autoComplete' | 'autoFocus' | 'maxLength' | 'minLength' | 'placeholder' | 'spellCheck' | 'name' | 'disabled'
+  > {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly type?: 'text' | 'email' | 'password' | 'search';
+  readonly ref?: Ref<HTMLInputElement>;
+  /** Where it stands in no Field. */
+  readonly label?: string;
+}
+
+export function TextInput({ value, onChange, type = 'text', label, ...rest }: TextInputProps): ReactNode {
+  const { attributes } = useFieldControl();
+  return (
+    <input
+      {...attributes}
+      {...rest}
+      {...(label === undefined ? {} : { 'aria-label': label })}
+      className={styles.input}
+      type={type}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}

@@ -1,0 +1,48 @@
+import { formatUsd, NANO_PER_USD } from '../../../ext-proc/domain/money.ts';
+
+/** Significant digits of an amount below a dollar. */
+const DIGITS = 2;
+
+/**
+ * An amount in nano-dollars for reading: `$1,234.50`, and below a dollar as many decimals as it takes to say two significant digits
+ * (`$0.0042`), because single requests cost fractions of a cent.
+ */
+export function formatMoney(nanoUsd: string): string {
+  const nano = BigInt(nanoUsd);
+  const magnitude = nano < 0n ? -nano : nano;
+  const sign = nano < 0n ? '−' : '';
+  const decimals =
+    magnitude === 0n || magnitude >= NANO_PER_USD ? 2 : Math.min(9, Math.max(2, leadingZeros(magnitude) + DIGITS));
+  const unit = 10n ** BigInt(9 - decimals);
+  const rounded = (magnitude + unit / 2n) / unit;
+  const scale = 10n ** BigInt(decimals);
+  const fraction = (rounded % scale).toString().padStart(decimals, '0');
+  const shown = decimals > 2 ? fraction.replace(/0+$/, '').padEnd(2, '0') : fraction;
+  return `${sign}$${(rounded / scale).toLocaleString('en-US')}.${shown}`;
+}
+
+/** Zeros between the point and the first other digit of an amount below a dollar. */
+function leadingZeros(magnitude: bigint): number {
+  return 9 - magnitude.toString().length;
+}
+
+/** Every digit of it: `$0.004200001`. */
+export function formatMoneyExactly(nanoUsd: string): string {
+  const text = formatUsd(BigInt(nanoUsd));
+  return text.startsWith('-') ? `−$${text.slice(1)}` : `$${text}`;
+}
+
+/** For charts only, where a double is exact enough. */
+export function dollars(nanoUsd: string): number {
+  return Number(nanoUsd) / 1e9;
+}
+
+/** Of a number of dollars as charts have them. */
+export function formatDollars(value: number): string {
+  return formatMoney(BigInt(Math.round(value * 1e9)).toString());
+}
+
+/** `$2.50` of a price in pico-dollars per token, which is micro-dollars per million tokens. */
+export function formatPricePerMillion(picoUsd: string): string {
+  return formatMoney((BigInt(picoUsd) * 1000n).toString());
+}

@@ -1,0 +1,36 @@
+import './styles/tokens.css';
+import './styles/base.css';
+import { CSPProvider } from '@base-ui/react/csp-provider';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { createQueryClient } from './api/query-client.ts';
+import { HintLayer } from './components/hint-layer.tsx';
+import { ToastProvider } from './components/toast.tsx';
+import { createPageRouter } from './router.tsx';
+
+const queryClient = createQueryClient(() => {
+  const { pathname, href } = router.state.location;
+  if (pathname === '/sign-in' || pathname === '/link') return;
+  queryClient.clear();
+  void router.navigate({ to: '/sign-in', search: { back: href } });
+});
+const router = createPageRouter(queryClient);
+
+const place = document.getElementById('page');
+if (!place) throw new Error('index.html has no place for the page');
+
+createRoot(place).render(
+  <StrictMode>
+    {/* The policy allows no style elements, and none is needed. */}
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        <ToastProvider>
+          <RouterProvider router={router} />
+          <HintLayer />
+        </ToastProvider>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+);

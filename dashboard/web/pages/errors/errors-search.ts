@@ -1,0 +1,9 @@
+import { type RawSearch, textOf } from '../../search-values.ts';
+
+export interface ErrorsSearch {
+  readonly search?: string | undefined;
+}
+
+export function errorsSearch(raw: RawSearch): ErrorsSearch {
+  return { search: textOf(raw, 'search') };
+}

@@ -1,0 +1,7 @@
+// Runs before the first paint, so that a chosen theme never flashes. A file of its own: the policy allows no inline script.
+try {
+  const chosen = localStorage.getItem('theme');
+  if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen;
+} catch {
+  // Without storage the system's preference holds.
+}

@@ -1,0 +1,46 @@
+import { type ReactNode, useDeferredValue, useRef, useState } from 'react';
+import { useAsk } from '../api/use-ask.ts';
+import { Dialog } from '../components/dialog.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Loaded } from '../components/loaded.tsx';
+import { Skeleton } from '../components/skeleton.tsx';
+import { TextInput } from '../components/text-input.tsx';
+import styles from './organization-finder.module.css';
+
+export interface OrganizationFinderProps {
+  readonly onClose: () => void;
+  readonly onFound: (id: string) => void;
+}
+
+/** For operators, who may open every organization. */
+export function OrganizationFinder({ onClose, onFound }: OrganizationFinderProps): ReactNode {
+  const [text, setText] = useState('');
+  const search = useDeferredValue(text.trim());
+  const box = useRef<HTMLInputElement>(null);
+  const found = useAsk('GET /api/organizations', { query: { search: search || undefined } }, { keepPrevious: true });
+  return (
+    <Dialog open onClose={onClose} title="Find an organization" size="small" initialFocus={box}>
+      <TextInput ref={box} type="search" label="Name or id" placeholder="Name or id" value={text} onChange={setText} />
+      <div className={styles.results}>
+        <Loaded query={found} skeleton={<Skeleton height="240px" />}>
+          {({ organizations }) =>
+            organizations.length === 0 ? (
+              <EmptyState icon="search" title="No organization has this name" />
+            ) : (
+              <ul className={styles.list}>
+                {organizations.map(({ id, name, suspendedAtMs }) => (
+                  <li key={id}>
+                    <button type="button" className={styles.result} onClick={() => onFound(id)}>
+                      <span>{name}</span>
+                      <span className={styles.detail}>{suspendedAtMs === undefined ? id : `${id} · suspended`}</span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            )
+          }
+        </Loaded>
+      </div>
+    </Dialog>
+  );
+}

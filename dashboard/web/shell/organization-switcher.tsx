@@ -1,0 +1,74 @@
+import { useNavigate } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { OrganizationChoice } from '../../contract/session.ts';
+import { useSession } from '../api/session.ts';
+import { Icon } from '../components/icon.tsx';
+import { Menu, type MenuAction } from '../components/menu.tsx';
+import styles from './sidebar.module.css';
+
+const OrganizationFinder = lazy(() =>
+  import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
+);
+
+const ROLE_WORDS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
+
+/** The user's own organizations; an operator finds the others by name. */
+export function OrganizationSwitcher({
+  organization,
+}: {
+  readonly organization: OrganizationChoice | undefined;
+}): ReactNode {
+  const { user, organizations } = useSession();
+  const [finding, setFinding] = useState(false);
+  const navigate = useNavigate();
+  const open = (id: string) => void navigate({ to: '/o/$organization/overview', params: { organization: id } });
+  const own = organizations.map(
+    ({ id, name, suspended }): MenuAction => ({
+      label: name,
+      ...(suspended && { detail: 'Suspended' }),
+      chosen: id === organization?.id,
+      onSelect: () => open(id),
+    }),
+  );
+  const find: MenuAction = { label: 'Find organization…', icon: 'search', onSelect: () => setFinding(true) };
+  const name = organization?.name ?? 'No organization';
+  return (
+    <>
+      <Menu
+        align="start"
+        fitTrigger
+        groups={[
+          ...(own.length > 0 ? [{ heading: 'Your organizations', actions: own }] : []),
+          ...(user.isOperator ? [{ actions: [find] }] : []),
+        ]}
+        trigger={
+          <button type="button" className={styles.switcher} aria-label={`Organization: ${name}`}>
+            <span className={styles.mark} aria-hidden="true">
+              {name.slice(0, 1).toUpperCase()}
+            </span>
+            <span className={styles.names}>
+              <span className={styles.name}>{name}</span>
+              {organization && (
+                <span className={styles.detail}>
+                  {organization.suspended ? 'Suspended' : ROLE_WORDS[organization.role]}
+                </span>
+              )}
+            </span>
+            <Icon name="sort" />
+          </button>
+        }
+      />
+      {finding && (
+        <Suspense>
+          <OrganizationFinder
+            onClose={() => setFinding(false)}
+            onFound={(id) => {
+              setFinding(false);
+              open(id);
+            }}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}

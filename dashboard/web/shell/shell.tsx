@@ -1,0 +1,46 @@
+import { Outlet, useLocation } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { useConnectionLost } from '../api/connection.ts';
+import { Banner } from '../components/banner.tsx';
+import { IconButton } from '../components/button.tsx';
+import styles from './shell.module.css';
+import { Sidebar } from './sidebar.tsx';
+
+// Only on narrow windows, so that the overview does not wait for it.
+const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx').then((module) => ({ default: module.SidebarDrawer })));
+
+/** What is around every page of somebody signed in. */
+export function Shell(): ReactNode {
+  const [open, setOpen] = useState(false);
+  const lost = useConnectionLost();
+  const path = useLocation({ select: (location) => location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div className={styles.shell}>
+      <a className={styles.skip} href="#content">
+        Skip to content
+      </a>
+      <header className={styles.topbar}>
+        <IconButton icon="menu" label="Open navigation" onClick={() => setOpen(true)} />
+        <span className={styles.product}>Inference Gateway</span>
+      </header>
+      <aside className={styles.sidebar}>
+        <Sidebar />
+      </aside>
+      {open && (
+        <Suspense>
+          <SidebarDrawer onClose={() => setOpen(false)} />
+        </Suspense>
+      )}
+      <main id="content" tabIndex={-1} className={styles.content}>
+        {lost && (
+          <Banner tone="warn" title="Connection lost">
+            What you see may be out of date. The page goes on by itself when the server can be reached again.
+          </Banner>
+        )}
+        <Outlet />
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useSession } from '../api/session.ts';
+import { Icon, type IconName } from '../components/icon.tsx';
+import { AccountMenu } from './account-menu.tsx';
+import { OrganizationSwitcher } from './organization-switcher.tsx';
+import styles from './sidebar.module.css';
+import { useShellOrganization } from './use-organization.ts';
+
+interface Entry {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly to: NonNullable<LinkProps['to']>;
+}
+
+const ORGANIZATION_PAGES: readonly Entry[] = [
+  { label: 'Overview', icon: 'overview', to: '/o/$organization/overview' },
+  { label: 'API keys', icon: 'key', to: '/o/$organization/keys' },
+  { label: 'Requests', icon: 'requests', to: '/o/$organization/requests' },
+  { label: 'Usage', icon: 'usage', to: '/o/$organization/usage' },
+  { label: 'Credits', icon: 'credits', to: '/o/$organization/credits' },
+  { label: 'Models', icon: 'models', to: '/o/$organization/models' },
+];
+const OWNER_PAGES: readonly Entry[] = [
+  { label: 'Members', icon: 'members', to: '/o/$organization/members' },
+  { label: 'Audit log', icon: 'audit', to: '/o/$organization/audit' },
+];
+const HELP_PAGES: readonly Entry[] = [{ label: 'Error codes', icon: 'errors', to: '/errors' }];
+const OPERATOR_PAGES: readonly Entry[] = [
+  { label: 'Organizations', icon: 'organizations', to: '/operator/organizations' },
+  { label: 'Users', icon: 'members', to: '/operator/users' },
+  { label: 'Model mapping', icon: 'mapping', to: '/operator/mapping' },
+  { label: 'System', icon: 'system', to: '/operator/system' },
+  { label: 'Audit log', icon: 'audit', to: '/operator/audit' },
+];
+
+/** Where one can go, by what the user may see. The server decides on every request by itself. */
+export function Sidebar(): ReactNode {
+  const { user } = useSession();
+  const organization = useShellOrganization();
+  const pages = organization?.role === 'member' ? ORGANIZATION_PAGES : [...ORGANIZATION_PAGES, ...OWNER_PAGES];
+  return (
+    <div className={styles.sidebar}>
+      <OrganizationSwitcher organization={organization} />
+      <nav className={styles.nav} aria-label="Main">
+        {organization && <Entries entries={pages} organization={organization.id} />}
+        <Entries entries={HELP_PAGES} />
+        {user.isOperator && <Entries heading="Operator" entries={OPERATOR_PAGES} />}
+      </nav>
+      <AccountMenu />
+    </div>
+  );
+}
+
+interface EntriesProps {
+  readonly heading?: string;
+  readonly entries: readonly Entry[];
+  readonly organization?: string;
+}
+
+function Entries({ heading, entries, organization }: EntriesProps): ReactNode {
+  return (
+    <div className={styles.section}>
+      {heading && <h2 className={styles.heading}>{heading}</h2>}
+      <ul className={styles.entries}>
+        {entries.map(({ label, icon, to }) => (
+          <li key={to}>
+            <Link
+              className={styles.entry}
+              to={to}
+              {...(organization !== undefined && { params: { organization } })}
+              activeOptions={{ includeSearch: false }}
+            >
+              <Icon name={icon} />
+              {label}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { useSyncExternalStore } from 'react';
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const listeners = new Set<() => void>();
+
+/** What public/theme.js put on the root before the first paint, or was chosen since. */
+function read(): Theme {
+  const chosen = document.documentElement.dataset['theme'];
+  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
+}
+
+export function chooseTheme(theme: Theme): void {
+  if (theme === 'system') delete document.documentElement.dataset['theme'];
+  else document.documentElement.dataset['theme'] = theme;
+  try {
+    if (theme === 'system') localStorage.removeItem('theme');
+    else localStorage.setItem('theme', theme);
+  } catch {
+    // A browser without storage keeps it until the page is closed.
+  }
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  const system = matchMedia('(prefers-color-scheme: dark)');
+  system.addEventListener('change', listener);
+  return () => {
+    listeners.delete(listener);
+    system.removeEventListener('change', listener);
+  };
+}
+
+export function useTheme(): Theme {
+  return useSyncExternalStore(subscribe, read);
+}
+
+/** What is on the screen, for what is painted by script. */
+export function useIsDark(): boolean {
+  return useSyncExternalStore(subscribe, () => {
+    const theme = read();
+    return theme === 'system' ? matchMedia('(prefers-color-scheme: dark)').matches : theme === 'dark';
+  });
+}

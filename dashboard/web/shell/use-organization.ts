@@ -1,0 +1,40 @@
+import { useParams } from '@tanstack/react-router';
+import type { OrganizationChoice, SessionView } from '../../contract/session.ts';
+import { useSession } from '../api/session.ts';
+import { useAsk } from '../api/use-ask.ts';
+import { lastOrganization } from './last-organization.ts';
+
+/** The organization of the page, with what the user is in it. Only on pages below `/o/$organization`. */
+export function useOrganization(): OrganizationChoice {
+  const { organization } = useParams({ from: '/app/o/$organization' });
+  return useChoice(organization);
+}
+
+/** For the shell: that of the page, or the one looked at last. */
+export function useShellOrganization(): OrganizationChoice | undefined {
+  const { organization } = useParams({ strict: false });
+  const session = useSession();
+  const id = organization ?? startOrganization(session);
+  const choice = useChoice(id ?? '');
+  return id === undefined ? undefined : choice;
+}
+
+/** Where `/` leads. Operators may look at organizations that they do not belong to. */
+export function startOrganization({ user, organizations }: SessionView): string | undefined {
+  const last = lastOrganization();
+  const mayOpen = last !== undefined && (user.isOperator || organizations.some(({ id }) => id === last));
+  return mayOpen ? last : organizations[0]?.id;
+}
+
+function useChoice(id: string): OrganizationChoice {
+  const { user, organizations } = useSession();
+  const own = organizations.find((organization) => organization.id === id);
+  const other = useAsk(
+    'GET /api/organizations/:organization',
+    { params: { organization: id } },
+    { enabled: own === undefined && id !== '' },
+  );
+  const role = user.isOperator ? 'operator' : (own?.role ?? 'member');
+  if (own) return { ...own, role };
+  return { id, role, name: other.data?.name ?? id, suspended: other.data?.suspendedAtMs !== undefined };
+}
