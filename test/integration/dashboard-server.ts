@@ -1,0 +1,105 @@
+import { createApp } from '../../dashboard/server/app.ts';
+import { listenOn } from '../../dashboard/server/listen.ts';
+import { ROUTES } from '../../dashboard/server/routes.ts';
+import { newToken } from '../../dashboard/server/session-token.ts';
+import type { Settings } from '../../dashboard/server/settings.ts';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { createSession } from '../../dashboard/store/sessions.ts';
+import type { MemberRole } from '../../dashboard/store/user-rows.ts';
+import { createUser } from '../../dashboard/store/users.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { createLog } from '../../ext-proc/telemetry/log.ts';
+import { BY, createDatabase, openStore } from '../contract/database.ts';
+import { type Browser, createBrowser } from './dashboard-browser.ts';
+
+/** The dashboard's server on a database of its own, behind a real listener, without a built page. */
+export interface TestDashboard {
+  readonly databaseUrl: string;
+  readonly database: ReturnType<typeof openDatabase>;
+  readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
+  readonly origin: string;
+  readonly settings: Settings;
+  /** In force for the next request. */
+  configure(change: Partial<Settings>): void;
+  /** The clock of the server, not of the database. Default: the machine's. */
+  setNow(nowMs: number | undefined): void;
+  addOrganization(name?: string, limits?: object): Promise<string>;
+  addUser(user?: TestUser): Promise<{ readonly id: string; readonly email: string }>;
+  /** Without asking for a password, which takes its time. */
+  signedIn(user: { readonly id: string }): Promise<Browser>;
+  /** Somebody who is not signed in. */
+  browser(): Browser;
+  close(): Promise<void>;
+}
+
+export interface TestUser {
+  readonly email?: string;
+  readonly operator?: boolean;
+  readonly in?: readonly [organizationId: string, role: MemberRole];
+  readonly invited?: boolean;
+}
+
+/** A well-formed hash that no password is known for. */
+export const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+const SETTINGS: Settings = { api: { host: '0.0.0.0', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] };
+
+export async function startDashboard(change: Partial<Settings> = {}): Promise<TestDashboard> {
+  const databaseUrl = await createDatabase();
+  const stores = await openStore(databaseUrl);
+  const log = createLog(process.env.LOG_LEVEL ?? 'silent');
+  const database = openDatabase(databaseUrl, log);
+  let settings: Settings = { ...SETTINGS, ...change };
+  let now: number | undefined;
+  const { administration } = stores;
+  const deps = { database, administration, settings: () => settings, nowMs: () => now ?? Date.now() };
+  const files = { find: () => undefined, page: undefined };
+  const listener = await listenOn(createApp(ROUTES, deps, files, log), { host: '127.0.0.1', port: 0 });
+  const origin = `http://127.0.0.1:${listener.port}`;
+  let users = 0;
+  return {
+    databaseUrl,
+    database,
+    administration,
+    origin,
+    get settings() {
+      return settings;
+    },
+    configure: (next) => {
+      settings = { ...settings, ...next };
+    },
+    setNow: (nowMs) => {
+      now = nowMs;
+    },
+    async addOrganization(name = 'Acme', limits = {}) {
+      const id = newId('org', Date.now());
+      const settled = { id, name, allowMultipleCompletions: false, concurrency: 64, limits };
+      await administration.createOrganization(settled, BY);
+      return id;
+    },
+    async addUser(user = {}) {
+      const id = newId('usr', Date.now());
+      const email = user.email ?? `user-${++users}@example.com`;
+      const [organizationId, role] = user.in ?? [];
+      const membership = organizationId && role ? { membership: { organizationId, role } } : {};
+      const password = user.invited ? {} : { passwordHash: PASSWORD_HASH };
+      const isOperator = user.operator === true;
+      const made = await createUser(database, { id, email, isOperator, ...password, ...membership }, BY);
+      if (made.kind !== 'created') throw new Error(`the user was not made: ${made.kind}`);
+      return { id, email };
+    },
+    async signedIn({ id: userId }) {
+      const { token, tokenHash } = newToken();
+      const session = { id: newId('ses', Date.now()), tokenHash, userId, passwordHash: PASSWORD_HASH };
+      if (!(await createSession(database, { ...session, address: '127.0.0.1' }))) throw new Error('no session began');
+      const browser = createBrowser(origin);
+      browser.cookies.set('gateway_session', token);
+      return browser;
+    },
+    browser: () => createBrowser(origin),
+    async close() {
+      await listener.close();
+      await Promise.all([database.end(), stores.close()]);
+    },
+  };
+}
