@@ -6,13 +6,13 @@ const listeners = new Set<() => void>();
 
 /** What public/theme.js put on the root before the first paint, or was chosen since. */
 function read(): Theme {
-  const chosen = document.documentElement.dataset['theme'];
+  const chosen = document.documentElement.dataset.theme;
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
 }
 
 export function chooseTheme(theme: Theme): void {
-  if (theme === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = theme;
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
   try {
     if (theme === 'system') localStorage.removeItem('theme');
     else localStorage.setItem('theme', theme);

@@ -1,0 +1,122 @@
+import 'uplot/dist/uPlot.min.css';
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import uPlot from 'uplot';
+import { useIsDark } from '../shell/theme.ts';
+import styles from './chart.module.css';
+import type { ChartProps } from './chart.tsx';
+import { ChartLegend, seriesColour } from './chart-legend.tsx';
+import { chartOptions, type Palette } from './chart-options.ts';
+import { stack } from './chart-stack.ts';
+
+export interface ChartCanvasProps extends ChartProps {
+  readonly startsMs: readonly number[];
+  readonly heightPx: number;
+}
+
+export function ChartCanvas(props: ChartCanvasProps): ReactNode {
+  const { label, kind, startsMs, series, format, step, heightPx } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const [at, setAt] = useState<number>();
+  const dark = useIsDark();
+  const shape = JSON.stringify([kind, step, heightPx, series.map(({ id, isOther }) => [id, isOther])]);
+  const data = useMemo((): uPlot.AlignedData => {
+    const seconds = startsMs.map((startMs) => startMs / 1000);
+    const values = series.map((one) => one.values);
+    // What is stacked highest is drawn first, so that the lower ones lie over it.
+    return [seconds, ...(kind === 'stacked-bars' ? stack(values).reverse() : values.map((one) => [...one]))];
+  }, [startsMs, series, kind]);
+  const latest = useRef({ data, format });
+  latest.current = { data, format };
+
+  // A new chart for another shape or theme; new values alone are handed to the one that is there.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` says when series and the rest differ, `dark` when colours do
+  useEffect(() => {
+    const place = box.current;
+    if (!place) return;
+    const order = series.map(({ id, isOther }, index) => ({ id, colour: seriesColour(index, isOther) }));
+    const chart = new uPlot(
+      chartOptions({
+        kind,
+        step,
+        widthPx: place.clientWidth,
+        heightPx,
+        series: kind === 'stacked-bars' ? order.reverse() : order,
+        palette: readPalette(place),
+        format: (value) => latest.current.format(value),
+        onAt: setAt,
+      }),
+      latest.current.data,
+      place,
+    );
+    plot.current = chart;
+    const watcher = new ResizeObserver(() => {
+      if (place.clientWidth > 0 && place.clientWidth !== chart.width)
+        chart.setSize({ width: place.clientWidth, height: heightPx });
+    });
+    watcher.observe(place);
+    return () => {
+      watcher.disconnect();
+      chart.destroy();
+      plot.current = undefined;
+    };
+  }, [shape, dark]);
+
+  useEffect(() => plot.current?.setData(data), [data]);
+
+  const move = (event: KeyboardEvent) => {
+    const last = startsMs.length - 1;
+    const next = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[event.key];
+    if (next === undefined && event.key !== 'Escape') return;
+    event.preventDefault();
+    const chosen = next === undefined ? undefined : Math.min(last, Math.max(0, next));
+    setAt(chosen);
+    const seconds = chosen === undefined ? undefined : data[0][chosen];
+    plot.current?.setCursor({
+      left: seconds === undefined ? -10 : plot.current.valToPos(seconds, 'x'),
+      top: seconds === undefined ? -10 : 10,
+    });
+  };
+
+  return (
+    <>
+      <div
+        ref={box}
+        role="application"
+        aria-label={`${label}. Arrow keys move over time.`}
+        tabIndex={0}
+        className={styles.canvas}
+        style={{ height: heightPx }}
+        onKeyDown={move}
+        onBlur={() => setAt(undefined)}
+      />
+      <div className="visually-hidden" role="status">
+        {at !== undefined && document.activeElement === box.current && describe(props, at)}
+      </div>
+      <ChartLegend series={series} startsMs={startsMs} format={format} step={step} at={at} />
+    </>
+  );
+}
+
+function describe({ series, format }: ChartCanvasProps, at: number): string {
+  return series.map(({ label, values }) => `${label} ${format(values[at] ?? 0)}`).join(', ');
+}
+
+/** Canvas knows no custom properties: what they come to here and now. */
+function readPalette(place: HTMLElement): Palette {
+  const probe = document.createElement('span');
+  probe.className = styles.probe ?? '';
+  place.append(probe);
+  const style = getComputedStyle(probe);
+  const colour = (name: string) => {
+    probe.style.color = `var(${name})`;
+    return style.color;
+  };
+  const font = style.fontFamily;
+  const palette: Palette = { colour: {}, grid: colour('--border'), text: colour('--text-muted'), font: `12px ${font}` };
+  for (const name of ['--series-other', ...Array.from({ length: 8 }, (_, index) => `--series-${index + 1}`)]) {
+    palette.colour[name] = colour(name);
+  }
+  probe.remove();
+  return palette;
+}

@@ -1,0 +1,85 @@
+import uPlot from 'uplot';
+
+export interface Palette {
+  readonly colour: Record<string, string>;
+  readonly grid: string;
+  readonly text: string;
+  readonly font: string;
+}
+
+export interface ChartSetup {
+  readonly kind: 'stacked-bars' | 'lines';
+  readonly step: 'hour' | 'day';
+  readonly widthPx: number;
+  readonly heightPx: number;
+  /** In the order in which they are drawn. `colour` is the name of a custom property. */
+  readonly series: readonly { readonly id: string; readonly colour: string }[];
+  readonly palette: Palette;
+  readonly format: (value: number) => string;
+  readonly onAt: (index: number | undefined) => void;
+}
+
+const AXIS_WIDTH_PX = 62;
+const HOUR_SECONDS = 3600;
+const DAY_SECONDS = 86_400;
+
+export function chartOptions(setup: ChartSetup): uPlot.Options {
+  const { kind, step, palette } = setup;
+  const axis = { stroke: palette.text, font: palette.font, ticks: { show: false } };
+  const stepSeconds = step === 'hour' ? HOUR_SECONDS : DAY_SECONDS;
+  return {
+    width: setup.widthPx,
+    height: setup.heightPx,
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
+    // Days are days of UTC; hours are shown in the reader's zone.
+    tzDate: (seconds) =>
+      step === 'day' ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000),
+    scales: {
+      // A bar stands in the middle of its step, so there is half a step of room at both ends.
+      x: {
+        time: true,
+        range: (_, min, max) => (kind === 'lines' ? [min, max] : [min - stepSeconds / 2, max + stepSeconds / 2]),
+      },
+      y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] },
+    },
+    axes: [
+      {
+        ...axis,
+        grid: { show: false },
+        space: 72,
+        values: (_, splits) => splits.map((seconds) => tickLabel(seconds, splits, step)),
+      },
+      {
+        ...axis,
+        size: AXIS_WIDTH_PX,
+        grid: { stroke: palette.grid, width: 1 },
+        values: (_, splits) => splits.map((value) => setup.format(value)),
+      },
+    ],
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    series: [
+      {},
+      ...setup.series.map(({ id, colour }) => seriesOptions(id, palette.colour[colour] ?? palette.text, kind)),
+    ],
+    hooks: { setCursor: [(chart) => setup.onAt(chart.cursor.idx ?? undefined)] },
+  };
+}
+
+function seriesOptions(label: string, colour: string, kind: ChartSetup['kind']): uPlot.Series {
+  if (kind === 'lines') return { label, stroke: colour, width: 1.75, points: { show: false } };
+  const paths = uPlot.paths.bars?.({ size: [0.72, 48, 2] });
+  return { label, fill: colour, width: 0, points: { show: false }, ...(paths && { paths }) };
+}
+
+const dayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
+const utcDayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const hourText = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+
+/** The day where ticks are days apart or a day begins, the hour elsewhere. */
+function tickLabel(seconds: number, splits: readonly number[], step: 'hour' | 'day'): string {
+  if (step === 'day') return utcDayText.format(seconds * 1000);
+  const apart = (splits[1] ?? 0) - (splits[0] ?? 0);
+  const text = hourText.format(seconds * 1000);
+  return apart >= DAY_SECONDS || text === '00:00' ? dayText.format(seconds * 1000) : text;
+}
