@@ -15,6 +15,7 @@ export interface Home {
   readonly env: NodeJS.ProcessEnv;
   readonly apiPort: number;
   readonly metricsPort: number;
+  readonly dashboardPort: number;
   remove(): Promise<void>;
 }
 
@@ -61,7 +62,7 @@ models:
     rmSync(folder, { recursive: true, force: true });
     rmSync(runtimePaths(env).socketDir, { recursive: true, force: true });
   };
-  return { folder, env, apiPort, metricsPort, remove };
+  return { folder, env, apiPort, metricsPort, dashboardPort, remove };
 }
 
 export function launch(home: Home, env: NodeJS.ProcessEnv = {}, uid?: number): TestProcess {

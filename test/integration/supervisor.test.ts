@@ -122,11 +122,11 @@ test('kill -9 of the supervisor leaves nothing, and the next start serves the sa
   await third.end('SIGTERM', 15_000);
 });
 
-test.each(['api', 'metrics'] as const)(
+test.each(['api', 'metrics', 'dashboard'] as const)(
   'a taken port of listen.%s: a clear message, exit 1, nothing left',
   async (name) => {
     const home = await newHome();
-    const port = name === 'api' ? home.apiPort : home.metricsPort;
+    const port = { api: home.apiPort, metrics: home.metricsPort, dashboard: home.dashboardPort }[name];
     const taker = createServer().listen(port, '127.0.0.1');
     const main = launch(home);
     expect(await main.exited).toBe(1);
