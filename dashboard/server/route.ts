@@ -9,8 +9,8 @@ import type { Settings } from './settings.ts';
 import type { Database } from './stores.ts';
 
 /**
- * Who may ask: anybody; who is signed in; or who is at least that in the organization of the path. Checked before a route runs (app.ts),
- * so that no route can forget it; test/integration/dashboard-access.test.ts tries every route as everybody.
+ * Who may ask: anybody; who is signed in; or who is at least that in the organization of the path. Checked before a route runs
+ * (authorize.ts), so that no route can forget it; test/integration/dashboard-access.test.ts tries every route as everybody.
  */
 export type Access = 'anyone' | 'user' | Role;
 
@@ -35,7 +35,7 @@ export interface UserCall extends AnyCall {
   readonly session: SignedIn;
 }
 
-/** The caller is at least what the route asks for in this organization, or an operator. It may still not exist, for an operator. */
+/** The caller is at least what the route asks for in this organization, which exists, or an operator. */
 export interface OrganizationCall extends UserCall {
   readonly organizationId: string;
   readonly role: Role;

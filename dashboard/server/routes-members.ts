@@ -19,10 +19,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/members', {
     access: 'owner',
     input: nothing,
-    async answer({ deps, organizationId }) {
-      const organization = await deps.administration.organization(organizationId);
-      return organization ? { members: await membersOf(deps.database, organizationId) } : notFound('organization');
-    },
+    answer: async ({ deps, organizationId }) => ({ members: await membersOf(deps.database, organizationId) }),
   }),
   route('POST /api/organizations/:organization/members', {
     access: 'owner',

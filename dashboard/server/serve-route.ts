@@ -2,14 +2,12 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
-import type { Role } from '../contract/session.ts';
-import type { SignedIn } from '../store/sessions.ts';
+import { authorize } from './authorize.ts';
 import { findSignedIn } from './find-signed-in.ts';
 import { isIdOf } from './input-fields.ts';
 import { isProblem, notFound, type Problem, problem } from './problem.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
-import { roleIn } from './role-in.ts';
-import type { Access, Deps, Route } from './route.ts';
+import type { Deps, Route } from './route.ts';
 import { sessionCookie } from './session-cookie.ts';
 import { streamCsv } from './stream-csv.ts';
 
@@ -22,8 +20,6 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   device: 'ses',
   request: 'log',
 };
-
-const RANK: Readonly<Record<Role, number>> = { member: 1, owner: 2, operator: 3 };
 
 /** Everything between a request and its route: same site, signed in, allowed, well formed. The first that fails is the answer. */
 export async function serveRoute(context: AppContext, route: Route, deps: Deps): Promise<Response> {
@@ -52,7 +48,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
     const prefix = PARAMETERS[name];
     if (prefix === undefined || !isIdOf(prefix, value)) return notFound(name);
   }
-  const granted = grant(route.access, session, params.organization);
+  const granted = await authorize(deps, route.access, session, params.organization);
   if (isProblem(granted)) return granted;
   const input = await readInput(context, route);
   if (isProblem(input)) return input;
@@ -64,22 +60,6 @@ function crossSite(head: RequestHead, { origin }: Caller): Problem {
   const isOnlyTls = head.header('origin')?.replace(/^https:/, 'http:') === origin;
   const remedy = isOnlyTls ? ' Behind TLS, the configuration needs `dashboard.url` or `trusted_proxies`.' : '';
   return problem('cross_site', `This request came from another site.${remedy}`);
-}
-
-type Granted = { session?: SignedIn; organizationId?: string; role?: Role };
-
-function grant(access: Access, session: SignedIn | undefined, organizationId: string | undefined): Granted | Problem {
-  if (access === 'anyone') return session === undefined ? {} : { session };
-  if (session === undefined) return problem('not_signed_in', 'Sign in first.');
-  if (organizationId === undefined) {
-    if (access === 'user' || session.user.isOperator) return { session };
-    return problem('not_allowed', 'Only operators may do this.');
-  }
-  const role = roleIn(session, organizationId);
-  // Whether the organization exists is nobody's business but its own.
-  if (role === undefined) return notFound('organization');
-  if (access !== 'user' && RANK[role] < RANK[access]) return problem('not_allowed', `Only an ${access} may do this.`);
-  return { session, organizationId, role };
 }
 
 async function readInput(context: AppContext, { method, input }: Route): Promise<{ value: unknown } | Problem> {

@@ -1,0 +1,34 @@
+import type { Role } from '../contract/session.ts';
+import type { SignedIn } from '../store/sessions.ts';
+import { notFound, type Problem, problem } from './problem.ts';
+import { roleIn } from './role-in.ts';
+import type { Access, Deps } from './route.ts';
+
+/** What a route can rely on, as far as its access asks for it. */
+export interface Granted {
+  readonly session?: SignedIn;
+  readonly organizationId?: string;
+  readonly role?: Role;
+}
+
+const RANK: Readonly<Record<Role, number>> = { member: 1, owner: 2, operator: 3 };
+
+export async function authorize(
+  { administration }: Pick<Deps, 'administration'>,
+  access: Access,
+  session: SignedIn | undefined,
+  organizationId: string | undefined,
+): Promise<Granted | Problem> {
+  if (access === 'anyone') return session === undefined ? {} : { session };
+  if (session === undefined) return problem('not_signed_in', 'Sign in first.');
+  if (organizationId === undefined) {
+    if (access === 'user' || session.user.isOperator) return { session };
+    return problem('not_allowed', 'Only operators may do this.');
+  }
+  const role = roleIn(session, organizationId);
+  // Whether the organization exists is nobody's business but its own, and its operators'.
+  if (role === undefined) return notFound('organization');
+  if (role === 'operator' && !(await administration.organization(organizationId))) return notFound('organization');
+  if (access !== 'user' && RANK[role] < RANK[access]) return problem('not_allowed', `Only an ${access} may do this.`);
+  return { session, organizationId, role };
+}
