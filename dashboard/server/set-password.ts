@@ -57,13 +57,17 @@ export async function changePassword(
   const credentials = await findCredentials(deps.database, email);
   const verified = await verifyPassword(given.current, credentials?.passwordHash);
   if (verified === 'busy') return busy();
-  if (!verified) return wrongCurrent();
-  await forgetAttempts(deps.database, email);
+  const formerHash = credentials?.passwordHash;
+  if (!verified || formerHash === undefined) return wrongCurrent();
+  await forgetAttempts(deps.database, email, caller.address);
   const objection = passwordProblem(given.next, email);
   if (objection) return wrongField('next', MESSAGE[objection]);
   const passwordHash = await hashPassword(given.next);
   if (passwordHash === 'busy') return busy();
-  const found = await setPasswordHash(deps.database, id, passwordHash, actorOf(call), session.session.id);
+  const found = await setPasswordHash(deps.database, id, passwordHash, actorOf(call), {
+    sessionId: session.session.id,
+    formerHash,
+  });
   return found ? undefined : wrongCurrent();
 }
 

@@ -37,7 +37,7 @@ export async function signIn(
   const verified = await verifyPassword(given.password, passwordHash);
   if (verified === 'busy') return busy();
   if (verified && email !== undefined && user !== undefined && passwordHash !== undefined) {
-    await forgetAttempts(deps.database, email);
+    await forgetAttempts(deps.database, email, caller.address);
     return enter(call, { id: user.userId, passwordHash });
   }
   const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };

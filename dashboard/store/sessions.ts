@@ -81,10 +81,6 @@ const DELETE: Statement = {
   name: 'delete_session',
   text: 'delete from sessions where user_id = $1 and id = $2 returning id',
 };
-const DELETE_OTHERS: Statement = {
-  name: 'delete_other_sessions',
-  text: 'delete from sessions where user_id = $1 and id <> $2 returning id',
-};
 
 interface SessionRow {
   readonly id: string;
@@ -147,11 +143,6 @@ export async function deleteSession(
     await addSessionEvent(client, 'user.signed_out', userId, email, address);
     return true;
   });
-}
-
-/** Returns how many ended. */
-export async function deleteOtherSessions(pool: pg.Pool, userId: string, keepSessionId: string): Promise<number> {
-  return (await run(pool, DELETE_OTHERS, [userId, keepSessionId])).length;
 }
 
 async function addSessionEvent(

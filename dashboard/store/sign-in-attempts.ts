@@ -16,6 +16,7 @@ export type AttemptResult =
 const WINDOW_SECONDS = 900;
 const MAX_BY_ACCOUNT = 10;
 const MAX_BY_ADDRESS = 30;
+const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS})`;
 
 /**
  * Counted before a password is compared, in one statement, so that attempts side by side through several processes cannot slip past. The
@@ -24,7 +25,7 @@ const MAX_BY_ADDRESS = 30;
 const COUNT: Statement = {
   name: 'count_sign_in_attempt',
   text: `with this as (
-      select to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS}) as window_start
+      select ${THIS_WINDOW} as window_start
     ), forgotten as (
       delete from sign_in_attempts where (subject, window_start) in (
         select subject, window_start from sign_in_attempts where window_start < now() - interval '${2 * WINDOW_SECONDS} seconds'
@@ -41,9 +42,14 @@ const COUNT: Statement = {
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
     from this`,
 };
+/** Asking for the count makes it lock the address before the account, as counting does. */
 const FORGET: Statement = {
   name: 'forget_sign_in_attempts',
-  text: 'delete from sign_in_attempts where subject = $1',
+  text: `with of_address as (
+      update sign_in_attempts set attempts = greatest(attempts - 1, 0)
+      where subject = $1 and window_start = ${THIS_WINDOW} returning subject
+    )
+    delete from sign_in_attempts where subject = $2 and (select count(*) from of_address) >= 0`,
 };
 
 export async function countAttempt(pool: pg.Pool, { email, address }: SignInAttempt): Promise<AttemptResult> {
@@ -55,9 +61,12 @@ export async function countAttempt(pool: pg.Pool, { email, address }: SignInAtte
   return row.allowed ? { allowed: true } : { allowed: false, retryAfterSeconds: row.wait_seconds };
 }
 
-/** Who got in has no failures any more. The address keeps its own: an account of one's own would set it free. */
-export async function forgetAttempts(pool: pg.Pool, email: string): Promise<void> {
-  await run(pool, FORGET, [accountSubject(email)]);
+/**
+ * Who got in has no failures any more. The address, where an attempt was counted for it, gets back that one and no other: many people may
+ * sign in from one office, and an account of one's own sets nobody free to try others.
+ */
+export async function forgetAttempts(pool: pg.Pool, email: string, address?: string): Promise<void> {
+  await run(pool, FORGET, [address === undefined ? null : addressSubject(address), accountSubject(email)]);
 }
 
 /** Hashed: people type passwords into the wrong field. */

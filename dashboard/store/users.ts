@@ -36,6 +36,14 @@ export interface Credentials {
   readonly passwordHash?: string;
 }
 
+/** Of a user's own password. */
+export interface OwnChange {
+  /** Goes on. */
+  readonly sessionId: string;
+  /** That the current password was compared with: one that was set since is not overwritten by who knew the former one. */
+  readonly formerHash: string;
+}
+
 const INSERT: Statement = {
   name: 'insert_user',
   text: `insert into users (id, email, password_hash, is_operator) values ($1, $2, $3, $4) on conflict (email) do nothing returning id`,
@@ -57,7 +65,7 @@ const SET_DISABLED: Statement = {
 };
 const SET_PASSWORD: Statement = {
   name: 'set_password',
-  text: 'update users set password_hash = $2 where id = $1 returning email',
+  text: 'update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning email',
 };
 const END_SESSIONS: Statement = {
   name: 'end_sessions',
@@ -116,15 +124,15 @@ export async function setDisabled(
   });
 }
 
-/** Ends all sessions of the user but the one to keep, and all links. `false`: there is no such user. */
+/** Ends all sessions of the user, but the one that changes it, and all links. `false`: no such user, or the password was another by then. */
 export async function setPasswordHash(
   pool: pg.Pool,
   userId: string,
   passwordHash: string,
   by: Actor,
-  keepSessionId?: string,
+  change?: OwnChange,
 ): Promise<boolean> {
-  return inTransaction(pool, 'begin', (client) => storePassword(client, userId, passwordHash, by, keepSessionId));
+  return inTransaction(pool, 'begin', (client) => storePassword(client, userId, passwordHash, by, change));
 }
 
 /** In a transaction of the caller's. */
@@ -133,11 +141,11 @@ export async function storePassword(
   userId: string,
   passwordHash: string,
   by: Actor,
-  keepSessionId?: string,
+  change?: OwnChange,
 ): Promise<boolean> {
-  const [row] = await run<{ email: string }>(client, SET_PASSWORD, [userId, passwordHash]);
+  const [row] = await run<{ email: string }>(client, SET_PASSWORD, [userId, passwordHash, change?.formerHash ?? null]);
   if (!row) return false;
-  await signOut(client, userId, keepSessionId);
+  await signOut(client, userId, change?.sessionId);
   const subject = { subjectId: userId, subjectName: row.email };
   await addAuditEvent(client, { action: 'user.password_set', ...subject, changes: {} }, by);
   return true;

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { findUser, type MemberRole, type UserRecord } from '../../dashboard/store/user-rows.ts';
+import { createUser } from '../../dashboard/store/users.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { Actor, AuditAction, AuditChanges } from '../../ext-proc/stores/audit.ts';
+import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { BY, createDatabase, openStore, sql } from './database.ts';
+
+/** A database with everything that changes rows by hand of somebody: administration, users, memberships. */
+export interface AuditedDatabase extends Postgres {
+  readonly url: string;
+  readonly pool: pg.Pool;
+  addOrganization(): Promise<string>;
+  /** With a password, so one who can sign in, unless it says otherwise. */
+  addUser(options?: UserOptions): Promise<UserRecord>;
+  /** Of one subject or organization, oldest first. */
+  events(of: string): Promise<readonly Event[]>;
+}
+
+export interface UserOptions {
+  readonly isOperator?: boolean;
+  readonly isInvited?: boolean;
+  readonly owner?: string;
+  readonly member?: string;
+}
+
+export interface Event {
+  readonly action: AuditAction;
+  readonly organization_id: string | null;
+  readonly actor: string;
+  readonly actor_user_id: string | null;
+  readonly address: string | null;
+  readonly subject_id: string;
+  readonly subject_name: string;
+  readonly changes: AuditChanges;
+}
+
+/** Somebody in a browser. */
+export const ADA: Actor = { actor: 'ada@example.com', userId: `usr-${'0'.repeat(26)}`, address: '192.0.2.7' };
+export const PASSWORD_HASH = 'what the password was hashed to';
+
+const TIMEOUTS = { connectMs: 2_000, statementMs: 5_000 };
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
+
+export async function openAudited(): Promise<AuditedDatabase> {
+  const url = await createDatabase();
+  const store = await openStore(url);
+  const pool = createPool(url, 8, TIMEOUTS, SILENT);
+  return {
+    ...store,
+    url,
+    pool,
+    close: async () => {
+      await pool.end();
+      await store.close();
+    },
+    addOrganization: async () => {
+      const id = newId('org', Date.now());
+      const settings = { name: 'Acme', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+      await store.administration.createOrganization({ id, ...settings }, BY);
+      return id;
+    },
+    addUser: async ({ isOperator = false, isInvited = false, owner, member } = {}) => {
+      const id = newId('usr', Date.now());
+      const membership = membershipOf(owner, 'owner') ?? membershipOf(member, 'member');
+      const made = await createUser(
+        pool,
+        {
+          ...{ id, isOperator, email: `${randomBytes(6).toString('hex')}@example.com` },
+          ...(isInvited ? {} : { passwordHash: PASSWORD_HASH }),
+          ...(membership ? { membership } : {}),
+        },
+        BY,
+      );
+      const user = await findUser(pool, id);
+      if (!user) throw new Error(`no user was made: ${made.kind}`);
+      return user;
+    },
+    events: (of) =>
+      sql<Event>(
+        url,
+        `select action, organization_id, actor, actor_user_id, address, subject_id, subject_name, changes
+         from audit_log where '${of}' in (subject_id, organization_id) order by id`,
+      ),
+  };
+}
+
+function membershipOf(organizationId: string | undefined, role: MemberRole) {
+  return organizationId === undefined ? undefined : { organizationId, role };
+}

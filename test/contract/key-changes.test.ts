@@ -1,0 +1,257 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { KeyReplacement, KeySettings } from '../../ext-proc/stores/administration.ts';
+import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
+import { BY, DAY, sql } from './database.ts';
+
+const NOBODY = `key-${'0'.repeat(26)}`;
+
+describe('changes of keys', () => {
+  let database: AuditedDatabase;
+  beforeAll(async () => {
+    database = await openAudited();
+  });
+  afterAll(() => database.close());
+
+  async function addKey(settings: Partial<KeySettings> = {}) {
+    const organizationId = settings.organizationId ?? (await database.addOrganization());
+    const identity = newIdentity();
+    const created = await database.administration.createKey(
+      { organizationId, name: 'CI', scopes: ['chat'], limits: {}, ...settings, ...identity },
+      ADA,
+    );
+    if (created.kind !== 'created') throw new Error(created.kind);
+    return { ...identity, organizationId, key: created.key };
+  }
+  const newIdentity = (): KeyReplacement => ({
+    id: newId('key', Date.now()),
+    hash: randomBytes(32),
+    last4: randomBytes(2).toString('hex'),
+  });
+  const isRevoked = async (hash: Buffer) => (await database.keys.findByHash(hash, DAY))?.key.revokedAtMs !== undefined;
+
+  describe('editing', () => {
+    it('changes what is named, in force for the next request, and null clears', async () => {
+      const { administration, keys } = database;
+      const { id, hash, organizationId, key } = await addKey({ models: ['m-1'], limits: { tokensPerMinute: 5 } });
+      const change = {
+        name: 'Production',
+        scopes: ['chat', 'usage:read'] as const,
+        ipRanges: ['10.0.0.0/8'],
+        expiresAtMs: 4_000_000_000_123,
+        requestsPerMinute: 60,
+        dailyBudgetNanoUsd: 1n,
+      };
+      const { requestsPerMinute, dailyBudgetNanoUsd, ...settings } = change;
+      const limits = { tokensPerMinute: 5, requestsPerMinute, dailyBudgetNanoUsd };
+      expect(await administration.updateKey(organizationId, id, change, BY)).toEqual({
+        kind: 'updated',
+        key: { ...key, ...settings, limits },
+      });
+      const found = await keys.findByHash(hash, DAY);
+      expect(found?.key).toEqual({
+        id,
+        scopes: new Set(change.scopes),
+        models: new Set(['m-1']),
+        ipRanges: ['10.0.0.0/8'],
+        expiresAtMs: change.expiresAtMs,
+        limits,
+      });
+      const clear = {
+        ...{ models: null, ipRanges: null, expiresAtMs: null },
+        ...{ requestsPerMinute: null, tokensPerMinute: null, dailyBudgetNanoUsd: null },
+      };
+      const { models: _, ...rest } = key;
+      const cleared = { ...rest, name: 'Production', scopes: change.scopes, limits: {} };
+      expect(await administration.updateKey(organizationId, id, clear, BY)).toEqual({ kind: 'updated', key: cleared });
+      expect(await administration.key(organizationId, id)).toEqual(cleared);
+    });
+
+    it('is refused above the organization, but for a limit that stood there before', async () => {
+      const { administration } = database;
+      const { id, organizationId, key } = await addKey({ limits: { requestsPerMinute: 100 } });
+      await administration.updateOrganization(organizationId, { requestsPerMinute: 50, dailyBudgetNanoUsd: 9n }, BY);
+      const update = (change: object) => administration.updateKey(organizationId, id, change, BY);
+      const above = { kind: 'above_organization', limit: 'requestsPerMinute', organizationLimit: 50 };
+      expect(await update({ name: 'New', requestsPerMinute: 51 })).toEqual(above);
+      expect(await update({ dailyBudgetNanoUsd: 10n })).toMatchObject({ limit: 'dailyBudgetNanoUsd' });
+      expect(await administration.key(organizationId, id)).toEqual(key);
+      // A page sends back what it was shown.
+      expect(await update({ name: 'New', requestsPerMinute: 100 })).toMatchObject({ key: { name: 'New' } });
+      expect(await update({ requestsPerMinute: 50, dailyBudgetNanoUsd: 9n })).toMatchObject({ kind: 'updated' });
+      expect(await update({ requestsPerMinute: 100 })).toEqual(above);
+    });
+
+    it('finds no key of another organization, and changes none that is revoked', async () => {
+      const { administration, addOrganization } = database;
+      const { id, organizationId } = await addKey();
+      const other = await addOrganization();
+      const unknown = { kind: 'unknown_key' };
+      expect(await administration.updateKey(other, id, { name: 'x' }, BY)).toEqual(unknown);
+      expect(await administration.updateKey(organizationId, NOBODY, { name: 'x' }, BY)).toEqual(unknown);
+      expect(await administration.key(other, id)).toBeUndefined();
+      const key = await administration.revokeKey(id, BY);
+      expect(await administration.updateKey(organizationId, id, { name: 'x' }, BY)).toEqual({ kind: 'revoked', key });
+    });
+
+    it('and a lowered limit of the organization take turns', async () => {
+      const { administration } = database;
+      for (let round = 0; round < 10; round++) {
+        const { id, organizationId } = await addKey();
+        const [updated] = await Promise.all([
+          administration.updateKey(organizationId, id, { requestsPerMinute: 80 }, BY),
+          administration.updateOrganization(organizationId, { requestsPerMinute: 50 }, BY),
+        ]);
+        const order = (await database.events(organizationId)).map(({ action }) => action).slice(-2);
+        // Either the key was first, or it was refused.
+        if (updated.kind === 'updated') expect(order).toEqual(['key.updated', 'organization.updated']);
+        else expect(updated).toMatchObject({ kind: 'above_organization', organizationLimit: 50 });
+      }
+    });
+  });
+
+  describe('revoking', () => {
+    it('keeps to the organization that is named, and to the first time', async () => {
+      const { administration, addOrganization } = database;
+      const { id, hash, organizationId } = await addKey();
+      expect(await administration.revokeKey(id, ADA, await addOrganization())).toBeUndefined();
+      expect(await isRevoked(hash)).toBe(false);
+      const first = await administration.revokeKey(id, ADA, organizationId);
+      expect(first).toMatchObject({ revoked: true, createdBy: ADA.userId });
+      expect(await isRevoked(hash)).toBe(true);
+      expect(await administration.revokeKey(id, BY)).toEqual(first);
+      expect(await administration.revokeKey(NOBODY, BY)).toBeUndefined();
+      expect((await database.events(id)).map(({ action }) => action)).toEqual(['key.created', 'key.revoked']);
+    });
+
+    it('happens once when many do it at the same time', async () => {
+      const { id } = await addKey();
+      const all = await Promise.all(Array.from({ length: 6 }, () => database.administration.revokeKey(id, BY)));
+      expect(new Set(all.map((key) => key?.revokedAtMs)).size).toBe(1);
+      expect(await database.events(id)).toHaveLength(2);
+    });
+
+    it('on the spot holds though the clock of the database is set back', async () => {
+      const { administration, url } = database;
+      const { id, hash, organizationId } = await addKey();
+      await administration.revokeKey(id, BY);
+      const later = "now() + interval '1 hour'";
+      await sql(url, `update keys set revoked_at = ${later}, revocation_decided_at = ${later} where id = '${id}'`);
+      expect(await isRevoked(hash)).toBe(true);
+      expect((await administration.keys(organizationId))?.[0]?.revoked).toBe(true);
+    });
+  });
+
+  describe('replacing', () => {
+    it('makes a key with the same settings and revokes the old one now', async () => {
+      const { administration, events } = database;
+      const settings = { scopes: ['usage:read'] as const, models: ['m'], ipRanges: ['::1'], expiresAtMs: 4e12 };
+      const old = await addKey({ ...settings, limits: { requestsPerMinute: 7, dailyBudgetNanoUsd: 8n } });
+      const replacement = newIdentity();
+      const by = { ...ADA, userId: `usr-${'1'.repeat(26)}` };
+      const result = await administration.replaceKey(old.organizationId, old.id, replacement, by);
+      if (result.kind !== 'replaced') throw new Error(result.kind);
+      const { id, last4 } = replacement;
+      const { createdAtMs } = result.key;
+      expect(result.key).toEqual({ ...old.key, id, last4, createdAtMs, createdBy: by.userId });
+      expect(result.old).toMatchObject({ id: old.id, revoked: true });
+      expect([await isRevoked(old.hash), await isRevoked(replacement.hash)]).toEqual([true, false]);
+      expect(await administration.keys(old.organizationId)).toEqual([result.old, result.key]);
+      expect((await events(old.id)).at(-1)).toMatchObject({
+        action: 'key.replaced',
+        changes: { revokedAtMs: [null, result.old.revokedAtMs], replacedBy: [null, id] },
+      });
+      expect(await events(id)).toMatchObject([{ action: 'key.created', changes: { replaces: [null, old.id] } }]);
+    });
+
+    it('can leave the old one until later, by the clock of the database', async () => {
+      const { administration, url } = database;
+      const { id, hash, organizationId } = await addKey();
+      const oldRevokedAtMs = Date.now() + 3_600_000;
+      const result = await administration.replaceKey(organizationId, id, { ...newIdentity(), oldRevokedAtMs }, BY);
+      expect(result).toMatchObject({ kind: 'replaced', old: { revoked: false, revokedAtMs: oldRevokedAtMs } });
+      expect(await isRevoked(hash)).toBe(false);
+      expect(await administration.updateKey(organizationId, id, { name: 'Leaving' }, BY)).toMatchObject({
+        key: { name: 'Leaving', revoked: false, revokedAtMs: oldRevokedAtMs },
+      });
+      // Time passes.
+      await sql(
+        url,
+        `update keys set revoked_at = now() - interval '1 ms', revocation_decided_at = now() - interval '1 hour' where id = '${id}'`,
+      );
+      expect(await isRevoked(hash)).toBe(true);
+      expect(await administration.key(organizationId, id)).toMatchObject({ revoked: true });
+      expect(await administration.updateKey(organizationId, id, { name: 'x' }, BY)).toMatchObject({ kind: 'revoked' });
+    });
+
+    it('with a time that is past revokes now, and a later revocation comes before the plan', async () => {
+      const { administration, events } = database;
+      const past = await addKey();
+      await administration.replaceKey(past.organizationId, past.id, { ...newIdentity(), oldRevokedAtMs: 5 }, BY);
+      const key = await administration.key(past.organizationId, past.id);
+      expect(key?.revoked).toBe(true);
+      expect(key?.revokedAtMs).toBeGreaterThan(Date.now() - 60_000);
+      const planned = await addKey();
+      const oldRevokedAtMs = Date.now() + 3_600_000;
+      await administration.replaceKey(planned.organizationId, planned.id, { ...newIdentity(), oldRevokedAtMs }, BY);
+      const revoked = await administration.revokeKey(planned.id, BY, planned.organizationId);
+      expect(revoked?.revoked).toBe(true);
+      expect(await isRevoked(planned.hash)).toBe(true);
+      expect((await events(planned.id)).at(-1)).toMatchObject({
+        action: 'key.revoked',
+        changes: { revokedAtMs: [oldRevokedAtMs, revoked?.revokedAtMs] },
+      });
+    });
+
+    it('happens once when two do it at the same time, also where the first left the old one for later', async () => {
+      const { administration } = database;
+      for (const later of [{}, { oldRevokedAtMs: Date.now() + 3_600_000 }]) {
+        const { id, organizationId } = await addKey();
+        const results = await Promise.all(
+          Array.from({ length: 4 }, () =>
+            administration.replaceKey(organizationId, id, { ...newIdentity(), ...later }, BY),
+          ),
+        );
+        expect(results.map(({ kind }) => kind).sort()).toEqual(['replaced', 'revoked', 'revoked', 'revoked']);
+        expect(await administration.keys(organizationId)).toHaveLength(2);
+      }
+    });
+
+    it('and editing at the same time never loses the edit', async () => {
+      const { administration } = database;
+      for (let round = 0; round < 10; round++) {
+        const { id, organizationId } = await addKey();
+        const [replaced, updated] = await Promise.all([
+          administration.replaceKey(organizationId, id, newIdentity(), BY),
+          administration.updateKey(organizationId, id, { scopes: ['usage:read'] }, BY),
+        ]);
+        if (replaced.kind !== 'replaced') throw new Error(replaced.kind);
+        expect(replaced.key.scopes).toEqual(updated.kind === 'updated' ? ['usage:read'] : ['chat']);
+      }
+    });
+
+    it('finds no key of another organization, and replaces none that is revoked or expired', async () => {
+      const { administration, addOrganization } = database;
+      const { id, organizationId } = await addKey();
+      const replace = (organization: string, key: string) =>
+        administration.replaceKey(organization, key, newIdentity(), BY);
+      expect(await replace(await addOrganization(), id)).toEqual({ kind: 'unknown_key' });
+      expect(await replace(organizationId, NOBODY)).toEqual({ kind: 'unknown_key' });
+      const expired = await addKey({ expiresAtMs: 1_000 });
+      expect(await replace(expired.organizationId, expired.id)).toEqual({ kind: 'expired', key: expired.key });
+      const revoked = await administration.revokeKey(id, BY);
+      expect(await replace(organizationId, id)).toEqual({ kind: 'revoked', key: revoked });
+      expect(await administration.keys(organizationId)).toHaveLength(1);
+    });
+
+    it('keeps limits above an organization whose own were lowered since', async () => {
+      const { administration } = database;
+      const { id, organizationId } = await addKey({ limits: { requestsPerMinute: 100 } });
+      await administration.updateOrganization(organizationId, { requestsPerMinute: 50 }, BY);
+      expect(await administration.replaceKey(organizationId, id, newIdentity(), BY)).toMatchObject({
+        key: { limits: { requestsPerMinute: 100 } },
+      });
+    });
+  });
+});

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findMember, MAX_MEMBERS, membersOf } from '../../dashboard/store/member-rows.ts';
+import { addMember, removeMember, setRole } from '../../dashboard/store/memberships.ts';
+import { findUser } from '../../dashboard/store/user-rows.ts';
+import { createUser, setDisabled } from '../../dashboard/store/users.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
+import { BY, sql } from './database.ts';
+
+describe('memberships', () => {
+  let database: AuditedDatabase;
+  beforeAll(async () => {
+    database = await openAudited();
+  });
+  afterAll(() => database.close());
+
+  it('begin, change and end, with their rows in the log of the organization', async () => {
+    const { pool, addOrganization, addUser, events } = database;
+    const organizationId = await addOrganization();
+    const owner = await addUser({ owner: organizationId });
+    const user = await addUser();
+    const member = {
+      ...{ userId: user.id, email: user.email, role: 'member', invited: false, disabled: false },
+      createdAtMs: expect.any(Number),
+    };
+    expect(await addMember(pool, organizationId, user.id, 'member', ADA)).toEqual({ kind: 'added', member });
+    expect(await addMember(pool, organizationId, user.id, 'owner', ADA)).toEqual({ kind: 'already_member', member });
+    expect((await membersOf(pool, organizationId)).map(({ email }) => email)).toEqual([owner.email, user.email].sort());
+    const asOwner = { ...member, role: 'owner' };
+    const promote = () => setRole(pool, organizationId, user.id, 'owner', 'must_stay', ADA);
+    expect(await promote()).toEqual({ kind: 'done', member: asOwner });
+    expect(await promote()).toEqual({ kind: 'done', member: asOwner });
+    expect(await findMember(pool, organizationId, user.id)).toEqual(asOwner);
+    expect(await removeMember(pool, organizationId, user.id, 'must_stay', ADA)).toEqual({ kind: 'removed' });
+    expect(await removeMember(pool, organizationId, user.id, 'must_stay', ADA)).toEqual({ kind: 'not_a_member' });
+    expect(await promote()).toEqual({ kind: 'not_a_member' });
+    expect((await findUser(pool, user.id))?.memberships).toEqual([]);
+    const row = { organization_id: organizationId, actor_user_id: ADA.userId, subject_name: user.email };
+    expect((await events(user.id)).slice(1)).toMatchObject([
+      { ...row, action: 'user.added', changes: { role: [null, 'member'] } },
+      { ...row, action: 'user.role_changed', changes: { role: ['member', 'owner'] } },
+      { ...row, action: 'user.removed', changes: { role: ['owner', null] } },
+    ]);
+  });
+
+  it('are of users and organizations that exist, and of users who came', async () => {
+    const { pool, addOrganization, addUser } = database;
+    const organizationId = await addOrganization();
+    const { id } = await addUser();
+    const nowhere = `org-${'0'.repeat(26)}`;
+    expect(await addMember(pool, nowhere, id, 'member', BY)).toEqual({ kind: 'unknown_organization' });
+    expect(await addMember(pool, organizationId, `usr-${'0'.repeat(26)}`, 'member', BY)).toEqual({
+      kind: 'unknown_user',
+    });
+    // Else who invited the user first could use that invitation to get in here.
+    const invited = await addUser({ isInvited: true, owner: await addOrganization() });
+    expect(await addMember(pool, organizationId, invited.id, 'member', BY)).toEqual({ kind: 'not_here_yet' });
+    expect(await membersOf(pool, organizationId)).toEqual([]);
+    expect(await membersOf(pool, nowhere)).toEqual([]);
+  });
+
+  it('leave an organization its last owner, unless an operator ends that', async () => {
+    const { pool, addOrganization, addUser } = database;
+    const organizationId = await addOrganization();
+    const owner = await addUser({ owner: organizationId });
+    await addUser({ member: organizationId });
+    // Owners who cannot sign in are no help.
+    await addUser({ owner: organizationId, isInvited: true });
+    await setDisabled(pool, (await addUser({ owner: organizationId })).id, true, BY);
+    const demote = (who: 'must_stay' | 'may_go') => setRole(pool, organizationId, owner.id, 'member', who, BY);
+    expect(await demote('must_stay')).toEqual({ kind: 'last_owner' });
+    expect(await removeMember(pool, organizationId, owner.id, 'must_stay', BY)).toEqual({ kind: 'last_owner' });
+    expect(await findMember(pool, organizationId, owner.id)).toMatchObject({ role: 'owner' });
+    expect(await demote('may_go')).toMatchObject({ kind: 'done', member: { role: 'member' } });
+    await setRole(pool, organizationId, owner.id, 'owner', 'must_stay', BY);
+    expect(await removeMember(pool, organizationId, owner.id, 'may_go', BY)).toEqual({ kind: 'removed' });
+  });
+
+  it('leave an owner when owners remove and demote each other at the same time', async () => {
+    const { pool, addOrganization, addUser } = database;
+    for (let round = 0; round < 8; round++) {
+      const organizationId = await addOrganization();
+      const owners = [];
+      for (let index = 0; index < 4; index++) owners.push(await addUser({ owner: organizationId }));
+      const results = await Promise.all(
+        owners.map(({ id }, index) =>
+          index % 2 === 0
+            ? removeMember(pool, organizationId, id, 'must_stay', BY)
+            : setRole(pool, organizationId, id, 'member', 'must_stay', BY),
+        ),
+      );
+      expect(results.filter(({ kind }) => kind === 'last_owner')).toHaveLength(1);
+      expect((await membersOf(pool, organizationId)).filter(({ role }) => role === 'owner')).toHaveLength(1);
+    }
+  });
+
+  it('are one when several add the same user', async () => {
+    const { pool, addOrganization, addUser, events } = database;
+    const organizationId = await addOrganization();
+    const { id } = await addUser();
+    const add = () => addMember(pool, organizationId, id, 'member', BY);
+    const kinds = (await Promise.all([add(), add(), add()])).map(({ kind }) => kind);
+    expect(kinds.sort()).toEqual(['added', 'already_member', 'already_member']);
+    expect(await events(id)).toHaveLength(2);
+  });
+
+  it('of one organization are bounded', async () => {
+    const { pool, addOrganization, addUser, url } = database;
+    const organizationId = await addOrganization();
+    await sql(
+      url,
+      `with made as (
+         insert into users (id, email) select 'usr-' || lpad(n::text, 26, '0'), n || '@full.example'
+         from generate_series(1, ${MAX_MEMBERS - 1}) n returning id)
+       insert into memberships (user_id, organization_id, role) select id, '${organizationId}', 'member' from made`,
+    );
+    const users = [await addUser(), await addUser(), await addUser()];
+    const kinds = await Promise.all(users.map(({ id }) => addMember(pool, organizationId, id, 'member', BY)));
+    expect(kinds.map(({ kind }) => kind).sort()).toEqual(['added', 'organization_full', 'organization_full']);
+    const late = { id: newId('usr', Date.now()), email: 'late@full.example', isOperator: false };
+    expect(await createUser(pool, { ...late, membership: { organizationId, role: 'owner' } }, BY)).toEqual({
+      kind: 'organization_full',
+    });
+    expect(await membersOf(pool, organizationId)).toHaveLength(MAX_MEMBERS);
+  });
+});

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newToken } from '../../dashboard/server/session-token.ts';
+import { addMember } from '../../dashboard/store/memberships.ts';
+import {
+  createPasswordLink,
+  inspectPasswordLink,
+  type LinkPurpose,
+  usePasswordLink,
+} from '../../dashboard/store/password-links.ts';
+import { createSession, findSession } from '../../dashboard/store/sessions.ts';
+import { findCredentials, setDisabled, setPasswordHash } from '../../dashboard/store/users.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { ADA, type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
+import { BY, sql } from './database.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('links that set a password', () => {
+  let database: AuditedDatabase;
+  beforeAll(async () => {
+    database = await openAudited();
+  });
+  afterAll(() => database.close());
+
+  async function makeLink(userId: string, purpose: LinkPurpose, organizationId?: string) {
+    const { tokenHash } = newToken();
+    const wanted = { userId, purpose, tokenHash, ...(organizationId === undefined ? {} : { organizationId }) };
+    const result = await createPasswordLink(database.pool, wanted, ADA);
+    return {
+      result,
+      tokenHash,
+      inspect: () => inspectPasswordLink(database.pool, tokenHash),
+      use: (hash = 'chosen') => usePasswordLink(database.pool, tokenHash, hash, '192.0.2.9'),
+    };
+  }
+
+  it.each([
+    ['invitation', true, 7 * 24],
+    ['reset', false, 24],
+  ] as const)('for an %s work once, for so long', async (purpose, isInvited, hours) => {
+    const { pool, addUser, events } = database;
+    const user = await addUser({ isInvited });
+    const link = await makeLink(user.id, purpose);
+    const expiresAtMs = link.result.kind === 'created' ? link.result.expiresAtMs : 0;
+    expect(Math.round((expiresAtMs - Date.now()) / HOUR_MS)).toBe(hours);
+    expect(await link.inspect()).toEqual({ userId: user.id, email: user.email, purpose, expiresAtMs });
+    expect(await link.inspect()).toBeDefined();
+    expect(await link.use()).toEqual({ userId: user.id });
+    expect((await findCredentials(pool, user.email))?.passwordHash).toBe('chosen');
+    expect([await link.inspect(), await link.use('again')]).toEqual([undefined, undefined]);
+    expect((await findCredentials(pool, user.email))?.passwordHash).toBe('chosen');
+    expect((await events(user.id)).slice(1)).toMatchObject([
+      { action: purpose === 'reset' ? 'user.reset' : 'user.invited', actor: ADA.actor, changes: {} },
+      { action: 'user.password_set', actor: user.email, actor_user_id: user.id, address: '192.0.2.9', changes: {} },
+    ]);
+  });
+
+  it('are used by one of several who try at the same time', async () => {
+    const { pool, addUser } = database;
+    for (let round = 0; round < 5; round++) {
+      const user = await addUser({ isInvited: true });
+      const link = await makeLink(user.id, 'invitation');
+      const hashes = ['a', 'b', 'c', 'd'];
+      const results = await Promise.all(hashes.map((hash) => link.use(hash)));
+      const winner = hashes[results.findIndex((result) => result !== undefined)];
+      expect(results.filter((result) => result !== undefined)).toHaveLength(1);
+      expect((await findCredentials(pool, user.email))?.passwordHash).toBe(winner);
+    }
+  });
+
+  it('and another link for the same user never wait for each other', async () => {
+    const { addUser } = database;
+    for (let round = 0; round < 10; round++) {
+      const { id } = await addUser({ isInvited: true });
+      const link = await makeLink(id, 'invitation');
+      const [used, made] = await Promise.all([link.use(), makeLink(id, 'invitation')]);
+      // Whoever came first made the other one pointless.
+      expect([used === undefined, made.result.kind === 'created']).toEqual(
+        used === undefined ? [true, true] : [false, false],
+      );
+    }
+  });
+
+  it('are worth nothing once they expire, a newer one is made, a password is set or the user is disabled', async () => {
+    const { pool, addUser, url } = database;
+    const { id } = await addUser();
+    const expired = await makeLink(id, 'reset');
+    await sql(url, `update password_links set expires_at = now() where user_id = '${id}'`);
+    expect([await expired.inspect(), await expired.use()]).toEqual([undefined, undefined]);
+    const older = await makeLink(id, 'reset');
+    const newer = await makeLink(id, 'reset');
+    expect([await older.inspect(), await older.use()]).toEqual([undefined, undefined]);
+    expect(await newer.inspect()).toBeDefined();
+    await setPasswordHash(pool, id, 'else', BY);
+    expect([await newer.inspect(), await newer.use()]).toEqual([undefined, undefined]);
+    const last = await makeLink(id, 'reset');
+    await setDisabled(pool, id, true, BY);
+    expect((await makeLink(id, 'reset')).result).toEqual({ kind: 'disabled' });
+    await setDisabled(pool, id, false, BY);
+    expect([await last.inspect(), await last.use()]).toEqual([undefined, undefined]);
+    expect((await findCredentials(pool, (await addUser()).email))?.passwordHash).toBe(PASSWORD_HASH);
+  });
+
+  it('end the sessions of their user', async () => {
+    const { pool, addUser } = database;
+    const { id: userId } = await addUser();
+    const { tokenHash } = newToken();
+    const session = { id: newId('ses', Date.now()), userId, passwordHash: PASSWORD_HASH, address: '::1' };
+    await createSession(pool, { ...session, tokenHash });
+    const link = await makeLink(userId, 'reset');
+    expect(await findSession(pool, tokenHash)).toBeDefined();
+    await link.use();
+    expect(await findSession(pool, tokenHash)).toBeUndefined();
+  });
+
+  it('are made by an owner only for who has no rights but those in the own organization', async () => {
+    const { pool, addOrganization, addUser } = database;
+    const [ours, theirs] = [await addOrganization(), await addOrganization()];
+    const invited = await addUser({ member: ours, isInvited: true });
+    expect((await makeLink(invited.id, 'invitation', ours)).result.kind).toBe('created');
+    expect((await makeLink(invited.id, 'invitation', theirs)).result.kind).toBe('not_only_theirs');
+    const both = await addUser({ member: ours, isInvited: true });
+    await sql(database.url, `insert into memberships values ('${both.id}', '${theirs}', 'owner')`);
+    expect((await makeLink(both.id, 'invitation', ours)).result.kind).toBe('not_only_theirs');
+    const operator = await addUser({ member: ours, isInvited: true, isOperator: true });
+    expect((await makeLink(operator.id, 'invitation', ours)).result.kind).toBe('not_only_theirs');
+    const nobodys = await addUser({ isInvited: true });
+    expect((await makeLink(nobodys.id, 'invitation', ours)).result.kind).toBe('not_only_theirs');
+    const here = await addUser({ member: ours });
+    expect((await makeLink(here.id, 'invitation', ours)).result.kind).toBe('has_password');
+    expect((await makeLink(here.id, 'reset', ours)).result.kind).toBe('has_password');
+    expect((await makeLink(here.id, 'invitation')).result.kind).toBe('has_password');
+    expect((await makeLink(`usr-${'0'.repeat(26)}`, 'reset')).result).toEqual({ kind: 'unknown_user' });
+    // An operator may.
+    expect((await makeLink(operator.id, 'invitation')).result.kind).toBe('created');
+    // Once here, the user joins others: by then nobody can make a link but operators.
+    await addMember(pool, theirs, here.id, 'owner', BY);
+    expect((await makeLink(here.id, 'reset', ours)).result.kind).toBe('has_password');
+  });
+
+  it('are kept as a hash, and forgotten when they have expired', async () => {
+    const { addUser, url } = database;
+    const forgotten = await makeLink((await addUser()).id, 'reset');
+    await sql(url, 'update password_links set expires_at = now()');
+    await makeLink((await addUser()).id, 'reset');
+    const rows = await sql<{ token_hash: Buffer }>(url, 'select token_hash from password_links');
+    expect(rows.map((row) => row.token_hash)).not.toContainEqual(forgotten.tokenHash);
+    expect(rows).toHaveLength(1);
+  });
+});

@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type AttemptResult, countAttempt, forgetAttempts } from '../../dashboard/store/sign-in-attempts.ts';
+import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { sql } from './database.ts';
+
+const WINDOW_MS = 900_000;
+const EMAIL = 'ada@example.com';
+
+describe('attempts to sign in', () => {
+  let database: AuditedDatabase;
+  beforeAll(async () => {
+    database = await openAudited();
+  });
+  afterAll(() => database.close());
+  beforeEach(async () => {
+    await sql(database.url, 'truncate sign_in_attempts');
+    // A window that ends within a test would begin to count anew.
+    const leftMs = WINDOW_MS - (Date.now() % WINDOW_MS);
+    if (leftMs < 3_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
+  });
+
+  const attempt = (email: string, address: string) => countAttempt(database.pool, { email, address });
+  const allowed = (results: readonly AttemptResult[]) => results.filter((result) => result.allowed).length;
+  async function attempts(times: number, email: (index: number) => string, address: (index: number) => string) {
+    const results: AttemptResult[] = [];
+    for (let index = 0; index < times; index++) results.push(await attempt(email(index), address(index)));
+    return results;
+  }
+  /** As if the window were over. */
+  const passWindow = () =>
+    sql(database.url, "update sign_in_attempts set window_start = window_start - interval '15 minutes'");
+  const each = (prefix: string) => (index: number) => `${prefix}${index}`;
+  const always = (text: string) => () => text;
+
+  it('are ten for an account, wherever they come from, and others are not held up', async () => {
+    const results = await attempts(12, always(EMAIL), each('192.0.2.'));
+    expect(results.map((result) => result.allowed)).toEqual([...Array(10).fill(true), false, false]);
+    const leftSeconds = Math.ceil((WINDOW_MS - (Date.now() % WINDOW_MS)) / 1_000);
+    const [refused] = results.slice(-1);
+    const wait = refused && !refused.allowed ? refused.retryAfterSeconds : 0;
+    expect(Math.abs(wait - leftSeconds)).toBeLessThanOrEqual(3);
+    expect(await attempt(' ADA@Example.com', '198.51.100.1')).toMatchObject({ allowed: false });
+    expect(await attempt('bob@example.com', '192.0.2.1')).toEqual({ allowed: true });
+    await passWindow();
+    expect(await attempt(EMAIL, '192.0.2.1')).toEqual({ allowed: true });
+  });
+
+  it('are thirty for an address, whomever they try, a /64 of IPv6 being one', async () => {
+    expect(allowed(await attempts(32, each('user'), always('192.0.2.1')))).toBe(30);
+    expect(allowed(await attempts(32, each('guest'), (index) => `2001:db8::${index.toString(16)}`))).toBe(30);
+    expect(await attempt('user0', '2001:db8:0:1::1')).toEqual({ allowed: true });
+    await passWindow();
+    expect(await attempt('user0', '192.0.2.1')).toEqual({ allowed: true });
+  });
+
+  it('of an address that had its share count against no account', async () => {
+    await attempts(30, each('user'), always('192.0.2.1'));
+    expect(allowed(await attempts(15, always(EMAIL), always('192.0.2.1')))).toBe(0);
+    expect(allowed(await attempts(12, always(EMAIL), always('192.0.2.2')))).toBe(10);
+  });
+
+  it('that come side by side through several processes are counted all the same', async () => {
+    const silent = { info: () => {}, warn: () => {}, error: () => {} };
+    const other = createPool(database.url, 8, { connectMs: 2_000, statementMs: 5_000 }, silent);
+    const side = (index: number) => (index % 2 === 0 ? database.pool : other);
+    const same = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => countAttempt(side(index), { email: EMAIL, address: '192.0.2.1' })),
+    );
+    expect(allowed(same)).toBe(10);
+    const mixed = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        countAttempt(side(index), { email: `user${index % 7}`, address: `198.51.100.${index % 2}` }),
+      ),
+    );
+    expect(allowed(mixed)).toBe(60);
+    await other.end();
+  });
+
+  it('are forgotten for an account that got in; its address gets back that one', async () => {
+    await attempts(10, always(EMAIL), always('192.0.2.1'));
+    await forgetAttempts(database.pool, EMAIL.toUpperCase(), '192.0.2.1');
+    expect(allowed(await attempts(12, always(EMAIL), each('198.51.100.')))).toBe(10);
+    // Nine are left of the ten.
+    expect(allowed(await attempts(30, each('user'), always('192.0.2.1')))).toBe(21);
+    // A password that was set by a link was no attempt.
+    await forgetAttempts(database.pool, EMAIL);
+    expect(await attempt(EMAIL, '192.0.2.1')).toMatchObject({ allowed: false });
+    expect(await attempt(EMAIL, '192.0.2.3')).toEqual({ allowed: true });
+  });
+
+  it('let a whole office sign in, and forgetting side by side with counting blocks nobody', async () => {
+    const someone = async (desk: number) => {
+      const results: AttemptResult[] = [];
+      for (let index = 0; index < 15; index++) {
+        const email = `user${(desk + index) % 4}`;
+        results.push(await attempt(email, '192.0.2.1'));
+        await forgetAttempts(database.pool, email, '192.0.2.1');
+      }
+      return results;
+    };
+    const desks = await Promise.all(Array.from({ length: 6 }, (_, desk) => someone(desk)));
+    expect(allowed(desks.flat())).toBe(90);
+    const left = await sql(database.url, 'select subject, attempts from sign_in_attempts');
+    expect(left).toEqual([{ subject: 'address 192.0.2.1', attempts: 0 }]);
+  });
+
+  it('are forgotten for good after their window, a few with every attempt', async () => {
+    await sql(
+      database.url,
+      `insert into sign_in_attempts select 'address ' || n, now() - interval '1 hour', 1 from generate_series(1, 250) n`,
+    );
+    const left = async () =>
+      (await sql(database.url, "select from sign_in_attempts where window_start < now() - interval '30 minutes'"))
+        .length;
+    await attempt(EMAIL, '192.0.2.1');
+    expect(await left()).toBe(150);
+    await attempts(2, always(EMAIL), always('192.0.2.1'));
+    expect(await left()).toBe(0);
+  });
+
+  it('keep no address that was typed, which may be a password', async () => {
+    await attempt('correct horse battery staple', '192.0.2.1');
+    const [row] = await sql<{ dump: string }>(
+      database.url,
+      "select string_agg(sign_in_attempts::text, '') as dump from sign_in_attempts",
+    );
+    expect(row?.dump).not.toContain('horse');
+  });
+});
