@@ -9,6 +9,7 @@ export interface LedgerEntryView {
   readonly balanceNanoUsd: string;
   readonly generationId?: string;
   readonly model?: string;
+  readonly keyId?: string;
   readonly keyName?: string;
   readonly note?: string;
   readonly reference?: string;
@@ -47,6 +48,7 @@ export interface ModelView {
 
 export interface MoneyApi {
   'GET /api/organizations/:organization/ledger': {
+    /** `toMs` is exclusive. */
     query: { kind?: 'credit' | 'charge'; fromMs?: number; toMs?: number; before?: number };
     /** Newest first; `next` is the `before` of the older page. */
     answer: { entries: readonly LedgerEntryView[]; next?: number };
@@ -54,7 +56,8 @@ export interface MoneyApi {
   'GET /api/organizations/:organization/usage': {
     /** Days inclusive, UTC; `by`: comma-separated of day, model, key. `key` and `model` narrow it down. */
     query: { from: string; to: string; by: string; key?: string; model?: string };
-    answer: { rows: readonly UsageRowView[]; total: UsageRowView };
+    /** Newest day first, then the largest by cost. `total` is of everything, also where `rows` are cut (the CSV has them all). */
+    answer: { rows: readonly UsageRowView[]; total: UsageRowView; cut: boolean };
   };
   /** Empty while no gateway process has reported yet. */
   'GET /api/organizations/:organization/models': { query: Empty; answer: { models: readonly ModelView[] } };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DAY_MS, utcDayText } from '../../ext-proc/domain/clock.ts';
 
 /** What comes in a URL's query: text, of which numbers are made here. Everything has a bound. */
 
@@ -28,3 +29,19 @@ export function wholeNumberField(min: number, max: number) {
 
 /** Unix milliseconds. */
 export const momentField = wholeNumberField(0, MAX_MOMENT_MS);
+
+/** `2026-11-21`, UTC. */
+export const dayField = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'A date such as 2026-11-21.' })
+  .refine(isDay, { error: 'There is no such day.' });
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  const day = dayOf(text);
+  return Number.isInteger(day) && utcDayText(day) === text;
+}
+
+export function dayOf(text: string): number {
+  return Date.parse(`${text}T00:00:00Z`) / DAY_MS;
+}

@@ -1,6 +1,7 @@
 import type { Route } from './route.ts';
 import { KEY_ROUTES } from './routes-keys.ts';
 import { MEMBER_ROUTES } from './routes-members.ts';
+import { MONEY_ROUTES } from './routes-money.ts';
 import { ORGANIZATION_ROUTES } from './routes-organizations.ts';
 import { OVERVIEW_ROUTES } from './routes-overview.ts';
 import { REQUEST_ROUTES } from './routes-requests.ts';
@@ -16,4 +17,5 @@ export const ROUTES: readonly Route[] = [
   ...USER_ROUTES,
   ...OVERVIEW_ROUTES,
   ...REQUEST_ROUTES,
+  ...MONEY_ROUTES,
 ];
