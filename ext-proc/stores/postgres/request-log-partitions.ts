@@ -40,7 +40,9 @@ export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: Store
 export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
   const keptFromMs = nowMs - retentionMs;
   for (const { day, name } of await listPartitions(pool)) {
-    if ((day + 1) * DAY_MS <= keptFromMs) await change(pool, `drop table if exists ${name}`, name, log);
+    if ((day + 1) * DAY_MS > keptFromMs) continue;
+    // The reader that one day waits for is in the way of the others too.
+    if (!(await change(pool, `drop table if exists ${name}`, name, log))) break;
   }
   await deleteAll(pool, DELETE_OTHERS, idFloor('log', Math.max(0, keptFromMs)));
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
@@ -96,13 +98,15 @@ const LIST_PARTITIONS: Statement = {
 /** Another process was quicker. */
 const IS_THERE = /^(42P07|42710|23505)$/;
 
-async function change(pool: pg.Pool, sql: string, partition: string, log: StoreLog): Promise<void> {
+async function change(pool: pg.Pool, sql: string, partition: string, log: StoreLog): Promise<boolean> {
   try {
     await pool.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}; ${sql}; commit`);
+    return true;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
-    if (IS_THERE.test(error.code ?? '')) return;
+    if (IS_THERE.test(error.code ?? '')) return true;
     log.warn({ partition, code: error.code }, 'a partition of the request log could not be made or dropped now');
+    return false;
   }
 }
 

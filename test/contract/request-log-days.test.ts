@@ -1,0 +1,95 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import {
+  dropOldLog,
+  makeLogPartitions,
+  partitionBounds,
+  partitionName,
+} from '../../ext-proc/stores/postgres/request-log-partitions.ts';
+import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import type { RequestLogStore } from '../../ext-proc/stores/request-log.ts';
+import { entryWith } from '../fixtures/request-log-entry.ts';
+import { createDatabase, openStore, sql } from './database.ts';
+
+/** The days that the request log is made of. */
+let url = '';
+let store: RequestLogStore;
+let pool: pg.Pool;
+const log = { info: () => {}, warn: () => {}, error: () => {} };
+const HOUR_MS = 3_600_000;
+const today = utcDay(Date.now());
+
+beforeAll(async () => {
+  url = await createDatabase();
+  // Brings the schema.
+  await (await openStore(url)).close();
+  store = openRequestLog(url, log);
+  pool = new pg.Pool({ connectionString: url });
+});
+
+afterAll(async () => {
+  await store?.close();
+  await pool?.end();
+});
+
+const linesOf = (organizationId: string): Promise<{ id: string }[]> =>
+  sql(url, `select id from request_log where organization_id = '${organizationId}' order by id`);
+
+const partitions = async (): Promise<string[]> =>
+  (
+    await sql<{ name: string }>(
+      url,
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_log'::regclass order by 1",
+    )
+  ).map(({ name }) => name);
+
+test('days are made a week ahead, by several processes at once too', async () => {
+  await Promise.all([1, 2, 3].map(() => makeLogPartitions(pool, Date.now() + 20 * DAY_MS, log)));
+  const names = await partitions();
+  for (let ahead = 0; ahead <= 7; ahead++) {
+    expect(names).toContain(partitionName(today + ahead));
+    expect(names).toContain(partitionName(today + 20 + ahead));
+  }
+});
+
+test('days are dropped after the retention, rows without a day and old sums deleted', async () => {
+  const nowMs = today * DAY_MS + 12 * HOUR_MS;
+  for (const day of [today - 41, today - 40]) {
+    await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
+  }
+  const organizationId = newId('org', Date.now());
+  const at = (arrivedAtMs: number) => entryWith({ organizationId, arrivedAtMs });
+  // 41 days ago, 40 days ago, and two that have no partition: 42 and 39 days ago.
+  const kept = [at(nowMs - 40 * DAY_MS), at(nowMs - 39 * DAY_MS)];
+  await store.write([at(nowMs - 42 * DAY_MS), at(nowMs - 41 * DAY_MS), ...kept, at(nowMs - 500 * DAY_MS)]);
+  await dropOldLog(pool, nowMs, 40 * DAY_MS, log);
+  expect(await partitions()).toContain(partitionName(today - 40));
+  expect(await partitions()).not.toContain(partitionName(today - 41));
+  expect((await linesOf(organizationId)).map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
+  expect(await sql(url, `select from request_stats where organization_id = '${organizationId}'`)).toHaveLength(4);
+});
+
+test('days wait for a reader no longer than a moment, and are dropped another time', async () => {
+  const day = today - 60;
+  await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
+  const reader = new pg.Client({ connectionString: url });
+  await reader.connect();
+  await reader.query(`begin; select count(*) from request_log`);
+  const beganMs = performance.now();
+  await dropOldLog(pool, Date.now(), 40 * DAY_MS, log);
+  expect(performance.now() - beganMs).toBeLessThan(2_000);
+  expect(await partitions()).toContain(partitionName(day));
+  await reader.end();
+  await dropOldLog(pool, Date.now(), 40 * DAY_MS, log);
+  expect(await partitions()).not.toContain(partitionName(day));
+});
+
+test('days are looked after for as long as somebody asks for it', async () => {
+  const day = today - 90;
+  await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
+  const stop = store.keepTidy(() => 40 * DAY_MS);
+  await expect.poll(partitions, { timeout: 5_000 }).not.toContain(partitionName(day));
+  stop();
+});

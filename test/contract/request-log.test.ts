@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import type { RequestLogEntry, RequestLogStore } from '../../ext-proc/stores/request-log.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { entryWith } from '../fixtures/request-log-entry.ts';
+import { createDatabase, type LogLine, openStore, sql } from './database.ts';
+
+let url = '';
+let store: RequestLogStore;
+const logged: LogLine[] = [];
+const note = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });
+const log = { info: note('info'), warn: note('warn'), error: note('error') };
+
+beforeAll(async () => {
+  url = await createDatabase();
+  // Brings the schema and makes today's partition.
+  await (await openStore(url)).close();
+  store = openRequestLog(url, log);
+});
+
+afterAll(async () => {
+  await store?.close();
+});
+
+type Row = Readonly<Record<string, unknown>>;
+const rowsOf = (organizationId: string): Promise<Row[]> =>
+  sql(url, `select * from request_log where organization_id = '${organizationId}' order by id`);
+const statsOf = (organizationId: string): Promise<Row[]> =>
+  sql(
+    url,
+    `select * from request_stats where organization_id = '${organizationId}' order by hour, key_id, model, code`,
+  );
+const newOrganization = (): string => newId('org', Date.now());
+
+const HOUR_MS = 3_600_000;
+/** An hour that is over, in today's partition or the default one. */
+const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS;
+
+describe('writing', () => {
+  it('adds up by hour, key, model and code, and by time to the first event', async () => {
+    const organizationId = newOrganization();
+    const at = (ms: number, more: Partial<RequestLogEntry> = {}) =>
+      entryWith({ organizationId, arrivedAtMs: HOUR + ms, ...more });
+    const refused = { status: 429, usage: undefined, costNanoUsd: undefined, firstEventMs: undefined };
+    await store.write([
+      at(0, { firstEventMs: 50 }),
+      at(HOUR_MS - 1, { firstEventMs: 50.6 }),
+      at(HOUR_MS, { firstEventMs: 25_600 }),
+      at(1, { firstEventMs: 25_601, model: 'anything', modelKnown: false }),
+      at(2, { ...refused, code: 'rpm_exceeded', model: undefined, modelKnown: false }),
+    ]);
+    await store.write([at(3, { firstEventMs: 7, costNanoUsd: 11n })]);
+    const row = {
+      organization_id: organizationId,
+      key_id: 'key-1',
+      model: 'gpt-5-mini',
+      code: '',
+      hour: new Date(HOUR),
+    };
+    const buckets = (...filled: number[]) =>
+      Array.from({ length: 11 }, (_, i) => String(filled.filter((b) => b === i).length));
+    expect(await statsOf(organizationId)).toEqual([
+      {
+        ...row,
+        model: '',
+        requests: '1',
+        prompt_tokens: '30',
+        completion_tokens: '7',
+        cost_nano_usd: '100',
+        first_event_buckets: buckets(10),
+      },
+      {
+        ...row,
+        model: '',
+        code: 'rpm_exceeded',
+        requests: '1',
+        prompt_tokens: '0',
+        completion_tokens: '0',
+        cost_nano_usd: '0',
+        first_event_buckets: buckets(),
+      },
+      {
+        ...row,
+        requests: '3',
+        prompt_tokens: '90',
+        completion_tokens: '21',
+        cost_nano_usd: '211',
+        first_event_buckets: buckets(0, 0, 1),
+      },
+      {
+        ...row,
+        hour: new Date(HOUR + HOUR_MS),
+        requests: '1',
+        prompt_tokens: '30',
+        completion_tokens: '7',
+        cost_nano_usd: '100',
+        first_event_buckets: buckets(9),
+      },
+    ]);
+  });
+
+  it('remembers the newest use of a key, in whatever order it hears of them', async () => {
+    const organizationId = newOrganization();
+    const keyId = newId('key', Date.now());
+    const at = (arrivedAtMs: number, address: string) => entryWith({ organizationId, keyId, arrivedAtMs, address });
+    const last = async () =>
+      (await sql(url, `select last_used_at, last_address from key_activity where key_id = '${keyId}'`))[0];
+    await store.write([at(HOUR + 5, '192.0.2.5'), at(HOUR + 9, '192.0.2.9'), at(HOUR + 7, '192.0.2.7')]);
+    expect(await last()).toEqual({ last_used_at: new Date(HOUR + 9), last_address: '192.0.2.9' });
+    await store.write([at(HOUR + 8, '192.0.2.8')]);
+    expect(await last()).toEqual({ last_used_at: new Date(HOUR + 9), last_address: '192.0.2.9' });
+  });
+
+  it('counts a batch once, however often it comes, whole or in part', async () => {
+    const organizationId = newOrganization();
+    const batch = Array.from({ length: 7 }, () => entryWith({ organizationId }));
+    const more = [...batch.slice(3), ...Array.from({ length: 5 }, () => entryWith({ organizationId }))];
+    for (const part of [batch, batch, more, more]) expect(await store.write(part)).toEqual({ refused: 0 });
+    expect(await rowsOf(organizationId)).toHaveLength(12);
+    expect((await statsOf(organizationId)).reduce((sum, row) => sum + Number(row.requests), 0)).toBe(12);
+  });
+
+  it('loses a row that PostgreSQL refuses alone', async () => {
+    const organizationId = newOrganization();
+    const batch = Array.from({ length: 9 }, (_, i) =>
+      entryWith({ organizationId, ...(i === 4 ? { status: 40_000 } : {}) }),
+    );
+    expect(await store.write(batch)).toEqual({ refused: 1 });
+    expect((await rowsOf(organizationId)).map(({ id }) => id)).toEqual(
+      batch
+        .filter((_, i) => i !== 4)
+        .map(({ id }) => id)
+        .sort(),
+    );
+    expect(logged).toContainEqual({ level: 'error', message: 'PostgreSQL refused a line of the request log' });
+  });
+
+  it('keeps text as it was but for what is not for reading', async () => {
+    const organizationId = newOrganization();
+    const text = fc.oneof(
+      fc.constantFrom(
+        '',
+        'null',
+        'NULL',
+        '"',
+        '\\',
+        '{}',
+        ',',
+        ' a ',
+        'a,b',
+        "'",
+        '\\"',
+        '\0',
+        '\u001b[31m',
+        '\u202ea',
+        'ü',
+        '😀',
+        'a\nb',
+        '\ud800',
+      ),
+      fc.string({ unit: 'binary', maxLength: 50 }),
+    );
+    const pairs = fc.sample(fc.tuple(text, text), { numRuns: 400, seed: 7 });
+    const start = Date.now();
+    const batch = pairs.map(([model, userAgent], i) =>
+      entryWith({ organizationId, arrivedAtMs: start - i, model, userAgent }),
+    );
+    expect(await store.write(batch)).toEqual({ refused: 0 });
+    const readable = (value: string) => value.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, '').toWellFormed();
+    const rows = new Map((await rowsOf(organizationId)).map((row) => [row.id, row]));
+    expect(batch.map(({ id }) => [rows.get(id)?.model, rows.get(id)?.user_agent])).toEqual(
+      pairs.map(([model, userAgent]) => [readable(model), readable(userAgent)]),
+    );
+  });
+
+  it('never deadlocks with other processes, and adds up what all of them write', async () => {
+    const organizations = Array.from({ length: 8 }, newOrganization);
+    const stores = Array.from({ length: 4 }, () => openRequestLog(url, log));
+    try {
+      const writeAll = async (own: RequestLogStore, process: number): Promise<void> => {
+        for (let round = 0; round < 12; round++) {
+          // Each in an order of its own.
+          const order = organizations.toSorted(
+            (a, b) => ((a.charCodeAt(25) * (process + 3)) % 7) - ((b.charCodeAt(25) * (process + 3)) % 7),
+          );
+          await own.write(
+            order.flatMap((organizationId) => [
+              entryWith({ organizationId, keyId: organizationId }),
+              entryWith({ organizationId }),
+            ]),
+          );
+        }
+      };
+      await Promise.all(stores.map(writeAll));
+    } finally {
+      await Promise.all(stores.map((each) => each.close()));
+    }
+    for (const organizationId of organizations) {
+      expect((await statsOf(organizationId)).map(({ requests }) => requests)).toEqual(['48', '48']);
+    }
+    const before = await sql<{ deadlocks: string }>(
+      url,
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    );
+    expect(before[0]?.deadlocks).toBe('0');
+  });
+
+  it('rejects while the log is not to be had, and nothing is counted twice afterwards', async () => {
+    const organizationId = newOrganization();
+    const batch = [entryWith({ organizationId }), entryWith({ organizationId })];
+    const broken = openRequestLog('postgres://nobody@127.0.0.1:1/nowhere', log);
+    await expect(broken.write(batch)).rejects.toBeInstanceOf(StoreUnavailable);
+    await broken.close();
+    await store.write(batch);
+    expect((await statsOf(organizationId)).map(({ requests }) => requests)).toEqual(['2']);
+  });
+});
