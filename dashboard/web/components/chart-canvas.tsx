@@ -7,6 +7,9 @@ import type { ChartProps } from './chart.tsx';
 import { ChartLegend, seriesColour } from './chart-legend.tsx';
 import { chartOptions, type Palette } from './chart-options.ts';
 import { stack } from './chart-stack.ts';
+import { formatStep, stepLengthMs } from './chart-step.ts';
+
+const NONE: ReadonlySet<string> = new Set();
 
 export interface ChartCanvasProps extends ChartProps {
   readonly startsMs: readonly number[];
@@ -14,20 +17,22 @@ export interface ChartCanvasProps extends ChartProps {
 }
 
 export function ChartCanvas(props: ChartCanvasProps): ReactNode {
-  const { label, kind, startsMs, series, format, step, heightPx } = props;
+  const { label, kind, startsMs, series, format, formatAxis = format, step, heightPx, syncKey, hidden = NONE } = props;
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const [at, setAt] = useState<number>();
   const dark = useIsDark();
-  const shape = JSON.stringify([kind, step, heightPx, series.map(({ id, isOther }) => [id, isOther])]);
+  const stepMs = stepLengthMs(startsMs, step);
+  const shape = JSON.stringify([kind, step, stepMs, heightPx, syncKey, series.map(({ id, isOther }) => [id, isOther])]);
   const data = useMemo((): uPlot.AlignedData => {
     const seconds = startsMs.map((startMs) => startMs / 1000);
-    const values = series.map((one) => one.values);
+    // A series that is left out keeps its place and colour: the chart stays the one that it is.
+    const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => 0) : one.values));
     // What is stacked highest is drawn first, so that the lower ones lie over it.
     return [seconds, ...(kind === 'stacked-bars' ? stack(values).reverse() : values.map((one) => [...one]))];
-  }, [startsMs, series, kind]);
-  const latest = useRef({ data, format });
-  latest.current = { data, format };
+  }, [startsMs, series, kind, hidden]);
+  const latest = useRef({ data, formatAxis });
+  latest.current = { data, formatAxis };
 
   // A new chart for another shape or theme; new values alone are handed to the one that is there.
   // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` says when series and the rest differ, `dark` when colours do
@@ -39,11 +44,13 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
       chartOptions({
         kind,
         step,
+        stepMs,
+        syncKey,
         widthPx: place.clientWidth,
         heightPx,
         series: kind === 'stacked-bars' ? order.reverse() : order,
         palette: readPalette(place),
-        format: (value) => latest.current.format(value),
+        format: (value) => latest.current.formatAxis(value),
         onAt: setAt,
       }),
       latest.current.data,
@@ -80,6 +87,7 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
 
   return (
     <>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: an application is what takes keys */}
       <div
         ref={box}
         role="application"
@@ -93,13 +101,15 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
       <div className="visually-hidden" role="status">
         {at !== undefined && document.activeElement === box.current && describe(props, at)}
       </div>
-      <ChartLegend series={series} startsMs={startsMs} format={format} step={step} at={at} />
+      <ChartLegend {...props} at={at} />
     </>
   );
 }
 
-function describe({ series, format }: ChartCanvasProps, at: number): string {
-  return series.map(({ label, values }) => `${label} ${format(values[at] ?? 0)}`).join(', ');
+function describe({ series, startsMs, step, format, hidden }: ChartCanvasProps, at: number): string {
+  const when = formatStep(startsMs[at] ?? 0, step, stepLengthMs(startsMs, step));
+  const shown = series.filter(({ id }) => !hidden?.has(id));
+  return `${when}: ${shown.map(({ label, values }) => `${label} ${format(values[at] ?? 0)}`).join(', ')}`;
 }
 
 /** Canvas knows no custom properties: what they come to here and now. */

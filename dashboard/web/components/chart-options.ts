@@ -10,6 +10,8 @@ export interface Palette {
 export interface ChartSetup {
   readonly kind: 'stacked-bars' | 'lines';
   readonly step: 'hour' | 'day';
+  readonly stepMs: number;
+  readonly syncKey: string | undefined;
   readonly widthPx: number;
   readonly heightPx: number;
   /** In the order in which they are drawn. `colour` is the name of a custom property. */
@@ -20,13 +22,12 @@ export interface ChartSetup {
 }
 
 const AXIS_WIDTH_PX = 62;
-const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 86_400;
 
 export function chartOptions(setup: ChartSetup): uPlot.Options {
   const { kind, step, palette } = setup;
   const axis = { stroke: palette.text, font: palette.font, ticks: { show: false } };
-  const stepSeconds = step === 'hour' ? HOUR_SECONDS : DAY_SECONDS;
+  const stepSeconds = setup.stepMs / 1000;
   return {
     width: setup.widthPx,
     height: setup.heightPx,
@@ -57,7 +58,12 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
         values: (_, splits) => splits.map((value) => setup.format(value)),
       },
     ],
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === 'lines' } },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      points: { show: kind === 'lines' },
+      ...(setup.syncKey !== undefined && { sync: { key: setup.syncKey } }),
+    },
     series: [
       {},
       ...setup.series.map(({ id, colour }) => seriesOptions(id, palette.colour[colour] ?? palette.text, kind)),

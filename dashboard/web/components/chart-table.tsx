@@ -1,9 +1,10 @@
 import type { ReactNode } from 'react';
 import type { ChartProps } from './chart.tsx';
-import { formatStep } from './chart-step.ts';
+import { formatStep, stepLengthMs } from './chart-step.ts';
 
 /** What the canvas shows, for those who do not see it. */
 export function ChartTable({ label, startsMs = [], series, format, step }: ChartProps): ReactNode {
+  const stepMs = stepLengthMs(startsMs, step);
   return (
     <div className="visually-hidden">
       <table>
@@ -21,7 +22,7 @@ export function ChartTable({ label, startsMs = [], series, format, step }: Chart
         <tbody>
           {startsMs.map((startMs, index) => (
             <tr key={startMs}>
-              <th scope="row">{formatStep(startMs, step)}</th>
+              <th scope="row">{formatStep(startMs, step, stepMs)}</th>
               {series.map(({ id, values }) => (
                 <td key={id}>{format(values[index] ?? 0)}</td>
               ))}

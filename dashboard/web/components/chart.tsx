@@ -25,6 +25,13 @@ export interface ChartProps {
   /** Of the start of a step; `day` steps are days of UTC. */
   readonly step: 'hour' | 'day';
   readonly heightPx?: number;
+  /** Of a value on the axis, where that is short of room. Absent: `format`. */
+  readonly formatAxis?: (value: number) => string;
+  /** Charts with the same one show the same step under the pointer: their `startsMs` must be equal. */
+  readonly syncKey?: string;
+  /** Ids of series that are left out, and what the legend does with a click. Charts of the same series can share both. */
+  readonly hidden?: ReadonlySet<string>;
+  readonly onToggle?: (id: string) => void;
 }
 
 // uPlot and its CSS are a fifth of the page: only who looks at a chart loads them.
