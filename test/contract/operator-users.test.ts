@@ -1,0 +1,147 @@
+import { hostname, userInfo } from 'node:os';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyPassword } from '../../dashboard/server/password.ts';
+import { newToken } from '../../dashboard/server/session-token.ts';
+import { createSession, findSession } from '../../dashboard/store/sessions.ts';
+import { findCredentials } from '../../dashboard/store/users.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { sql } from './database.ts';
+
+type Json = Record<string, unknown>;
+
+describe('users on the operator command line', () => {
+  let database: AuditedDatabase;
+  beforeAll(async () => {
+    database = await openAudited();
+  });
+  afterAll(() => database.close());
+
+  const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: database.url });
+  async function done(...args: string[]): Promise<Json> {
+    const result = await run(...args);
+    if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
+    return result.json as Json;
+  }
+  async function refusal(kind: 'refused' | 'usage', ...args: string[]): Promise<string> {
+    const result = await run(...args);
+    if (result.kind !== kind) throw new Error(`${args.join(' ')}: ${result.kind} instead of ${kind}`);
+    return result.message;
+  }
+  async function opens(email: string, password: unknown): Promise<boolean | 'busy'> {
+    const credentials = await findCredentials(database.pool, email);
+    return verifyPassword(String(password), credentials?.passwordHash);
+  }
+  const listed = async (email: string) =>
+    ((await done('user', 'list')) as { users: Json[] }).users.find((user) => user.email === email);
+
+  it('are created with a password that is shown once and works', async () => {
+    const organizationId = await database.addOrganization();
+    const created = await done('user', 'create', '--email', ' Ada@Example.com', '--org', organizationId);
+    expect(created).toEqual({
+      id: expect.stringMatching(/^usr-[0-9A-Z]{26}$/),
+      email: 'ada@example.com',
+      password: expect.stringMatching(/^([0-9a-z]{4}-){4}[0-9a-z]{4}$/),
+    });
+    expect(await opens('ada@example.com', created.password)).toBe(true);
+    const shown = {
+      ...{ id: created.id, email: 'ada@example.com', operator: false, state: 'active', last_signed_in_at: null },
+      ...{ organizations: [{ id: organizationId, role: 'owner' }], created_at: expect.stringMatching(/Z$/) },
+    };
+    expect(await listed('ada@example.com')).toEqual(shown);
+    const [row] = await sql<{ dump: string }>(
+      database.url,
+      "select (select string_agg(users::text, '') from users) || (select string_agg(audit_log::text, '') from audit_log) as dump",
+    );
+    expect(row?.dump).toContain('ada@example.com');
+    expect(row?.dump).not.toContain(created.password);
+    expect((await database.events(String(created.id)))[0]).toMatchObject({
+      ...{ action: 'user.created', organization_id: organizationId },
+      ...{ actor: `${userInfo().username}@${hostname()}`, actor_user_id: null, address: null },
+    });
+  });
+
+  it('are members or operators where the flags say so', async () => {
+    const organizationId = await database.addOrganization();
+    await done('user', 'create', '--email', 'm@example.com', '--org', organizationId, '--role', 'member');
+    expect(await listed('m@example.com')).toMatchObject({ organizations: [{ id: organizationId, role: 'member' }] });
+    await done('user', 'create', '--email', 'o@example.com', '--operator');
+    expect(await listed('o@example.com')).toMatchObject({ operator: true, organizations: [] });
+    const list = await run('user', 'list');
+    expect(list.kind === 'done' && list.text).toMatch(
+      /m@example\.com +active +member of org-.*\no@example\.com +active +operator/,
+    );
+  });
+
+  it('get a new password that ends their sessions and replaces the old one', async () => {
+    const created = await done('user', 'create', '--email', 'r@example.com', '--operator');
+    const { tokenHash } = newToken();
+    const passwordHash = (await findCredentials(database.pool, 'r@example.com'))?.passwordHash ?? '';
+    const session = {
+      id: newId('ses', Date.now()),
+      tokenHash,
+      userId: String(created.id),
+      passwordHash,
+      address: '::1',
+    };
+    expect(await createSession(database.pool, session)).toBe(true);
+    const reset = await done('user', 'reset-password', 'R@example.com');
+    expect(reset).toEqual({ ...created, password: expect.stringMatching(/^[0-9a-z-]{24}$/) });
+    expect(await findSession(database.pool, tokenHash)).toBeUndefined();
+    expect(await opens('r@example.com', created.password)).toBe(false);
+    expect(await opens('r@example.com', reset.password)).toBe(true);
+  });
+
+  it('are disabled and enabled, but for the last operator', async () => {
+    await done('user', 'create', '--email', 'd@example.com');
+    expect(await done('user', 'disable', 'd@example.com')).toMatchObject({ state: 'disabled' });
+    expect(await done('user', 'disable', 'd@example.com')).toMatchObject({ state: 'disabled' });
+    expect(await done('user', 'enable', 'd@example.com')).toMatchObject({ state: 'active' });
+    await sql(database.url, 'update users set is_operator = false');
+    await done('user', 'create', '--email', 'last@example.com', '--operator');
+    expect(await refusal('refused', 'user', 'disable', 'last@example.com')).toContain('the last operator');
+    expect(await listed('last@example.com')).toMatchObject({ state: 'active' });
+  });
+
+  it('are refused where they cannot be', async () => {
+    await done('user', 'create', '--email', 'twice@example.com');
+    const twice = await refusal('refused', 'user', 'create', '--email', 'TWICE@example.com', '--operator');
+    expect(twice).toBe('There is a user twice@example.com already.');
+    const nobody = `org-${'0'.repeat(26)}`;
+    expect(await refusal('refused', 'user', 'create', '--email', 'x@example.com', '--org', nobody)).toBe(
+      `There is no organization ${nobody}.`,
+    );
+    expect(await refusal('refused', 'user', 'create', '--email', 'x@example.com', '--org', 'acme')).toContain('"acme"');
+    expect(await listed('x@example.com')).toBeUndefined();
+    for (const command of ['reset-password', 'disable', 'enable']) {
+      expect(await refusal('refused', 'user', command, 'nobody@example.com')).toContain('"nobody@example.com"');
+      expect(await refusal('refused', 'user', command, 'nobody')).toContain('"nobody"');
+    }
+  });
+
+  it.each([
+    [['user', 'create'], '--email E is required.'],
+    [['user', 'create', '--email', 'nobody'], '--email takes an e-mail address, not "nobody".'],
+    [['user', 'create', '--email', 'a@b.c', '--role', 'owner'], 'it needs --org ID'],
+    [
+      ['user', 'create', '--email', 'a@b.c', '--org', `org-${'0'.repeat(26)}`, '--role', 'boss'],
+      '--role takes owner or member, not "boss".',
+    ],
+    [['user', 'disable'], 'EMAIL is missing.'],
+    [['user', 'frob'], 'user reset-password EMAIL'],
+  ])('answers %j with what is accepted', async (args, text) => {
+    expect(await refusal('usage', ...args)).toContain(text);
+  });
+
+  it('are listed however many they are', async () => {
+    await sql(
+      database.url,
+      `insert into users (id, email) select 'usr-' || lpad(n::text, 26, '0'), n || '@many.example' from generate_series(1, 1100) n`,
+    );
+    const { users } = (await done('user', 'list')) as { users: Json[] };
+    const many = users.filter(({ email }) => String(email).endsWith('@many.example'));
+    expect(new Set(many.map(({ id }) => id)).size).toBe(1_100);
+    expect(many[0]).toMatchObject({ state: 'invited', organizations: [] });
+  });
+});
