@@ -132,12 +132,17 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
 
   const tokens = createTokenCounter({ log });
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
-  const readiness = createReadiness(initial.listen, await sharedProbeKey(paths.probeKey), async () => {
-    if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
-    return limitsOpenInMs().then(
-      (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
-      () => 'the limit store does not answer',
-    );
+  const readiness = createReadiness({
+    listen: initial.listen,
+    ...(process.env.ENVOY_HOST ? { envoyHost: process.env.ENVOY_HOST } : {}),
+    probeKey: await sharedProbeKey(paths.probeKey),
+    async completionsRefused() {
+      if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
+      return limitsOpenInMs().then(
+        (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
+        () => 'the limit store does not answer',
+      );
+    },
   });
   if (isFirst) await writeBootstrap(initial, paths);
   const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });

@@ -18,28 +18,35 @@ beforeEach(async () => {
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
 const nothing = async () => undefined;
+const probing = (more: Partial<Parameters<typeof createReadiness>[0]> = {}) =>
+  createReadiness({ listen, probeKey: 'sk-gw-probe', completionsRefused: nothing, ...more });
 
 it('is ready when its request comes back as our own refusal of an unknown key', async () => {
-  expect(await createReadiness(listen, 'sk-gw-probe', nothing).notReady()).toBeUndefined();
+  expect(await probing().notReady()).toBeUndefined();
 });
 
 it('is not ready when Envoy answers something else, or nobody does', async () => {
   status = 503;
-  expect(await createReadiness(listen, 'sk-gw-probe', nothing).notReady()).toContain('503');
+  expect(await probing().notReady()).toContain('503');
   const nobody = { ...listen, api: { host: '127.0.0.1', port: 1 } };
-  expect(await createReadiness(nobody, 'sk-gw-probe', nothing).notReady()).toContain('failed');
+  expect(await probing({ listen: nobody }).notReady()).toContain('failed');
+});
+
+it('asks another host where Envoy is in another network', async () => {
+  const elsewhere = { ...listen, api: { host: '192.0.2.1', port: listen.api.port } };
+  expect(await probing({ listen: elsewhere, envoyHost: '127.0.0.1' }).notReady()).toBeUndefined();
 });
 
 it('is not ready while completions are refused, nor once it drains', async () => {
-  const refusing = createReadiness(listen, 'sk-gw-probe', async () => 'the limit store does not answer');
+  const refusing = probing({ completionsRefused: async () => 'the limit store does not answer' });
   expect(await refusing.notReady()).toBe('the limit store does not answer');
-  const draining = createReadiness(listen, 'sk-gw-probe', nothing);
+  const draining = probing();
   draining.drain();
   expect(await draining.notReady()).toBe('draining');
 });
 
 it('knows its own probes', () => {
-  const readiness = createReadiness(listen, 'sk-gw-probe', nothing);
+  const readiness = probing();
   expect(readiness.isProbe('Bearer sk-gw-probe')).toBe(true);
   expect(readiness.isProbe('Bearer sk-gw-other')).toBe(false);
 });

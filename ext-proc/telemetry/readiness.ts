@@ -20,14 +20,20 @@ const PROBE_TIMEOUT_MS = 2000;
 /** A load balancer that asks often must not become load. */
 const REMEMBER_MS = 500;
 
-/** `completionsRefused`: what the probe cannot see, because only an admitted request would meet it. */
-export function createReadiness(
-  listen: ListenConfig,
-  probeKey: string,
-  completionsRefused: () => Promise<string | undefined>,
-): Readiness {
+export interface ReadinessOptions {
+  readonly listen: ListenConfig;
+  /** Where Envoy listens when it is in another network than this process; absent: at the address of `listen.api`. */
+  readonly envoyHost?: string;
+  readonly probeKey: string;
+  /** What the probe cannot see, because only an admitted request would meet it. */
+  completionsRefused(): Promise<string | undefined>;
+}
+
+export function createReadiness(options: ReadinessOptions): Readiness {
+  const { listen, probeKey, completionsRefused } = options;
+  const host = options.envoyHost ?? loopbackFor(listen.api.host);
   const authorization = `Bearer ${probeKey}`;
-  const check = async () => (await probe(listen, authorization)) ?? (await completionsRefused());
+  const check = async () => (await probe(host, listen, authorization)) ?? (await completionsRefused());
   let draining = false;
   let last: { atMs: number; result: Promise<string | undefined> } | undefined;
   return {
@@ -59,12 +65,12 @@ export async function sharedProbeKey(path: string): Promise<string> {
   return readFile(path, 'utf8');
 }
 
-function probe(listen: ListenConfig, authorization: string): Promise<string | undefined> {
+function probe(host: string, listen: ListenConfig, authorization: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const send = listen.tls ? httpsRequest : httpRequest;
     const outgoing = send(
       {
-        host: loopbackFor(listen.api.host),
+        host,
         port: listen.api.port,
         path: '/v1/models',
         headers: { authorization, connection: 'close' },
