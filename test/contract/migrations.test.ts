@@ -60,6 +60,23 @@ describe('migrations', () => {
     ).toEqual([{ half: null, version: count }]);
   });
 
+  it('leave keys revoked that were, whatever the clock says since', async () => {
+    const files = (await readdir(folder)).filter((file) => file >= '0008');
+    await Promise.all(files.map((file) => rm(join(folder, file))));
+    await migrate(pool, ours());
+    const id = (kind: string) => `${kind}-${'0'.repeat(26)}`;
+    await sql(
+      url,
+      `insert into organizations (id, name, concurrency) values ('${id('org')}', 'Acme', 1);
+       insert into accounts values ('${id('org')}');
+       insert into keys (id, organization_id, name, hash, last4, scopes, revoked_at)
+       values ('${id('key')}', '${id('org')}', 'k', sha256('k'), 'abcd', '{chat}', now() + interval '1 hour')`,
+    );
+    const store = await openStore(url);
+    expect(await store.administration.key(id('org'), id('key'))).toMatchObject({ revoked: true });
+    await store.close();
+  });
+
   it('refuse files that are not numbered one after the other', async () => {
     await writeFile(join(folder, `${numbered(count + 2)}_gap.sql`), 'select 1');
     await expect(migrate(pool, ours())).rejects.toThrow(`${numbered(count + 2)}_gap is out of sequence`);
