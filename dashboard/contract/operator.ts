@@ -72,6 +72,8 @@ export interface MappingView {
   readonly providers: readonly ProviderView[];
   /** Why the file that is on disk now is not in force. */
   readonly problems: readonly string[];
+  /** What is in force is well formed, but this in it cannot work. */
+  readonly warnings: readonly string[];
   /** Changed fields that need a restart. */
   readonly restartNeeded: readonly string[];
   /** Processes that work with another mapping than this one. */
@@ -101,6 +103,10 @@ export interface ProcessView {
   readonly eventLoopLagP99Ms: number;
   readonly rssBytes: number;
   readonly cpuFraction: number;
+  /** Absent where another process of the host asks Envoy. */
+  readonly envoy?:
+    | { readonly reachable: false }
+    | { readonly reachable: true; readonly version: string; readonly state: string; readonly uptimeMs: number };
 }
 
 export interface SystemView {

@@ -1,7 +1,9 @@
 import type { Route } from './route.ts';
+import { AUDIT_ROUTES } from './routes-audit.ts';
 import { KEY_ROUTES } from './routes-keys.ts';
 import { MEMBER_ROUTES } from './routes-members.ts';
 import { MONEY_ROUTES } from './routes-money.ts';
+import { OPERATION_ROUTES } from './routes-operations.ts';
 import { ORGANIZATION_ROUTES } from './routes-organizations.ts';
 import { OVERVIEW_ROUTES } from './routes-overview.ts';
 import { REQUEST_ROUTES } from './routes-requests.ts';
@@ -18,4 +20,6 @@ export const ROUTES: readonly Route[] = [
   ...OVERVIEW_ROUTES,
   ...REQUEST_ROUTES,
   ...MONEY_ROUTES,
+  ...OPERATION_ROUTES,
+  ...AUDIT_ROUTES,
 ];

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { auditPage } from '../store/audit-pages.ts';
+import { idField } from './query-fields.ts';
+import { type Route, route } from './route.ts';
+
+const PAGE_ROWS = 50;
+const before = idField('evt').exactOptional();
+
+export const AUDIT_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/audit', {
+    access: 'owner',
+    input: z.strictObject({ before }),
+    answer: ({ deps, organizationId, input }) =>
+      auditPage(deps.database, { organizationId, ...input, limit: PAGE_ROWS }),
+  }),
+  route('GET /api/audit', {
+    access: 'operator',
+    input: z.strictObject({ before, organization: idField('org').exactOptional() }),
+    answer({ deps, input: { organization, ...rest } }) {
+      const about = organization === undefined ? {} : { organizationId: organization };
+      return auditPage(deps.database, { ...about, ...rest, limit: PAGE_ROWS });
+    },
+  }),
+];
