@@ -87,11 +87,11 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
 
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: an application is what takes keys */}
       <div
         ref={box}
         role="application"
         aria-label={`${label}. Arrow keys move over time.`}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: an application is what takes keys
         tabIndex={0}
         className={styles.canvas}
         style={{ height: heightPx }}

@@ -1,6 +1,34 @@
 import type { ReactNode } from 'react';
+import { useSession } from '../../api/session.ts';
+import { Card } from '../../components/card.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { SegmentedControl } from '../../components/radio-group.tsx';
+import { chooseTheme, useTheme } from '../../shell/theme.ts';
+import { ChangePassword } from './change-password.tsx';
+import { Devices } from './devices.tsx';
 
 export function AccountPage(): ReactNode {
-  return <PageHeader title="Account" />;
+  const { user } = useSession();
+  const theme = useTheme();
+  return (
+    <>
+      <PageHeader title="Account" description={`Signed in as ${user.email}.`} />
+      <Card title="Appearance">
+        <div>
+          <SegmentedControl
+            label="Theme"
+            value={theme}
+            onChange={chooseTheme}
+            choices={[
+              { value: 'system', label: 'As the system' },
+              { value: 'light', label: 'Light' },
+              { value: 'dark', label: 'Dark' },
+            ]}
+          />
+        </div>
+      </Card>
+      <ChangePassword />
+      <Devices />
+    </>
+  );
 }

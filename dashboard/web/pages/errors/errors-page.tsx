@@ -1,6 +1,84 @@
-import type { ReactNode } from 'react';
+import { getRouteApi, useLocation } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import { Badge } from '../../components/badge.tsx';
+import { classNames } from '../../components/class-names.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { type ErrorAdvice, findErrors, readableMessage } from './error-advice.ts';
+import styles from './errors.module.css';
 
+const route = getRouteApi('/app/errors');
+
+/** Every error that the API answers: `/errors#key_revoked` leads to one. */
 export function ErrorsPage(): ReactNode {
-  return <PageHeader title="Error codes" />;
+  const { search = '' } = route.useSearch();
+  const navigate = route.useNavigate();
+  const hash = useLocation({ select: (location) => location.hash });
+  const groups = findErrors(search);
+  const find = (text: string) => void navigate({ search: text === '' ? {} : { search: text }, replace: true });
+  useEffect(() => {
+    if (hash !== '') document.getElementById(hash)?.scrollIntoView({ block: 'start' });
+  }, [hash]);
+  return (
+    <>
+      <PageHeader
+        title="Error codes"
+        description="Every failure of the API has one envelope: error.message, type, code, param and metadata. Branch on code or type."
+      />
+      <FilterBar active={search !== ''} onClear={() => find('')}>
+        <SearchBox label="Code, status or words" value={search} onSearch={find} />
+      </FilterBar>
+      {groups.length === 0 && (
+        <EmptyState icon="search" title="No error fits">
+          Search for a code such as rpm_exceeded, a status, or words of the message.
+        </EmptyState>
+      )}
+      {groups.map(({ status, title, errors }) => (
+        <section key={status} className={styles.group} aria-labelledby={`status-${status}`}>
+          <h2 id={`status-${status}`}>
+            {status} <span className={styles.title}>{title}</span>
+          </h2>
+          <div className={styles.errors}>
+            {errors.map((error) => (
+              <ErrorEntry key={error.code} error={error} chosen={error.code === hash} />
+            ))}
+          </div>
+        </section>
+      ))}
+    </>
+  );
+}
+
+function ErrorEntry({ error, chosen }: { readonly error: ErrorAdvice; readonly chosen: boolean }): ReactNode {
+  const { code, entry, retry, billed } = error;
+  return (
+    <article id={code} className={classNames(styles.error, chosen && styles.chosen)}>
+      <header className={styles.head}>
+        <h3>
+          <a className={styles.code} href={`#${code}`}>
+            <code>{code}</code>
+          </a>
+        </h3>
+        <Badge>{entry.type}</Badge>
+      </header>
+      <p>{readableMessage(entry)}</p>
+      <dl className={styles.facts}>
+        <dt>What to do</dt>
+        <dd>{entry.advice}</dd>
+        <dt>Retry</dt>
+        <dd>{retry}</dd>
+        <dt>Billed</dt>
+        <dd>{billed}</dd>
+        {entry.param !== undefined && (
+          <>
+            <dt>Field</dt>
+            <dd>
+              <code>{entry.param}</code>
+            </dd>
+          </>
+        )}
+      </dl>
+    </article>
+  );
 }

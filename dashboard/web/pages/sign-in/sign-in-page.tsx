@@ -1,6 +1,49 @@
-import type { ReactNode } from 'react';
-import { PageHeader } from '../../components/page-header.tsx';
+import { useQueryClient } from '@tanstack/react-query';
+import { getRouteApi, useRouter } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { startSession } from '../../api/session.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Field } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { PasswordInput } from '../../components/password-input.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { FrontDoor } from '../../shell/front-door.tsx';
+import { backAddress } from './back-address.ts';
+
+const route = getRouteApi('/sign-in');
 
 export function SignInPage(): ReactNode {
-  return <PageHeader title="Sign in" />;
+  const { back } = route.useSearch();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const client = useQueryClient();
+  const router = useRouter();
+  const signIn = useSend('POST /api/session', {
+    changes: [],
+    onDone: (session) => {
+      startSession(client, session);
+      router.history.push(backAddress(back));
+    },
+  });
+  return (
+    <FrontDoor title="Sign in">
+      <Form onSubmit={() => signIn.mutate({ body: { email: email.trim(), password } })} problem={signIn.error}>
+        <Field label="Email" error={signIn.error?.fields.email} required>
+          <TextInput type="email" name="email" value={email} onChange={setEmail} autoComplete="username" autoFocus />
+        </Field>
+        <Field
+          label="Password"
+          error={signIn.error?.fields.password}
+          hint="Forgotten? An operator or an owner of your organization can give you a link to set a new one."
+          required
+        >
+          <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" />
+        </Field>
+        <Button type="submit" tone="primary" busy={signIn.isPending}>
+          Sign in
+        </Button>
+      </Form>
+    </FrontDoor>
+  );
 }

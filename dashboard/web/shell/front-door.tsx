@@ -1,0 +1,25 @@
+import type { ReactNode } from 'react';
+import { PageHeader } from '../components/page-header.tsx';
+import styles from './front-door.module.css';
+
+export interface FrontDoorProps {
+  readonly title: string;
+  readonly description?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Around the pages of those who are not signed in yet. */
+export function FrontDoor({ title, description, children }: FrontDoorProps): ReactNode {
+  return (
+    <main className={styles.door}>
+      <div className={styles.panel}>
+        <p className={styles.product}>
+          <img src="/favicon.svg" alt="" width="24" height="24" />
+          Inference Gateway
+        </p>
+        <PageHeader title={title} description={description} />
+        {children}
+      </div>
+    </main>
+  );
+}
