@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { sql } from '../contract/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
@@ -96,6 +97,28 @@ function fourProcesses(): void {
     // Probes of readiness go to any process, and none of them takes them for a caller.
     expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
     expect(stack.logs()).not.toContain('invalid_api_key');
+  });
+
+  test('every process reports what it holds itself, and one of them Envoy', async () => {
+    const { organizationId, key } = await stack.operator.customer();
+    const gate = createGate();
+    provider.script('exact', gate.before(jsonAnswer()));
+    const client = gatewayClient(stack.origin, key);
+    const answers = Array.from({ length: IN_FLIGHT }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
+    await gate.waitFor(IN_FLIGHT);
+    const reported = async () =>
+      (
+        await sql<{ worker: number; envoy: boolean; holds: number }>(
+          stack.databaseUrl,
+          `select worker, report->>'envoy' is not null as envoy,
+             (report->'holds'->'organizations'->'${organizationId}'->>1)::int as holds
+           from gateway_processes order by worker`,
+        )
+      ).map(({ worker, envoy, holds }) => ({ worker, envoy, holds: holds > 0 }));
+    const expected = [0, 1, 2, 3].map((worker) => ({ worker, envoy: worker === 0, holds: true }));
+    await expect.poll(reported, { timeout: 10_000 }).toEqual(expected);
+    gate.open();
+    expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': IN_FLIGHT });
   });
 
   test('a reload reaches every process, and only when Envoy has what it needs', async () => {
