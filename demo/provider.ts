@@ -1,9 +1,12 @@
-/** A small local stand-in for a model provider, so that a fresh clone answers at once. `node demo/provider.ts --port 9390` */
+/** A small local stand-in for a model provider, so that a fresh clone answers at once. `node demo/provider.ts --host 127.0.0.1 --port 9390` */
 import { fstatSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startDemoProvider } from './server.ts';
 
-const { values } = parseArgs({ options: { port: { type: 'string', default: '9390' } } });
+const { values } = parseArgs({
+  options: { host: { type: 'string', default: '127.0.0.1' }, port: { type: 'string', default: '9390' } },
+});
+const { host } = values;
 const port = Number(values.port);
 if (!Number.isInteger(port) || port < 0 || port > 65_535) {
   process.stderr.write(`demo provider: --port takes a number from 0 to 65535, not ${values.port}\n`);
@@ -18,11 +21,11 @@ if (process.connected) process.on('disconnect', leave);
 else if (standardInputIsPipe()) process.stdin.on('end', leave).on('error', leave).resume();
 
 try {
-  const server = await startDemoProvider({ port });
+  const server = await startDemoProvider({ host, port });
   if (process.connected) process.send?.({ type: 'listening', port: server.port });
-  process.stdout.write(`listening on 127.0.0.1:${server.port}\n`);
+  process.stdout.write(`listening on ${host}:${server.port}\n`);
 } catch (error) {
-  process.stderr.write(`demo provider: cannot listen on 127.0.0.1:${port}: ${(error as Error).message}\n`);
+  process.stderr.write(`demo provider: cannot listen on ${host}:${port}: ${(error as Error).message}\n`);
   process.exit(1);
 }
 

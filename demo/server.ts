@@ -14,6 +14,7 @@ export interface DemoProvider {
 export interface DemoProviderOptions {
   /** 0: any free port. */
   readonly port: number;
+  readonly host?: string;
   /** Silence before each word. */
   readonly paceMs?: number;
   /** What "slow" waits for. */
@@ -30,8 +31,8 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
       response.destroy();
     });
   });
-  // Loopback only: the demo answers anybody who can reach it.
-  server.listen(options.port, '127.0.0.1');
+  // Loopback unless told: the demo answers anybody who can reach it.
+  server.listen(options.port, options.host ?? '127.0.0.1');
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
   return {
     port: (server.address() as AddressInfo).port,
