@@ -28,22 +28,32 @@ export function shortMoney(nanoUsd: string): string {
   return formatMoney(nanoUsd).replace(/\.00$/, '');
 }
 
-/** What is asked of a key, in a few words each: `2 models`, `60 rpm`, `$5/day`. Empty: it is not restricted. */
+/** What is asked of a key, in a few words each: `2 models`, `60 rpm · $5/day`. Empty: it is not restricted. */
 export function restrictionWords(key: KeyRestrictions, nowMs: number): string[] {
   return [
-    key.models && listWords(key.models, 'models'),
-    key.ipRanges && listWords(key.ipRanges, 'addresses'),
-    key.requestsPerMinute !== undefined && `${formatCompact(key.requestsPerMinute)} rpm`,
-    key.tokensPerMinute !== undefined && `${formatCompact(key.tokensPerMinute)} tpm`,
-    key.dailyBudgetNanoUsd !== undefined && `${shortMoney(key.dailyBudgetNanoUsd)}/day`,
-    key.expiresAtMs !== undefined && expiryWords(key.expiresAtMs, nowMs),
-  ].filter((words) => typeof words === 'string');
+    countWords(key.models ?? [], 'models'),
+    countWords(key.ipRanges ?? [], 'addresses'),
+    limitWords(key),
+    key.expiresAtMs === undefined ? undefined : expiryWords(key.expiresAtMs, nowMs),
+  ].filter((words) => words !== undefined);
 }
 
-/** The one that it is, or how many there are. */
-function listWords(items: readonly string[], what: string): string {
-  const [first, ...others] = items;
-  return first !== undefined && others.length === 0 ? first : `${items.length} ${what}`;
+/** The one that it is, or how many there are; undefined of none. */
+export function countWords(items: readonly string[], what: string): string | undefined {
+  return items.length < 2 ? items[0] : `${items.length} ${what}`;
+}
+
+type Limits = Loose<Pick<KeyRestrictions, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>>;
+type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
+
+/** `60 rpm · $5/day`; undefined where there is no limit. */
+export function limitWords({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string | undefined {
+  const words = [
+    requestsPerMinute !== undefined && `${formatCompact(requestsPerMinute)} rpm`,
+    tokensPerMinute !== undefined && `${formatCompact(tokensPerMinute)} tpm`,
+    dailyBudgetNanoUsd !== undefined && `${shortMoney(dailyBudgetNanoUsd)}/day`,
+  ].filter((word) => word !== false);
+  return words.length === 0 ? undefined : words.join(' · ');
 }
 
 function expiryWords(expiresAtMs: number, nowMs: number): string {
@@ -53,4 +63,10 @@ function expiryWords(expiresAtMs: number, nowMs: number): string {
 /** How a key is shown where its secret never is: `sk-gw-…ab12`. */
 export function maskedKey({ last4 }: Pick<KeyView, 'last4'>): string {
   return `sk-gw-…${last4}`;
+}
+
+/** A budget of zero is spent from the start. */
+export function spentFraction(spentNanoUsd: string, budgetNanoUsd: string): number {
+  const budget = Number(budgetNanoUsd);
+  return budget === 0 ? 1 : Number(spentNanoUsd) / budget;
 }

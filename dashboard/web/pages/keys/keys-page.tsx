@@ -1,6 +1,80 @@
-import type { ReactNode } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useAsk } from '../../api/use-ask.ts';
+import { Banner } from '../../components/banner.tsx';
+import { Button } from '../../components/button.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useOrganization } from '../../shell/use-organization.ts';
+import { filterKeys } from './filter-keys.ts';
+import type { KeyAction } from './key-action.ts';
+import { KeyOverlays } from './key-overlays.tsx';
+import { KeysFilter } from './keys-filter.tsx';
+import type { KeysSearch } from './keys-search.ts';
+import { KeysTable } from './keys-table.tsx';
+import { NoKeys } from './no-keys.tsx';
+
+const REFRESH_MS = 15_000;
 
 export function KeysPage(): ReactNode {
-  return <PageHeader title="API keys" />;
+  const { id: organization, suspended } = useOrganization();
+  const search = useSearch({ from: '/app/o/$organization/keys' });
+  const navigate = useNavigate({ from: '/o/$organization/keys' });
+  const [action, setAction] = useState<KeyAction>();
+  const params = { organization };
+  const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
+  const keys = query.data?.keys;
+  const filtered = keys && filterKeys(keys, search);
+  const go = (next: Partial<KeysSearch>, replace: boolean) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
+  const onChange = (next: Partial<KeysSearch>) => go(next, true);
+  const onCreate = () => go({ dialog: 'create' }, false);
+  return (
+    <>
+      <PageHeader
+        title="API keys"
+        description="Every request of your applications carries one of these."
+        actions={
+          <Button tone="primary" icon="plus" onClick={onCreate}>
+            Create key
+          </Button>
+        }
+      />
+      {suspended && (
+        <Banner tone="bad" title="This organization is suspended">
+          Every request with one of its keys is refused with 403 org_suspended.
+        </Banner>
+      )}
+      <KeysFilter search={search} counts={filtered?.counts} onChange={onChange} />
+      {query.error && !keys ? (
+        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
+      ) : (
+        <KeysTable
+          keys={filtered?.shown}
+          openKey={search.key}
+          onOpen={({ id }) => go({ key: id }, false)}
+          onAct={setAction}
+          empty={
+            filtered && (
+              <NoKeys
+                search={search}
+                counts={filtered.counts}
+                total={keys.length}
+                onChange={onChange}
+                onCreate={onCreate}
+              />
+            )
+          }
+        />
+      )}
+      <KeyOverlays
+        organization={organization}
+        keys={keys}
+        search={search}
+        onChange={onChange}
+        action={action}
+        onAct={setAction}
+      />
+    </>
+  );
 }

@@ -1,0 +1,66 @@
+import { type ReactNode, useId } from 'react';
+import type { CreatedKeyView } from '../../../contract/keys.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Form } from '../../components/form.tsx';
+import { draftProblems, type KeyDraft, restrictionsOf } from './key-draft.ts';
+import { KeyFields } from './key-fields.tsx';
+import { useFieldProblems, useKeyFormFacts } from './use-key-form.ts';
+
+export interface CreateKeyDialogProps {
+  readonly organization: string;
+  readonly open: boolean;
+  /** Kept by the page, so that a dialog closed by mistake has lost nothing. */
+  readonly draft: KeyDraft;
+  readonly onDraft: (draft: KeyDraft) => void;
+  readonly onClose: () => void;
+  readonly onCancel: () => void;
+  readonly onCreated: (created: CreatedKeyView) => void;
+}
+
+export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
+  const { organization, draft, onDraft, onCreated } = props;
+  const form = useId();
+  const facts = useKeyFormFacts(organization);
+  const fields = useFieldProblems();
+  const create = useSend('POST /api/organizations/:organization/keys', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: onCreated,
+  });
+  const submit = () => {
+    const problems = draftProblems(draft, Date.now());
+    fields.found(problems);
+    if (Object.keys(problems).length > 0) return;
+    const input = { params: { organization }, body: restrictionsOf(draft) };
+    create.mutate(input, { onError: (problem) => fields.found(problem.fields) });
+  };
+  return (
+    <Dialog
+      open={props.open}
+      onClose={props.onClose}
+      title="Create an API key"
+      description="One key for each application and environment: each can then be restricted, watched and revoked by itself."
+      footer={
+        <>
+          <Button onClick={props.onCancel}>Cancel</Button>
+          <Button type="submit" form={form} tone="primary" busy={create.isPending}>
+            Create key
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} onSubmit={submit} problem={create.error}>
+        <KeyFields
+          {...facts}
+          draft={draft}
+          problems={fields.problems}
+          onChange={(next) => {
+            fields.changed(draft, next);
+            onDraft(next);
+          }}
+        />
+      </Form>
+    </Dialog>
+  );
+}

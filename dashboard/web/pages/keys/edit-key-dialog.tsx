@@ -1,0 +1,72 @@
+import { type ReactNode, useId, useState } from 'react';
+import type { KeyView } from '../../../contract/keys.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Form } from '../../components/form.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { changeOf, draftOf, draftProblems, isEmptyChange } from './key-draft.ts';
+import { KeyFields } from './key-fields.tsx';
+import { useFieldProblems, useKeyFormFacts } from './use-key-form.ts';
+
+export interface KeyDialogProps {
+  readonly organization: string;
+  /** As it was when the dialog was opened: what others change meanwhile is not written over. */
+  readonly of: KeyView;
+  readonly onClose: () => void;
+}
+
+export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
+  const form = useId();
+  const toast = useToast();
+  const facts = useKeyFormFacts(organization);
+  const fields = useFieldProblems();
+  const [draft, setDraft] = useState(() => draftOf(key));
+  const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: ({ name }) => {
+      toast({ tone: 'good', text: `Key “${name}” changed. It holds for the next request.` });
+      onClose();
+    },
+  });
+  const submit = () => {
+    const problems = draftProblems(draft, Date.now(), key);
+    fields.found(problems);
+    if (Object.keys(problems).length > 0) return;
+    const body = changeOf(key, draft);
+    if (isEmptyChange(body)) return onClose();
+    edit.mutate(
+      { params: { organization, key: key.id }, body },
+      { onError: (problem) => fields.found(problem.fields) },
+    );
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Edit “${key.name}”`}
+      description="Changes hold for every request that begins after they are saved."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} tone="primary" busy={edit.isPending}>
+            Save changes
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} onSubmit={submit} problem={edit.error}>
+        <KeyFields
+          {...facts}
+          before={key}
+          draft={draft}
+          problems={fields.problems}
+          onChange={(next) => {
+            fields.changed(draft, next);
+            setDraft(next);
+          }}
+        />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,83 @@
+import { type ReactNode, useState } from 'react';
+import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
+import { CreateKeyDialog } from './create-key-dialog.tsx';
+import { EditKeyDialog } from './edit-key-dialog.tsx';
+import type { KeyAction, OnKeyAction } from './key-action.ts';
+import { NEW_KEY } from './key-draft.ts';
+import { KeyDrawer } from './key-drawer.tsx';
+import type { KeysSearch } from './keys-search.ts';
+import { ReplaceKeyDialog } from './replace-key-dialog.tsx';
+import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
+import { SecretDialog } from './secret-dialog.tsx';
+
+export interface KeyOverlaysProps {
+  readonly organization: string;
+  readonly keys: readonly KeyView[] | undefined;
+  readonly search: KeysSearch;
+  readonly onChange: (next: Partial<KeysSearch>) => void;
+  readonly action: KeyAction | undefined;
+  readonly onAct: OnKeyAction;
+}
+
+/** Drawer and dialogs of the list: which drawer is open stands in the URL, what is being typed does not. */
+export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
+  const { organization, keys, search, onChange, action, onAct } = props;
+  const [draft, setDraft] = useState(NEW_KEY);
+  const [created, setCreated] = useState<CreatedKeyView>();
+  const onCreated = (next: CreatedKeyView) => {
+    setCreated(next);
+    setDraft(NEW_KEY);
+    onAct(undefined);
+    onChange({ dialog: undefined });
+  };
+  const over = (
+    <>
+      {action && <ActionDialog organization={organization} action={action} onAct={onAct} onCreated={onCreated} />}
+      {created && <SecretDialog organization={organization} created={created} onClose={() => setCreated(undefined)} />}
+    </>
+  );
+  return (
+    <>
+      <CreateKeyDialog
+        organization={organization}
+        open={search.dialog === 'create'}
+        draft={draft}
+        onDraft={setDraft}
+        onClose={() => onChange({ dialog: undefined })}
+        onCancel={() => {
+          setDraft(NEW_KEY);
+          onChange({ dialog: undefined });
+        }}
+        onCreated={onCreated}
+      />
+      <KeyDrawer
+        organization={organization}
+        id={search.key}
+        keys={keys}
+        onClose={() => onChange({ key: undefined })}
+        onAct={onAct}
+      >
+        {/* What opens over the drawer belongs to it: otherwise a click there would be one beside the drawer, and close it. */}
+        {search.key !== undefined && over}
+      </KeyDrawer>
+      {search.key === undefined && over}
+    </>
+  );
+}
+
+interface ActionDialogProps extends Pick<KeyOverlaysProps, 'organization' | 'onAct'> {
+  readonly action: KeyAction;
+  readonly onCreated: (created: CreatedKeyView) => void;
+}
+
+function ActionDialog({ organization, action: { what, of }, onAct, onCreated }: ActionDialogProps): ReactNode {
+  const shared = { organization, of, onClose: () => onAct(undefined) };
+  switch (what) {
+    case 'edit':
+      return <EditKeyDialog {...shared} />;
+    case 'replace':
+      return <ReplaceKeyDialog {...shared} onCreated={onCreated} />;
+    case 'revoke':
+      return <RevokeKeyDialog {...shared} />;
+  }
+}

@@ -1,0 +1,156 @@
+import { type ReactNode, useState } from 'react';
+import { ChipsInput } from '../../components/chips-input.tsx';
+import { DateTimeField } from '../../components/date-time-field.tsx';
+import { Field } from '../../components/field.tsx';
+import { FormRow } from '../../components/form.tsx';
+import { MoneyInput } from '../../components/money-input.tsx';
+import { MultiCombobox } from '../../components/multi-combobox.tsx';
+import { NumberInput } from '../../components/number-input.tsx';
+import { SegmentedControl } from '../../components/radio-group.tsx';
+import { formatInstant } from '../../format/format-instant.ts';
+import { modelChoice } from '../models/model-words.ts';
+import { EXPIRY_CHOICES, EXPIRY_WORDS, expiryChoiceOf, expiryOf } from './expiry-choice.ts';
+import { FormSection } from './form-section.tsx';
+import { isIpRange } from './ip-range.ts';
+import type { KeyFieldsProps } from './key-fields.tsx';
+import { countWords, limitWords, shortMoney } from './key-words.ts';
+import styles from './keys.module.css';
+
+const MAX_LIST = 200;
+
+export function ModelSection({ draft, onChange, problems, models = [] }: KeyFieldsProps): ReactNode {
+  return (
+    <FormSection
+      title="Models"
+      summary={countWords(draft.models, 'models') ?? 'All models'}
+      hasProblem={problems.models !== undefined}
+    >
+      <Field label="Allowed models" error={problems.models} hint="None chosen: every model, also those to come.">
+        <MultiCombobox
+          choices={models.map(modelChoice)}
+          values={draft.models}
+          onChange={(chosen) => onChange({ ...draft, models: chosen })}
+          placeholder="Search models"
+        />
+      </Field>
+    </FormSection>
+  );
+}
+
+export function AddressSection({ draft, onChange, problems }: KeyFieldsProps): ReactNode {
+  return (
+    <FormSection
+      title="Addresses"
+      summary={countWords(draft.ipRanges, 'addresses') ?? 'Any address'}
+      hasProblem={problems.ipRanges !== undefined}
+    >
+      <Field
+        label="Allowed addresses"
+        error={problems.ipRanges}
+        hint="Addresses and ranges from which the key works, such as 203.0.113.7 or 10.0.0.0/8. None: it works from everywhere."
+      >
+        <ChipsInput
+          values={draft.ipRanges}
+          onChange={(ipRanges) => onChange({ ...draft, ipRanges })}
+          validate={(text) =>
+            isIpRange(text) ? undefined : `${text} is neither an address nor a range like 10.0.0.0/8.`
+          }
+          max={MAX_LIST}
+          placeholder="203.0.113.7 or 10.0.0.0/8"
+        />
+      </Field>
+    </FormSection>
+  );
+}
+
+export function ExpirySection({ draft, onChange, problems }: KeyFieldsProps): ReactNode {
+  const { expiresAtMs } = draft;
+  const [choice, setChoice] = useState(() => expiryChoiceOf(expiresAtMs));
+  return (
+    <FormSection
+      title="Expiry"
+      summary={expiresAtMs === undefined ? 'Never' : formatInstant(expiresAtMs)}
+      hasProblem={problems.expiresAtMs !== undefined}
+    >
+      <SegmentedControl
+        label="Expires"
+        value={choice}
+        choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_WORDS[value] }))}
+        onChange={(next) => {
+          setChoice(next);
+          // Who looks for another moment begins at the one that was chosen before.
+          if (next !== 'custom' || expiresAtMs === undefined)
+            onChange({ ...draft, expiresAtMs: expiryOf(next, Date.now()) });
+        }}
+      />
+      {choice === 'custom' ? (
+        <DateTimeField
+          label="Expires at"
+          required
+          value={expiresAtMs}
+          onChange={(atMs) => onChange({ ...draft, expiresAtMs: atMs })}
+          error={problems.expiresAtMs}
+        />
+      ) : (
+        <p className={styles.muted}>
+          {expiresAtMs === undefined
+            ? 'The key works until it is revoked.'
+            : `From ${formatInstant(expiresAtMs)} on, requests get key_expired.`}
+        </p>
+      )}
+    </FormSection>
+  );
+}
+
+export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsProps): ReactNode {
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = problems;
+  const hasProblem = [requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd].some((problem) => problem !== undefined);
+  const budget = limits?.dailyBudgetNanoUsd;
+  return (
+    <FormSection title="Limits" summary={limitWords(draft) ?? 'Those of the organization'} hasProblem={hasProblem}>
+      <FormRow>
+        <Field
+          label="Requests per minute"
+          error={requestsPerMinute}
+          hint={hintOf(limits?.requestsPerMinute?.toLocaleString('en-US'))}
+        >
+          <NumberInput
+            value={draft.requestsPerMinute}
+            onChange={(value) => onChange({ ...draft, requestsPerMinute: value })}
+            min={1}
+            max={limits?.requestsPerMinute ?? 1_000_000_000}
+          />
+        </Field>
+        <Field
+          label="Tokens per minute"
+          error={tokensPerMinute}
+          hint={hintOf(limits?.tokensPerMinute?.toLocaleString('en-US'))}
+        >
+          <NumberInput
+            value={draft.tokensPerMinute}
+            onChange={(value) => onChange({ ...draft, tokensPerMinute: value })}
+            min={1}
+            max={limits?.tokensPerMinute ?? 1_000_000_000_000}
+          />
+        </Field>
+        <Field
+          label="Daily budget"
+          error={dailyBudgetNanoUsd}
+          hint={hintOf(budget === undefined ? undefined : `${shortMoney(budget)} a day`)}
+        >
+          <MoneyInput
+            value={draft.dailyBudgetNanoUsd}
+            onChange={(value) => onChange({ ...draft, dailyBudgetNanoUsd: value })}
+            allowZero
+            max={budget}
+          />
+        </Field>
+      </FormRow>
+      <p className={styles.muted}>Budgets begin anew at 00:00 UTC. Empty: only the organization's limit holds.</p>
+    </FormSection>
+  );
+}
+
+function hintOf(organizationLimit: string | undefined): string {
+  return organizationLimit === undefined ? 'Organization: no limit' : `Organization: ${organizationLimit}`;
+}

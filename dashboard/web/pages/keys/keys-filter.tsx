@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react';
+import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
+import { SegmentedControl } from '../../components/radio-group.tsx';
+import type { FilteredKeys } from './filter-keys.ts';
+import { KEY_GROUPS, type KeyGroup, type KeysSearch } from './keys-search.ts';
+
+export interface KeysFilterProps {
+  readonly search: KeysSearch;
+  /** Absent: not known yet. */
+  readonly counts: FilteredKeys['counts'] | undefined;
+  readonly onChange: (next: Partial<KeysSearch>) => void;
+}
+
+const GROUP_WORDS: Readonly<Record<KeyGroup, string>> = { usable: 'Usable', ended: 'Revoked or expired', all: 'All' };
+
+export function KeysFilter({ search, counts, onChange }: KeysFilterProps): ReactNode {
+  return (
+    <FilterBar
+      active={search.search !== undefined || search.show !== undefined}
+      onClear={() => onChange({ search: undefined, show: undefined })}
+    >
+      <SearchBox
+        label="Search by name, id or last four"
+        value={search.search ?? ''}
+        live
+        onSearch={(text) => onChange({ search: text === '' ? undefined : text })}
+      />
+      <SegmentedControl
+        label="State"
+        value={search.show ?? 'usable'}
+        choices={KEY_GROUPS.map((value) => ({ value, label: GROUP_WORDS[value] }))}
+        onChange={(show) => onChange({ show: show === 'usable' ? undefined : show })}
+      />
+      <span className="visually-hidden" role="status">
+        {counts && `${counts[search.show ?? 'usable']} keys`}
+      </span>
+    </FilterBar>
+  );
+}

@@ -1,0 +1,132 @@
+import type { ReactNode } from 'react';
+import type { KeyView } from '../../../contract/keys.ts';
+import { Badge } from '../../components/badge.tsx';
+import { IconButton } from '../../components/button.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import type { OnKeyAction } from './key-action.ts';
+import { KeySpend } from './key-spend.tsx';
+import { KeyState, mayReplace, whyFixed } from './key-state.tsx';
+import { maskedKey, restrictionWords } from './key-words.ts';
+import styles from './keys.module.css';
+
+export interface KeysTableProps {
+  /** Absent: coming. */
+  readonly keys: readonly KeyView[] | undefined;
+  readonly openKey: string | undefined;
+  readonly onOpen: (key: KeyView) => void;
+  readonly onAct: OnKeyAction;
+  readonly empty: ReactNode;
+}
+
+export function KeysTable({ keys, openKey, onOpen, onAct, empty }: KeysTableProps): ReactNode {
+  return (
+    <Table
+      caption="API keys"
+      columns={[...COLUMNS, actionsColumn(onAct)]}
+      rows={keys}
+      rowKey={({ id }) => id}
+      onOpen={onOpen}
+      openKey={openKey}
+      empty={empty}
+    />
+  );
+}
+
+const COLUMNS: readonly Column<KeyView>[] = [
+  {
+    id: 'name',
+    header: 'Key',
+    cell: (key) => (
+      <div className={styles.name}>
+        <strong>{key.name}</strong>
+        <code>{maskedKey(key)}</code>
+      </div>
+    ),
+  },
+  { id: 'state', header: 'State', cell: (key) => <KeyState state={key} /> },
+  {
+    id: 'scopes',
+    header: 'Scopes',
+    hideBelow: 'wide',
+    cell: ({ scopes }) => (
+      <div className={styles.badges}>
+        {scopes.map((scope) => (
+          <Badge key={scope}>{scope}</Badge>
+        ))}
+      </div>
+    ),
+  },
+  { id: 'restrictions', header: 'Restrictions', cell: (key) => <Restrictions of={key} /> },
+  {
+    id: 'used',
+    header: 'Last used',
+    cell: ({ lastUsedAtMs, lastAddress }) =>
+      lastUsedAtMs === undefined ? (
+        <span className={styles.muted}>Never</span>
+      ) : (
+        <Instant atMs={lastUsedAtMs} show="relative" note={lastAddress && `from ${lastAddress}`} />
+      ),
+  },
+  { id: 'spent', header: 'Spent today', numeric: true, cell: (key) => <KeySpend of={key} /> },
+  {
+    id: 'creator',
+    header: 'Created by',
+    hideBelow: 'wide',
+    cell: ({ createdBy, createdAtMs }) => (
+      <div className={styles.name}>
+        <span>{createdBy ?? 'Command line'}</span>
+        <span className={styles.muted}>
+          <Instant atMs={createdAtMs} show="date" />
+        </span>
+      </div>
+    ),
+  },
+];
+
+function Restrictions({ of: key }: { readonly of: KeyView }): ReactNode {
+  const words = restrictionWords(key, Date.now());
+  if (words.length === 0) return <span className={styles.muted}>None</span>;
+  return (
+    <div className={styles.words}>
+      {words.map((word) => (
+        <span key={word}>{word}</span>
+      ))}
+    </div>
+  );
+}
+
+/** On narrow windows the drawer has the same actions. */
+function actionsColumn(onAct: KeysTableProps['onAct']): Column<KeyView> {
+  return {
+    id: 'actions',
+    header: '',
+    label: 'Actions',
+    hideBelow: 'medium',
+    width: '48px',
+    cell: (key) => (whyFixed(key) === undefined ? <KeyMenu of={key} onAct={onAct} /> : null),
+  };
+}
+
+function KeyMenu({ of: key, onAct }: { readonly of: KeyView } & Pick<KeysTableProps, 'onAct'>): ReactNode {
+  return (
+    <Menu
+      trigger={<IconButton icon="more" label={`Actions for ${key.name}`} />}
+      groups={[
+        {
+          actions: [
+            { label: 'Edit', icon: 'edit', onSelect: () => onAct({ what: 'edit', of: key }) },
+            {
+              label: 'Replace',
+              icon: 'refresh',
+              disabled: !mayReplace(key),
+              onSelect: () => onAct({ what: 'replace', of: key }),
+            },
+            { label: 'Revoke', icon: 'trash', tone: 'bad', onSelect: () => onAct({ what: 'revoke', of: key }) },
+          ],
+        },
+      ]}
+    />
+  );
+}

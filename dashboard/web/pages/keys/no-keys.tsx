@@ -1,0 +1,57 @@
+import type { ReactNode } from 'react';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import type { FilteredKeys } from './filter-keys.ts';
+import type { KeysSearch } from './keys-search.ts';
+
+export interface NoKeysProps {
+  readonly search: KeysSearch;
+  readonly counts: FilteredKeys['counts'];
+  /** Of the organization, found by the search or not. */
+  readonly total: number;
+  readonly onChange: (next: Partial<KeysSearch>) => void;
+  readonly onCreate: () => void;
+}
+
+/** In place of the list when there is nothing in it: why, and what to do. */
+export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProps): ReactNode {
+  if (total === 0) {
+    return (
+      <EmptyState
+        icon="key"
+        title="No API keys yet"
+        action={
+          <Button tone="primary" icon="plus" onClick={onCreate}>
+            Create key
+          </Button>
+        }
+      >
+        An application sends its key with every request: it says who pays, what may be used and from where.
+      </EmptyState>
+    );
+  }
+  if (counts.all > 0) {
+    return (
+      <EmptyState
+        icon="key"
+        title={search.show === 'ended' ? 'No key has been revoked or has expired' : 'No usable key'}
+        action={
+          <Button onClick={() => onChange({ show: 'all' })}>
+            Show {counts.all === 1 ? 'the other key' : `the other ${counts.all} keys`}
+          </Button>
+        }
+      >
+        {search.search !== undefined && `“${search.search}” is found among the others.`}
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon="search"
+      title="No key fits"
+      action={<Button onClick={() => onChange({ search: undefined })}>Clear the search</Button>}
+    >
+      Keys are found by name, id, last four characters and who created them.
+    </EmptyState>
+  );
+}

@@ -1,0 +1,92 @@
+import { type ReactNode, useId, useState } from 'react';
+import type { CreatedKeyView } from '../../../contract/keys.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { NumberInput } from '../../components/number-input.tsx';
+import { SegmentedControl } from '../../components/radio-group.tsx';
+import { formatInstant } from '../../format/format-instant.ts';
+import type { KeyDialogProps } from './edit-key-dialog.tsx';
+import styles from './keys.module.css';
+import {
+  MAX_OVERLAP_HOURS,
+  OVERLAP_CHOICES,
+  OVERLAP_WORDS,
+  type OverlapChoice,
+  overlapHours,
+} from './overlap-choice.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface ReplaceKeyDialogProps extends KeyDialogProps {
+  readonly onCreated: (created: CreatedKeyView) => void;
+}
+
+export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: ReplaceKeyDialogProps): ReactNode {
+  const form = useId();
+  const [choice, setChoice] = useState<OverlapChoice>('24');
+  const [customHours, setCustomHours] = useState<number>();
+  const hours = overlapHours(choice, customHours);
+  const replace = useSend('POST /api/organizations/:organization/keys/:key/replacement', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: onCreated,
+  });
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Replace “${key.name}”`}
+      description="Makes a new key with the same name and settings. The old one goes on until it is revoked, so that you can change over without a gap."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} tone="primary" busy={replace.isPending}>
+            Create new key
+          </Button>
+        </>
+      }
+    >
+      <Form
+        id={form}
+        problem={replace.error}
+        onSubmit={() =>
+          hours !== undefined &&
+          replace.mutate({ params: { organization, key: key.id }, body: { revokeOldAfterHours: hours } })
+        }
+      >
+        <div className={styles.choice}>
+          <span className={styles.label} aria-hidden="true">
+            Revoke the old key
+          </span>
+          <SegmentedControl
+            label="Revoke the old key"
+            value={choice}
+            choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_WORDS[value] }))}
+            onChange={setChoice}
+          />
+        </div>
+        {choice === 'custom' && (
+          <Field
+            label="Hours"
+            required
+            error={replace.error?.fields.revokeOldAfterHours}
+            hint="Up to 720, which is 30 days."
+          >
+            <NumberInput value={customHours} onChange={setCustomHours} min={1} max={MAX_OVERLAP_HOURS} />
+          </Field>
+        )}
+        <p className={styles.muted} aria-live="polite">
+          {effect(hours)}
+        </p>
+      </Form>
+    </Dialog>
+  );
+}
+
+function effect(hours: number | undefined): string {
+  if (hours === undefined) return '\u00a0';
+  if (hours === 0) return 'The old key stops working at once: requests in flight finish, new ones get 401 key_revoked.';
+  return `The old key works until ${formatInstant(Date.now() + hours * HOUR_MS)}.`;
+}

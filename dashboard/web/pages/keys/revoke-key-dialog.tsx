@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react';
+import { useSend } from '../../api/use-send.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { useToast } from '../../components/toast.tsx';
+import type { KeyDialogProps } from './edit-key-dialog.tsx';
+
+export function RevokeKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
+  const toast = useToast();
+  const revoke = useSend('POST /api/organizations/:organization/keys/:key/revocation', {
+    changes: ['GET /api/organizations/:organization/keys'],
+    onDone: ({ name }) => {
+      toast({ tone: 'good', text: `Key “${name}” revoked.` });
+      onClose();
+    },
+  });
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      title={`Revoke “${key.name}” now?`}
+      confirm="Revoke key"
+      busy={revoke.isPending}
+      problem={revoke.error}
+      onConfirm={() => revoke.mutate({ params: { organization, key: key.id } })}
+    >
+      <p>It stops working at once: requests in flight finish, new ones get 401 key_revoked. This cannot be undone.</p>
+      {key.lastUsedAtMs !== undefined && (
+        <p>
+          Last used <Instant atMs={key.lastUsedAtMs} show="relative" />
+          {key.lastAddress !== undefined && ` from ${key.lastAddress}`}.
+        </p>
+      )}
+    </ConfirmDialog>
+  );
+}

@@ -1,0 +1,93 @@
+import { useBlocker } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import type { CreatedKeyView } from '../../../contract/keys.ts';
+import { useSession } from '../../api/session.ts';
+import { useAsk } from '../../api/use-ask.ts';
+import { Banner } from '../../components/banner.tsx';
+import { Button } from '../../components/button.tsx';
+import { CodeSnippet } from '../../components/code-snippet.tsx';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { modelToTry } from '../models/filter-models.ts';
+import styles from './keys.module.css';
+import { snippets } from './snippets.ts';
+
+export interface SecretDialogProps {
+  readonly organization: string;
+  readonly created: CreatedKeyView;
+  readonly onClose: () => void;
+}
+
+/** The only time that a key is seen. It cannot be left by mistake before it was copied: not by Escape, not by going back, not by a reload. */
+export function SecretDialog({ organization, created, onClose }: SecretDialogProps): ReactNode {
+  const [copied, setCopied] = useState(false);
+  const [asking, setAsking] = useState(false);
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => !copied && current.pathname !== next.pathname,
+    enableBeforeUnload: () => !copied,
+    withResolver: true,
+  });
+  const blocked = blocker.status === 'blocked';
+  return (
+    <Dialog
+      open
+      mustAnswer
+      size="large"
+      onClose={onClose}
+      title={`Your new key “${created.key.name}”`}
+      description="Copy it now and keep it where your application reads its secrets. It is not stored here and will not be shown again; a lost key can only be replaced."
+      footer={
+        <Button tone="primary" onClick={() => (copied ? onClose() : setAsking(true))}>
+          I have stored it
+        </Button>
+      }
+    >
+      <SecretAndSnippets organization={organization} created={created} onCopied={() => setCopied(true)} />
+      <ConfirmDialog
+        open={asking || blocked}
+        onClose={() => {
+          setAsking(false);
+          if (blocked) blocker.reset();
+        }}
+        title="Close without copying the key?"
+        confirm="Close without copying"
+        onConfirm={() => {
+          onClose();
+          if (blocked) blocker.proceed();
+        }}
+      >
+        The key has not been copied here. Once this is closed nobody can show it again, and you would have to replace
+        it.
+      </ConfirmDialog>
+    </Dialog>
+  );
+}
+
+function SecretAndSnippets({
+  organization,
+  created,
+  onCopied,
+}: Omit<SecretDialogProps, 'onClose'> & { readonly onCopied: () => void }): ReactNode {
+  const { apiUrl } = useSession();
+  const { data: answer } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
+  const { key, secret } = created;
+  const model = modelToTry(answer?.models ?? [], key);
+  return (
+    // Selected and copied by hand counts as well.
+    <div className={styles.created} onCopy={onCopied}>
+      <div className={styles.secret}>
+        <code>{secret}</code>
+        <CopyButton text={secret} what="key" wide onCopied={onCopied} />
+      </div>
+      {key.scopes.includes('chat') && model === undefined && (
+        <Banner tone="neutral">No model is known yet. Put one in place of MODEL below.</Banner>
+      )}
+      <h3>Try it</h3>
+      <CodeSnippet
+        snippets={snippets({ apiUrl, secret, scopes: key.scopes, ...(model === undefined ? {} : { model }) })}
+        onCopied={onCopied}
+      />
+    </div>
+  );
+}
