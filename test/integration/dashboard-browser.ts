@@ -50,7 +50,8 @@ function exchange<T>(
 ): Promise<Reply<T>> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const isDeclared = body !== undefined && headers['transfer-encoding'] === undefined;
+    const length = isDeclared ? { 'content-length': String(Buffer.byteLength(body)) } : {};
     const sent = request(url, { method, headers: { ...length, ...headers }, signal }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));

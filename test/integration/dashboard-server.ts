@@ -19,7 +19,7 @@ export interface TestDashboard {
   readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
   readonly origin: string;
   readonly settings: Settings;
-  /** In force for the next request. */
+  /** In force for the next request, with what it does not mention as it is by default. */
   configure(change: Partial<Settings>): void;
   /** The clock of the server, not of the database. Default: the machine's. */
   setNow(nowMs: number | undefined): void;
@@ -66,7 +66,7 @@ export async function startDashboard(change: Partial<Settings> = {}): Promise<Te
       return settings;
     },
     configure: (next) => {
-      settings = { ...settings, ...next };
+      settings = { ...SETTINGS, ...next };
     },
     setNow: (nowMs) => {
       now = nowMs;
