@@ -1,0 +1,43 @@
+import type { ReactNode } from 'react';
+import type { OrganizationView } from '../../../contract/organization.ts';
+import { useSession } from '../../api/session.ts';
+import { Banner } from '../../components/banner.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { Money } from '../../components/money.tsx';
+import { TopUpButton } from '../credits/top-up-button.tsx';
+import { balanceWarning } from './balance-warning.ts';
+
+export interface BalanceBannerProps {
+  readonly organization: OrganizationView;
+  /** In the last seven days; absent while it is not known. */
+  readonly spentNanoUsd: string | undefined;
+}
+
+/** What has to be known before anything else: requests are refused, or will be soon. Nothing, most of the time. */
+export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps): ReactNode {
+  const { topUpUrl } = useSession();
+  const warning = balanceWarning(organization, spentNanoUsd);
+  if (warning === undefined) return null;
+  if (warning.kind === 'suspended') {
+    return (
+      <Banner tone="bad" title="This organization is suspended">
+        Every request is refused with <code>org_suspended</code> since <Instant atMs={warning.sinceMs} />. Ask your
+        operator to resume it.
+      </Banner>
+    );
+  }
+  const help = topUpUrl === undefined ? ' Ask your operator for credit.' : '';
+  if (warning.kind === 'empty') {
+    return (
+      <Banner tone="bad" title="No balance is left" action={<TopUpButton />}>
+        Requests are refused with <code>insufficient_credits</code> until there is credit again.{help}
+      </Banner>
+    );
+  }
+  return (
+    <Banner tone="warn" title="The balance is low" action={<TopUpButton />}>
+      At <Money nanoUsd={warning.averageDayNanoUsd} /> a day, the average of the last 7, it lasts for about{' '}
+      {warning.hours === 1 ? 'an hour' : `${warning.hours} hours`}.{help}
+    </Banner>
+  );
+}

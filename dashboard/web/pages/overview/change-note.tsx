@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react';
+import { classNames } from '../../components/class-names.ts';
+import type { Change } from './change.ts';
+import styles from './change-note.module.css';
+
+export interface ChangeNoteProps {
+  readonly change: Change | undefined;
+  /** `24 hours` */
+  readonly before: string;
+  /** What the figure was then, on hover. */
+  readonly was?: string;
+  /** More of it is worse: errors, waiting. */
+  readonly upIsBad?: boolean;
+}
+
+const ARROWS = { up: '↑', down: '↓', same: '' } as const;
+const WORDS = { up: 'more', down: 'less', same: '' } as const;
+
+/** `↑ 12%`, in words for screen readers. */
+export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteProps): ReactNode {
+  const hint = was === undefined ? undefined : `${was} in the ${before} before`;
+  if (change === undefined) return <span className={styles.note}>Nothing to compare with</span>;
+  if (change.direction === 'same') {
+    return (
+      <span className={styles.note} data-hint={hint}>
+        As in the {before} before
+      </span>
+    );
+  }
+  const tone = upIsBad && (change.direction === 'up' ? styles.bad : styles.good);
+  return (
+    <span className={classNames(styles.note, tone)} data-hint={hint}>
+      <span aria-hidden="true">{ARROWS[change.direction]} </span>
+      {change.amount}
+      <span className="visually-hidden">
+        {' '}
+        {WORDS[change.direction]} than in the {before} before
+      </span>
+    </span>
+  );
+}

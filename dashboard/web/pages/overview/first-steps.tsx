@@ -1,0 +1,82 @@
+import type { ReactNode } from 'react';
+import { useSession } from '../../api/session.ts';
+import { useAsk } from '../../api/use-ask.ts';
+import { Card } from '../../components/card.tsx';
+import { classNames } from '../../components/class-names.ts';
+import { CodeSnippet } from '../../components/code-snippet.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { LinkButton } from '../../components/link-button.tsx';
+import { snippets } from '../keys/snippets.ts';
+import styles from './first-steps.module.css';
+
+export interface FirstStepsProps {
+  readonly organization: string;
+  readonly hasKey: boolean;
+}
+
+/** Instead of empty charts, until the first request was seen. */
+export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode {
+  const { apiUrl } = useSession();
+  const models = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
+  const model = models.data?.models.find(({ state }) => state === 'available')?.id;
+  return (
+    <Card title="First steps">
+      <ol className={styles.steps}>
+        <li className={classNames(styles.step, hasKey && styles.done)}>
+          <Mark number={1} done={hasKey} />
+          <div className={styles.words}>
+            <h3>Create a key</h3>
+            <p>
+              Every request is sent with a key. Use one for each application, so that each can be limited and revoked.
+            </p>
+            {!hasKey && (
+              <LinkButton tone="primary" icon="plus" to="/o/$organization/keys" params={{ organization }}>
+                Create key
+              </LinkButton>
+            )}
+          </div>
+        </li>
+        <li className={styles.step}>
+          <Mark number={2} done={false} />
+          <div className={styles.words}>
+            <h3>Send the first request</h3>
+            <p>
+              Any client for the chat-completions API works: give it this base URL and your key in place of{' '}
+              <code>YOUR_API_KEY</code>.
+            </p>
+            <CodeSnippet
+              snippets={snippets({
+                apiUrl,
+                secret: 'YOUR_API_KEY',
+                scopes: ['chat'],
+                ...(model !== undefined && { model }),
+              })}
+            />
+          </div>
+        </li>
+        <li className={styles.step}>
+          <Mark number={3} done={false} />
+          <div className={styles.words}>
+            <h3>See it here</h3>
+            <p>Spend, requests and tokens appear on this page a few seconds after the first request.</p>
+          </div>
+        </li>
+      </ol>
+    </Card>
+  );
+}
+
+function Mark({ number, done }: { readonly number: number; readonly done: boolean }): ReactNode {
+  return (
+    <span className={styles.mark}>
+      {done ? (
+        <>
+          <Icon name="check" />
+          <span className="visually-hidden">Done:</span>
+        </>
+      ) : (
+        <span aria-hidden="true">{number}</span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,117 @@
+import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import type { Overview, OverviewGroup } from '../../../contract/organization.ts';
+import { Card } from '../../components/card.tsx';
+import { Chart } from '../../components/chart.tsx';
+import { Count } from '../../components/count.tsx';
+import { Money } from '../../components/money.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
+import { dollars, formatDollars, formatMoney } from '../../format/format-money.ts';
+import { formatCompact, formatCount } from '../../format/format-number.ts';
+import { relativeChange } from './change.ts';
+import { ChangeNote } from './change-note.tsx';
+import styles from './overview-charts.module.css';
+import { RANGE_WORDS } from './overview-search.ts';
+import { inKnownOrder, type OverviewMeasure, seriesId, shownSeries, toggleHidden } from './overview-series.ts';
+
+export interface OverviewChartsProps {
+  /** Absent: coming. */
+  readonly overview: Overview | undefined;
+  readonly by: OverviewGroup;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Spend, requests and tokens over the same steps and by the same series: what is looked at in one is looked at in all. */
+export function OverviewCharts({ overview, by }: OverviewChartsProps): ReactNode {
+  const order = useRef<readonly string[]>([]);
+  const series = useMemo(() => inKnownOrder(overview?.series ?? [], order.current), [overview]);
+  order.current = series.map(seriesId);
+  const [hidden, setHidden] = useState(NONE);
+  const toggle = useCallback((id: string) => setHidden((now) => toggleHidden(now, id, order.current)), []);
+  const totals = overview?.totals;
+  const before = overview?.before;
+  const shared = { overview, series, by, hidden, onToggle: toggle };
+  return (
+    <div className={styles.charts}>
+      <div className={styles.wide}>
+        <MeasureChart
+          {...shared}
+          title="Spend"
+          measure="cost"
+          format={formatDollars}
+          now={totals && dollars(totals.costNanoUsd)}
+          was={before && dollars(before.costNanoUsd)}
+          wasText={before && formatMoney(before.costNanoUsd)}
+          total={totals && <Money nanoUsd={totals.costNanoUsd} />}
+        />
+      </div>
+      <MeasureChart
+        {...shared}
+        title="Requests"
+        measure="requests"
+        format={formatCompact}
+        now={totals?.requests}
+        was={before?.requests}
+        wasText={before && formatCount(before.requests)}
+        total={totals && <Count value={totals.requests} />}
+      />
+      <MeasureChart
+        {...shared}
+        title="Tokens"
+        measure="tokens"
+        format={formatCompact}
+        now={totals && tokens(totals)}
+        was={before && tokens(before)}
+        wasText={before && formatCount(tokens(before))}
+        total={totals && <Count value={tokens(totals)} />}
+      />
+    </div>
+  );
+}
+
+function tokens({ promptTokens, completionTokens }: Overview['totals']): number {
+  return promptTokens + completionTokens;
+}
+
+interface MeasureChartProps extends OverviewChartsProps {
+  readonly title: string;
+  readonly measure: OverviewMeasure;
+  readonly series: Overview['series'];
+  readonly hidden: ReadonlySet<string>;
+  readonly onToggle: (id: string) => void;
+  readonly format: (value: number) => string;
+  readonly now: number | undefined;
+  readonly was: number | undefined;
+  readonly wasText: string | undefined;
+  readonly total: ReactNode;
+}
+
+function MeasureChart(props: MeasureChartProps): ReactNode {
+  const { overview, title, by, series, measure, hidden, onToggle, format } = props;
+  const shown = useMemo(() => shownSeries(series, measure), [series, measure]);
+  return (
+    <Card title={title}>
+      <p className={styles.figure}>
+        <span className={styles.total}>{props.total ?? <Skeleton width="120px" />}</span>
+        {overview && (
+          <ChangeNote
+            change={relativeChange(props.now, props.was)}
+            before={RANGE_WORDS[overview.range]}
+            {...(props.wasText !== undefined && { was: props.wasText })}
+          />
+        )}
+      </p>
+      <Chart
+        label={`${title} by ${by}`}
+        kind="stacked-bars"
+        startsMs={overview?.stepStartsMs}
+        series={shown}
+        format={format}
+        step={overview?.range === '30d' ? 'day' : 'hour'}
+        syncKey="overview"
+        hidden={hidden}
+        onToggle={onToggle}
+      />
+    </Card>
+  );
+}

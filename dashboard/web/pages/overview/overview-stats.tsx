@@ -1,0 +1,105 @@
+import type { ReactNode } from 'react';
+import type { OrganizationView, Overview } from '../../../contract/organization.ts';
+import { Stat, StatRow } from '../../components/card.tsx';
+import { Count, Duration } from '../../components/count.tsx';
+import { Money } from '../../components/money.tsx';
+import { formatCount, formatDuration, formatPercent } from '../../format/format-number.ts';
+import { availableNanoUsd } from './balance-warning.ts';
+import { errorRate, pointChange, relativeChange } from './change.ts';
+import { ChangeNote } from './change-note.tsx';
+import { RANGE_WORDS } from './overview-search.ts';
+import { SpentToday } from './spent-today.tsx';
+
+export interface OverviewStatsProps {
+  readonly organization: OrganizationView | undefined;
+  readonly overview: Overview | undefined;
+}
+
+/** What is there and was spent now; then how requests went in the range. */
+export function OverviewStats({ organization, overview }: OverviewStatsProps): ReactNode {
+  return (
+    <StatRow>
+      <Stat
+        label="Available balance"
+        value={organization && <Money nanoUsd={availableNanoUsd(organization).toString()} />}
+        note={
+          organization && (
+            <>
+              <Money nanoUsd={organization.heldNanoUsd} /> held
+            </>
+          )
+        }
+      />
+      <Stat
+        label="Spent today"
+        value={organization && <Money nanoUsd={organization.spentTodayNanoUsd} />}
+        note={organization && <SpentToday organization={organization} />}
+      />
+      <Stat
+        label="Requests"
+        value={overview && <Count value={overview.totals.requests} />}
+        note={overview && <RequestsNote {...overview} />}
+      />
+      <Stat
+        label="Error rate"
+        value={overview && <Rate rate={errorRate(overview.totals)} />}
+        note={overview && <ErrorsNote {...overview} />}
+      />
+      <Stat
+        label="Time to first token"
+        value={overview && <Waiting milliseconds={overview.totals.firstEventP50Ms} />}
+        note={overview && <WaitingNote {...overview} />}
+      />
+    </StatRow>
+  );
+}
+
+function RequestsNote({ totals, before, range }: Overview): ReactNode {
+  return (
+    <ChangeNote
+      change={relativeChange(totals.requests, before.requests)}
+      before={RANGE_WORDS[range]}
+      was={formatCount(before.requests)}
+    />
+  );
+}
+
+function Rate({ rate }: { readonly rate: number | undefined }): ReactNode {
+  return rate === undefined ? '–' : formatPercent(rate);
+}
+
+function ErrorsNote({ totals, before, range }: Overview): ReactNode {
+  const was = errorRate(before);
+  return (
+    <ChangeNote
+      change={pointChange(errorRate(totals), was)}
+      before={RANGE_WORDS[range]}
+      {...(was !== undefined && { was: formatPercent(was) })}
+      upIsBad
+    />
+  );
+}
+
+function Waiting({ milliseconds }: { readonly milliseconds: number | undefined }): ReactNode {
+  return milliseconds === undefined ? '–' : <Duration milliseconds={milliseconds} />;
+}
+
+function WaitingNote({ totals, before, range }: Overview): ReactNode {
+  const { firstEventP50Ms, firstEventP95Ms } = totals;
+  if (firstEventP50Ms === undefined || firstEventP95Ms === undefined) return 'No completion yet';
+  const was = before.firstEventP50Ms;
+  return (
+    <>
+      <span data-hint="Half of all completions began within the time above, 95 of 100 within this one">
+        p95 {formatDuration(firstEventP95Ms)}
+      </span>
+      {' · '}
+      <ChangeNote
+        change={relativeChange(firstEventP50Ms, was)}
+        before={RANGE_WORDS[range]}
+        {...(was !== undefined && { was: formatDuration(was) })}
+        upIsBad
+      />
+    </>
+  );
+}
