@@ -65,6 +65,7 @@ test("the dashboard's page is built once, and again when its sources change, als
   expect(setUp()).toContain("Building the dashboard's page …");
   expect(builtScript()).toContain('second');
   write('ext-proc/other.ts', 'export const unused = 2;\n');
+  write('dashboard/web/main.test.ts', "import '../../ext-proc/other.ts';\n");
   expect(setUp()).toBe('');
 });
 

@@ -53,13 +53,15 @@ function fingerprint(root) {
   return hash.digest('hex');
 }
 
-/** Everything in dashboard/web, and what it imports from elsewhere in this repository. */
+const NOT_BUILT = /\.(?:test\.tsx?|md)$/;
+
+/** Everything in dashboard/web that is not for us alone, and what it imports from elsewhere in this repository. */
 function sourceFiles(root) {
   const web = join(root, 'dashboard', 'web');
   if (!existsSync(web)) return [];
   const found = new Set(
     readdirSync(web, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
+      .filter((entry) => entry.isFile() && !NOT_BUILT.test(entry.name))
       .map((entry) => join(entry.parentPath ?? entry.path, entry.name)),
   );
   // A set grows while it is gone through.
