@@ -33,7 +33,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     }),
   );
   for (const route of routes) {
-    app.on(route.method, route.path, (context) => serveRoute(context, route, deps));
+    app.on(route.method, route.path, (context) => serveRoute(context, route, deps, log));
   }
   app.all('/api/*', (context) => sendProblem(context, notFound('route')));
   app.get('/live', (context) => context.text('live\n'));

@@ -6,6 +6,6 @@ export function csvLine(cells: readonly (string | number | boolean | undefined)[
 function csvCell(value: string | number | boolean | undefined): string {
   if (value === undefined) return '';
   if (typeof value !== 'string') return String(value);
-  const text = /^[=+\-@\t\r]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value) ? `'${value}` : value;
+  const text = /^[=+\-@\t\r\n＝＋－＠]/.test(value) && !/^-?\d+(\.\d+)?$/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

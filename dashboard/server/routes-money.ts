@@ -1,8 +1,7 @@
-import { z } from 'zod';
 import { ledgerPage } from '../store/ledger-pages.ts';
 import { usageRows, usageTotal } from '../store/usage-reads.ts';
+import { ledgerPageQuery } from './ledger-input.ts';
 import { isProblem } from './problem.ts';
-import { momentField, wholeNumberField } from './query-fields.ts';
 import { type Route, route } from './route.ts';
 import { usageInput, usageQuery } from './usage-input.ts';
 
@@ -10,16 +9,10 @@ const PAGE_ROWS = 50;
 /** A table that anybody looks at; the CSV has everything. */
 const MOST_USAGE_ROWS = 2_000;
 
-const LEDGER_FILTER = {
-  kind: z.enum(['credit', 'charge'], { error: 'credit or charge.' }).exactOptional(),
-  fromMs: momentField.exactOptional(),
-  toMs: momentField.exactOptional(),
-};
-
 export const MONEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/ledger', {
     access: 'member',
-    input: z.strictObject({ ...LEDGER_FILTER, before: wholeNumberField(1, Number.MAX_SAFE_INTEGER).exactOptional() }),
+    input: ledgerPageQuery,
     answer: ({ deps, organizationId, input }) =>
       ledgerPage(deps.database, { organizationId, ...input, limit: PAGE_ROWS }),
   }),

@@ -1,5 +1,6 @@
 import type { Route } from './route.ts';
 import { AUDIT_ROUTES } from './routes-audit.ts';
+import { CSV_ROUTES } from './routes-csv.ts';
 import { KEY_ROUTES } from './routes-keys.ts';
 import { MEMBER_ROUTES } from './routes-members.ts';
 import { MONEY_ROUTES } from './routes-money.ts';
@@ -22,4 +23,5 @@ export const ROUTES: readonly Route[] = [
   ...MONEY_ROUTES,
   ...OPERATION_ROUTES,
   ...AUDIT_ROUTES,
+  ...CSV_ROUTES,
 ];

@@ -2,6 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { authorize } from './authorize.ts';
 import { findSignedIn } from './find-signed-in.ts';
 import { isIdOf } from './input-fields.ts';
@@ -22,10 +23,10 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
 };
 
 /** Everything between a request and its route: same site, signed in, allowed, well formed. The first that fails is the answer. */
-export async function serveRoute(context: AppContext, route: Route, deps: Deps): Promise<Response> {
+export async function serveRoute(context: AppContext, route: Route, deps: Deps, log: Log): Promise<Response> {
   const outcome = await decide(context, route, deps);
   if (isProblem(outcome)) return sendProblem(context, outcome);
-  if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>);
+  if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
   return context.json(outcome);
 }
 
