@@ -1,0 +1,42 @@
+# One image for the gateway process, the dashboard, the demo provider and the operator's command line; Envoy, PostgreSQL and Redis have
+# their own. Build: docker build -t inference-gateway .   Another base: --build-arg NODE_IMAGE=…
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+# The page is built with the tools of development, which stay in this stage.
+FROM ${NODE_IMAGE} AS page
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+COPY tsconfig.json ./
+COPY ext-proc ext-proc
+COPY dashboard dashboard
+RUN node_modules/.bin/vite build dashboard/web
+
+# What is optional is made for `npm start`: the embedded PostgreSQL and a Node of its own.
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+
+FROM ${NODE_IMAGE}
+ENV NODE_ENV=production \
+    GATEWAY_CONFIG=/config/gateway.yaml \
+    GATEWAY_DATA=/data
+WORKDIR /app
+# The folder of spool, generated Envoy files and sockets, to be mounted and shared with Envoy, which runs as the same user.
+RUN mkdir -m 0750 /data && chown 10001:10001 /data
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json ./
+COPY ext-proc ext-proc
+COPY envoy envoy
+COPY operator operator
+COPY supervisor supervisor
+COPY proto proto
+COPY demo demo
+COPY dashboard dashboard
+COPY --from=page /app/dashboard/dist dashboard/dist
+COPY deploy/gateway /usr/local/bin/gateway
+USER 10001:10001
+VOLUME /data
+# The young generation is where requests live; larger, it is collected less often (docs/performance.md).
+CMD ["node", "--max-semi-space-size=16", "ext-proc/main.ts"]
