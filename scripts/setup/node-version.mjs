@@ -2,18 +2,19 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runCommand } from './run-command.mjs';
 
-/** The gateway's sources are TypeScript that Node runs as it is. */
-const LEAST_MAJOR = 24;
+/** The sources are TypeScript that Node runs as it is, and passwords are hashed by its argon2, which came with 24.7. */
+const LEAST = { major: 24, minor: 7 };
+const LEAST_TEXT = `${LEAST.major}.${LEAST.minor}`;
 
 /**
  * The npm dependencies bring a Node of their own for Linux, which npm puts first on PATH. Elsewhere the installed one has to be new
  * enough. Returns the problem, or undefined.
  */
 export function findNodeProblem(root) {
-  if (major(process.versions.node) >= LEAST_MAJOR) return undefined;
+  if (isEnough(process.versions.node)) return undefined;
   const own = join(root, 'node_modules', '.bin', 'node');
   if (!existsSync(own)) {
-    return `Node ${LEAST_MAJOR} or newer is needed. This is Node ${process.versions.node}, and npm has none for ${process.platform}-${process.arch}: install Node ${LEAST_MAJOR} and try again.`;
+    return `Node ${LEAST_TEXT} or newer is needed. This is Node ${process.versions.node}, and npm has none for ${process.platform}-${process.arch}: install a newer Node and try again.`;
   }
   return undefined;
 }
@@ -24,10 +25,11 @@ export function findBroughtNodeProblem(root) {
   const own = join(root, 'node_modules', '.bin', 'node');
   if (problem !== undefined || !existsSync(own)) return problem;
   const result = runCommand(own, ['--version']);
-  if (result.ok && major(result.output.replace(/^v/, '')) >= LEAST_MAJOR) return undefined;
+  if (result.ok && isEnough(result.output.replace(/^v/, ''))) return undefined;
   return `The Node that npm installed does not run here (${result.output}): a Linux with glibc is needed.`;
 }
 
-function major(version) {
-  return Number.parseInt(version, 10);
+function isEnough(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > LEAST.major || (major === LEAST.major && minor >= LEAST.minor);
 }

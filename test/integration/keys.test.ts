@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { newKeySecret } from '../../ext-proc/domain/key-secret.ts';
+import type { KeyChange } from '../../ext-proc/stores/administration.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';
@@ -72,6 +74,31 @@ test('a revoked key fails from the next request on', async () => {
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
   await stack.operator.administration.revokeKey(client.keyId, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
+});
+
+test('an edited key has its new rights from the next request on', async () => {
+  const { administration } = stack.operator;
+  const client = await newClient({ key: { models: ['two'] } });
+  expect(outcome(await client.chat({ model: 'one' }))).toBe('403 model_not_allowed');
+  const edit = (change: KeyChange) => administration.updateKey(client.organizationId, client.keyId, change, BY);
+  await edit({ models: null });
+  expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
+  await edit({ scopes: ['usage:read'] });
+  expect(outcome(await client.chat({ model: 'one' }))).toBe('403 missing_scope');
+});
+
+test('a replaced key works beside the new one until its time comes', async () => {
+  const client = await newClient();
+  const { secret, identity } = newKeySecret(Date.now());
+  const oldRevokedAtMs = Date.now() + 1_500;
+  const replacement = { ...identity, oldRevokedAtMs };
+  await stack.operator.administration.replaceKey(client.organizationId, client.keyId, replacement, BY);
+  const next = gatewayClient(stack.origin, secret);
+  expect(outcome(await client.get('/v1/models'))).toBe('200');
+  expect(outcome(await next.get('/v1/models'))).toBe('200');
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, oldRevokedAtMs - Date.now() + 20)));
+  expect(outcome(await client.get('/v1/models'))).toBe('401 key_revoked');
+  expect(outcome(await next.get('/v1/models'))).toBe('200');
 });
 
 test('an expired key fails', async () => {
