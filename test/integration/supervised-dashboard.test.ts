@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { allGoneWithin, type Home, makeHome, type Service, startService } from './service.ts';
@@ -91,6 +93,26 @@ test('killed, it is back at once; while its port is taken it is tried on, and th
   await once(taker, 'close');
   await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
   expect(await apiStatus(home, service)).toBe(200);
+  await service.end('SIGTERM', 15_000);
+  expect(await service.exited).toBe(0);
+});
+
+test('one that cannot start is told, and everything else starts without it', async () => {
+  const home = await newHome();
+  // The dashboard is not given what is a provider's key, so to it this file refers to nothing.
+  const other = `top_up_url: "https://pay.example.com/\${SHARED}"`;
+  const path = join(home.folder, 'gateway.yaml');
+  const config = readFileSync(path, 'utf8').replace(
+    'providers: {',
+    `providers: {keyed: {base_url: "http://127.0.0.1:1", api_key: "\${SHARED}"}, `,
+  );
+  writeFileSync(path, `${config}${other}\n`);
+  const service = await startService(home, { SHARED: 'a-provider-key' });
+  expect(service.output()).toContain('top_up_url: the environment variable SHARED is not set');
+  expect(service.output()).toContain('The dashboard ended with exit code 78 before it was ready; next attempt in');
+  expect(await apiStatus(home, service)).toBe(200);
+  writeFileSync(path, config);
+  await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
   await service.end('SIGTERM', 15_000);
   expect(await service.exited).toBe(0);
 });
