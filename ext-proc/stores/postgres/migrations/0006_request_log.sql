@@ -58,8 +58,6 @@ create table request_stats (
   first_event_buckets bigint[] not null check (cardinality(first_event_buckets) = 11),
   primary key (organization_id, hour, key_id, model, code)
 ) with (fillfactor = 70);
--- For deleting what is old. Rows are made in the order of hours, so that ranges of pages are enough.
-create index request_stats_by_hour on request_stats using brin (hour);
 
 -- When and from where each key was last used, refused or not.
 create table key_activity (
