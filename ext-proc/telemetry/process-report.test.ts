@@ -82,18 +82,18 @@ it('does not wait for what hangs, and not at all when the process ends', async (
   expect((await cut).envoy).toEqual({ reachable: false });
 });
 
-it('measures what it uses: a blocked event loop shows as lag and as CPU, and once only', async () => {
+it('measures what it uses: a blocked event loop shows as lag and as CPU, and once only', { retry: 2 }, async () => {
   const meter = createMachineMeter(clock);
   const waitMs = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
   await waitMs(60);
   meter.take();
-  const untilMs = performance.now() + 150;
+  const untilMs = performance.now() + 300;
   while (performance.now() < untilMs);
   await waitMs(60);
   const busy = meter.take();
-  expect(busy.eventLoopLagMs.max).toBeGreaterThan(100);
+  expect(busy.eventLoopLagMs.max).toBeGreaterThan(250);
   expect(busy.cpuFraction).toBeGreaterThan(0.1);
-  expect(busy.overMs).toBeGreaterThanOrEqual(205);
+  expect(busy.overMs).toBeGreaterThanOrEqual(355);
   expect(busy.rssBytes).toBeGreaterThan(busy.heapUsedBytes);
   await waitMs(60);
   expect(meter.take().eventLoopLagMs.max).toBeLessThan(busy.eventLoopLagMs.max);

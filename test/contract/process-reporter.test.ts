@@ -18,6 +18,9 @@ import { configurationWith } from '../fixtures/process-report.ts';
 import { createDatabase, openStore, sql } from './database.ts';
 import { withChildren } from './process-tree.ts';
 
+/** A report takes milliseconds; a busy machine may need its time. */
+const SOON = { timeout: 10_000 };
+
 /** A server of its own: this test kills it. */
 const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-reports-'));
 const paths = runtimePaths({ GATEWAY_DATA: dataDir });
@@ -66,18 +69,18 @@ it('reports again and again, comes back after the server crashed and forgot, and
   const id = randomUUID();
   const lines: Line[] = [];
   const reporter = startReporter(id, lines);
-  await expect.poll(reportedIds).toEqual([id]);
+  await expect.poll(reportedIds, SOON).toEqual([id]);
   const first = await lastReport();
-  await expect.poll(lastReport).not.toBe(first);
+  await expect.poll(lastReport, SOON).not.toBe(first);
 
   process.kill(server.pid, 'SIGKILL');
   await server.exited;
   const complaints = () => lines.filter(({ msg }) => msg === 'the process could not report; it goes on trying').length;
-  await expect.poll(complaints, { timeout: 5_000 }).toBe(1);
+  await expect.poll(complaints, SOON).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 500));
   server = await startEmbeddedPostgres(paths, { settings: { fsync: 'off' } });
-  await expect.poll(reportedIds, { timeout: 5_000 }).toEqual([id]);
-  await expect.poll(() => lines.at(-1)?.msg).toBe('the process reports again');
+  await expect.poll(reportedIds, SOON).toEqual([id]);
+  await expect.poll(() => lines.at(-1)?.msg, SOON).toBe('the process reports again');
   expect(complaints()).toBe(1);
 
   await reporter.close();
@@ -90,19 +93,19 @@ it('takes away the rows of processes that were forgotten', async () => {
   const forgotten = randomUUID();
   const closing: Line[] = [];
   const former = startReporter(forgotten, closing);
-  await expect.poll(reportedIds).toEqual([forgotten]);
+  await expect.poll(reportedIds, SOON).toEqual([forgotten]);
   await former.close();
   const row = `('${forgotten}', 'here', 0, 1, now(), now() - interval '61 minutes', '{}', '{}', now())`;
   await sql(url, `insert into gateway_processes values ${row}`);
   const id = randomUUID();
   const reporter = startReporter(id, closing);
-  await expect.poll(reportedIds).toEqual([id]);
+  await expect.poll(reportedIds, SOON).toEqual([id]);
   await reporter.close();
 });
 
 it('ends in time while PostgreSQL is away', async () => {
   const reporter = startReporter(randomUUID(), []);
-  await expect.poll(reportedIds).toHaveLength(1);
+  await expect.poll(reportedIds, SOON).toHaveLength(1);
   const frozen = withChildren(server.pid);
   for (const pid of frozen) process.kill(pid, 'SIGSTOP');
   try {

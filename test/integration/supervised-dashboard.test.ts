@@ -74,7 +74,7 @@ test('the first start prints who can sign in, and that works; later ones how to 
 test('killed, it is back at once; while its port is taken it is tried on, and the API never notices', async () => {
   const home = await newHome();
   const service = await startService(home);
-  await expect.poll(() => dashboardStatus(home)).toBe(401);
+  await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
   const killed = service.childNamed(DASHBOARD).pid;
   process.kill(killed, 'SIGKILL');
   await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
