@@ -17,6 +17,7 @@ import { readUsageSearch } from './pages/usage/usage-search.ts';
 import { textOf } from './search-values.ts';
 import { rememberOrganization } from './shell/last-organization.ts';
 import { NoOrganization } from './shell/no-organization.tsx';
+import { PageNotFound } from './shell/page-not-found.tsx';
 import { Shell } from './shell/shell.tsx';
 import { startOrganization } from './shell/use-organization.ts';
 
@@ -169,8 +170,11 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
+/** Inside the shell, so that one can go on from there. */
+const unknown = createRoute({ getParentRoute: () => app, path: '$', component: PageNotFound });
+
 export const routeTree = root.addChildren([
   signIn,
   link,
-  app.addChildren([start, organization.addChildren(organizationPages), ...operatorPages, errors, account]),
+  app.addChildren([start, organization.addChildren(organizationPages), ...operatorPages, errors, account, unknown]),
 ]);

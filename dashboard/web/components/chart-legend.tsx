@@ -8,15 +8,17 @@ export function seriesColour(index: number, isOther = false): string {
   return isOther ? '--series-other' : `--series-${(index % 8) + 1}`;
 }
 
-export interface ChartLegendProps extends Pick<ChartProps, 'series' | 'format' | 'step' | 'hidden' | 'onToggle'> {
+export interface ChartLegendProps
+  extends Pick<ChartProps, 'kind' | 'series' | 'format' | 'step' | 'hidden' | 'onToggle'> {
   readonly startsMs: readonly number[];
-  /** The step that is looked at; absent: sums over all of them. */
+  /** The step that is looked at; absent: sums over all of them, where they stack. Lines have the newest value: medians have no sum. */
   readonly at: number | undefined;
 }
 
 /** All series with their value at the step that is looked at. Always there, so that nothing moves when the pointer comes. */
 export function ChartLegend(props: ChartLegendProps): ReactNode {
-  const { series, startsMs, format, step, at, hidden, onToggle } = props;
+  const { kind, series, startsMs, format, step, hidden, onToggle } = props;
+  const at = props.at ?? (kind === 'lines' ? startsMs.length - 1 : undefined);
   const startMs = at === undefined ? undefined : startsMs[at];
   const figure = ({ values }: ChartSeries) =>
     at === undefined ? values.reduce((sum, value) => sum + value, 0) : (values[at] ?? 0);
@@ -25,7 +27,9 @@ export function ChartLegend(props: ChartLegendProps): ReactNode {
     <figcaption className={styles.legend}>
       <span className={styles.when}>
         {startMs === undefined ? 'Total' : formatStep(startMs, step, stepLengthMs(startsMs, step))}
-        {series.length !== 1 && <strong>{format(shown.reduce((sum, one) => sum + figure(one), 0))}</strong>}
+        {kind === 'stacked-bars' && series.length !== 1 && (
+          <strong>{format(shown.reduce((sum, one) => sum + figure(one), 0))}</strong>
+        )}
       </span>
       {series.map((one, index) => {
         const entry = (

@@ -22,6 +22,7 @@ export interface ChartSetup {
 }
 
 const AXIS_WIDTH_PX = 62;
+const AXIS_HEIGHT_PX = 30;
 const DAY_SECONDS = 86_400;
 
 export function chartOptions(setup: ChartSetup): uPlot.Options {
@@ -32,7 +33,8 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
     width: setup.widthPx,
     height: setup.heightPx,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    // Half a label hangs over the end of a line.
+    padding: [8, kind === 'lines' ? 20 : 8, 0, 0],
     // Days are days of UTC; hours are shown in the reader's zone.
     tzDate: (seconds) =>
       step === 'day' ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000),
@@ -47,6 +49,7 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
     axes: [
       {
         ...axis,
+        size: AXIS_HEIGHT_PX,
         grid: { show: false },
         space: 72,
         values: (_, splits) => splits.map((seconds) => tickLabel(seconds, splits, step)),

@@ -50,11 +50,12 @@ export function AccountMenu(): ReactNode {
         },
       ]}
       trigger={
-        <button type="button" className={styles.switcher} aria-label={`Account: ${user.email}`}>
+        <button type="button" className={styles.switcher}>
           <span className={`${styles.mark} ${styles.round}`} aria-hidden="true">
             {user.email.slice(0, 1).toUpperCase()}
           </span>
           <span className={styles.names}>
+            <span className="visually-hidden">Account</span>
             <span className={styles.name}>{user.email}</span>
             {user.isOperator && <span className={styles.detail}>Operator</span>}
           </span>

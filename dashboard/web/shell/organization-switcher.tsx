@@ -42,11 +42,12 @@ export function OrganizationSwitcher({
           ...(user.isOperator ? [{ actions: [find] }] : []),
         ]}
         trigger={
-          <button type="button" className={styles.switcher} aria-label={`Organization: ${name}`}>
+          <button type="button" className={styles.switcher}>
             <span className={styles.mark} aria-hidden="true">
               {name.slice(0, 1).toUpperCase()}
             </span>
             <span className={styles.names}>
+              <span className="visually-hidden">Organization</span>
               <span className={styles.name}>{name}</span>
               {organization && (
                 <span className={styles.detail}>

@@ -35,7 +35,7 @@ export function SignInPage(): ReactNode {
         <Field
           label="Password"
           error={signIn.error?.fields.password}
-          hint="Forgotten? An operator or an owner of your organization can give you a link to set a new one."
+          hint="Forgotten? The operator of this gateway can give you a link to set a new one."
           required
         >
           <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" />
