@@ -26,7 +26,7 @@ export interface TestDashboard {
   addOrganization(name?: string, limits?: object): Promise<string>;
   addUser(user?: TestUser): Promise<{ readonly id: string; readonly email: string }>;
   /** Without asking for a password, which takes its time. */
-  signedIn(user: { readonly id: string }): Promise<Browser>;
+  signedIn(user: { readonly id: string; readonly passwordHash?: string }): Promise<Browser>;
   /** Somebody who is not signed in. */
   browser(): Browser;
   close(): Promise<void>;
@@ -37,6 +37,8 @@ export interface TestUser {
   readonly operator?: boolean;
   readonly in?: readonly [organizationId: string, role: MemberRole];
   readonly invited?: boolean;
+  /** Whose password is known; default one for which none is. */
+  readonly passwordHash?: string;
 }
 
 /** A well-formed hash that no password is known for. */
@@ -82,15 +84,15 @@ export async function startDashboard(change: Partial<Settings> = {}): Promise<Te
       const email = user.email ?? `user-${++users}@example.com`;
       const [organizationId, role] = user.in ?? [];
       const membership = organizationId && role ? { membership: { organizationId, role } } : {};
-      const password = user.invited ? {} : { passwordHash: PASSWORD_HASH };
+      const password = user.invited ? {} : { passwordHash: user.passwordHash ?? PASSWORD_HASH };
       const isOperator = user.operator === true;
       const made = await createUser(database, { id, email, isOperator, ...password, ...membership }, BY);
       if (made.kind !== 'created') throw new Error(`the user was not made: ${made.kind}`);
       return { id, email };
     },
-    async signedIn({ id: userId }) {
+    async signedIn({ id: userId, passwordHash = PASSWORD_HASH }) {
       const { token, tokenHash } = newToken();
-      const session = { id: newId('ses', Date.now()), tokenHash, userId, passwordHash: PASSWORD_HASH };
+      const session = { id: newId('ses', Date.now()), tokenHash, userId, passwordHash };
       if (!(await createSession(database, { ...session, address: '127.0.0.1' }))) throw new Error('no session began');
       const browser = createBrowser(origin);
       browser.cookies.set('gateway_session', token);
