@@ -9,7 +9,8 @@ import { LinkButton } from '../../components/link-button.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import type { OnKeyAction } from './key-action.ts';
 import { KeyFacts } from './key-facts.tsx';
-import { KeyState, mayReplace, whyFixed } from './key-state.tsx';
+import { mayReplace, whyFixed } from './key-standing.ts';
+import { KeyState } from './key-state.tsx';
 import { maskedKey } from './key-words.ts';
 import styles from './keys.module.css';
 
@@ -46,7 +47,7 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <span className={styles.badges}>
       <code>{maskedKey(key)}</code>
-      <KeyState state={key} />
+      <KeyState of={key} />
       {key.scopes.map((scope) => (
         <Badge key={scope}>{scope}</Badge>
       ))}

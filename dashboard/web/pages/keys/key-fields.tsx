@@ -59,11 +59,14 @@ export function KeyFields(props: KeyFieldsProps): ReactNode {
           </div>
         )}
       </fieldset>
-      <div className={styles.restrictions}>
-        <ModelSection {...props} />
-        <AddressSection {...props} />
-        <ExpirySection {...props} />
-        <LimitSection {...props} />
+      <div>
+        <h3 className={styles.heading}>Restrictions</h3>
+        <div className={styles.restrictions}>
+          <ModelSection {...props} />
+          <AddressSection {...props} />
+          <ExpirySection {...props} />
+          <LimitSection {...props} />
+        </div>
       </div>
     </>
   );

@@ -107,7 +107,11 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
   const hasProblem = [requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd].some((problem) => problem !== undefined);
   const budget = limits?.dailyBudgetNanoUsd;
   return (
-    <FormSection title="Limits" summary={limitWords(draft) ?? 'Those of the organization'} hasProblem={hasProblem}>
+    <FormSection
+      title="Limits"
+      summary={limitWords(draft).join(' · ') || 'Those of the organization'}
+      hasProblem={hasProblem}
+    >
       <FormRow>
         <Field
           label="Requests per minute"

@@ -23,7 +23,9 @@ describe('restrictionWords', () => {
     expect(restrictionWords(key, NOW)).toEqual([
       '2 models',
       '3 addresses',
-      '60 rpm · 250K tpm · $5/day',
+      '60 rpm',
+      '250K tpm',
+      '$5/day',
       'expires Dec 3',
     ]);
   });

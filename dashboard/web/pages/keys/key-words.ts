@@ -28,12 +28,12 @@ export function shortMoney(nanoUsd: string): string {
   return formatMoney(nanoUsd).replace(/\.00$/, '');
 }
 
-/** What is asked of a key, in a few words each: `2 models`, `60 rpm · $5/day`. Empty: it is not restricted. */
+/** What is asked of a key, in a few words each: `2 models`, `60 rpm`, `$5/day`. Empty: it is not restricted. */
 export function restrictionWords(key: KeyRestrictions, nowMs: number): string[] {
   return [
     countWords(key.models ?? [], 'models'),
     countWords(key.ipRanges ?? [], 'addresses'),
-    limitWords(key),
+    ...limitWords(key),
     key.expiresAtMs === undefined ? undefined : expiryWords(key.expiresAtMs, nowMs),
   ].filter((words) => words !== undefined);
 }
@@ -46,14 +46,13 @@ export function countWords(items: readonly string[], what: string): string | und
 type Limits = Loose<Pick<KeyRestrictions, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>>;
 type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-/** `60 rpm · $5/day`; undefined where there is no limit. */
-export function limitWords({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string | undefined {
-  const words = [
-    requestsPerMinute !== undefined && `${formatCompact(requestsPerMinute)} rpm`,
-    tokensPerMinute !== undefined && `${formatCompact(tokensPerMinute)} tpm`,
-    dailyBudgetNanoUsd !== undefined && `${shortMoney(dailyBudgetNanoUsd)}/day`,
-  ].filter((word) => word !== false);
-  return words.length === 0 ? undefined : words.join(' · ');
+/** `60 rpm`, `$5/day`: no more than there are. */
+export function limitWords({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string[] {
+  return [
+    requestsPerMinute === undefined ? undefined : `${formatCompact(requestsPerMinute)} rpm`,
+    tokensPerMinute === undefined ? undefined : `${formatCompact(tokensPerMinute)} tpm`,
+    dailyBudgetNanoUsd === undefined ? undefined : `${shortMoney(dailyBudgetNanoUsd)}/day`,
+  ].filter((word) => word !== undefined);
 }
 
 function expiryWords(expiresAtMs: number, nowMs: number): string {

@@ -7,7 +7,8 @@ import { Menu } from '../../components/menu.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import type { OnKeyAction } from './key-action.ts';
 import { KeySpend } from './key-spend.tsx';
-import { KeyState, mayReplace, whyFixed } from './key-state.tsx';
+import { mayReplace, whyFixed } from './key-standing.ts';
+import { KeyState } from './key-state.tsx';
 import { maskedKey, restrictionWords } from './key-words.ts';
 import styles from './keys.module.css';
 
@@ -45,20 +46,17 @@ const COLUMNS: readonly Column<KeyView>[] = [
       </div>
     ),
   },
-  { id: 'state', header: 'State', cell: (key) => <KeyState state={key} /> },
+  { id: 'state', header: 'State', cell: (key) => <KeyState of={key} /> },
   {
-    id: 'scopes',
-    header: 'Scopes',
-    hideBelow: 'wide',
-    cell: ({ scopes }) => (
-      <div className={styles.badges}>
-        {scopes.map((scope) => (
-          <Badge key={scope}>{scope}</Badge>
-        ))}
+    id: 'access',
+    header: 'Access',
+    cell: (key) => (
+      <div className={styles.access}>
+        <Scopes of={key} />
+        <Restrictions of={key} />
       </div>
     ),
   },
-  { id: 'restrictions', header: 'Restrictions', cell: (key) => <Restrictions of={key} /> },
   {
     id: 'used',
     header: 'Last used',
@@ -75,8 +73,10 @@ const COLUMNS: readonly Column<KeyView>[] = [
     header: 'Created by',
     hideBelow: 'wide',
     cell: ({ createdBy, createdAtMs }) => (
-      <div className={styles.name}>
-        <span>{createdBy ?? 'Command line'}</span>
+      <div className={styles.creator}>
+        <span className={styles.ends} data-hint={createdBy}>
+          {createdBy ?? 'Command line'}
+        </span>
         <span className={styles.muted}>
           <Instant atMs={createdAtMs} show="date" />
         </span>
@@ -85,9 +85,19 @@ const COLUMNS: readonly Column<KeyView>[] = [
   },
 ];
 
+function Scopes({ of: { scopes } }: { readonly of: KeyView }): ReactNode {
+  return (
+    <div className={styles.badges}>
+      {scopes.map((scope) => (
+        <Badge key={scope}>{scope}</Badge>
+      ))}
+    </div>
+  );
+}
+
 function Restrictions({ of: key }: { readonly of: KeyView }): ReactNode {
   const words = restrictionWords(key, Date.now());
-  if (words.length === 0) return <span className={styles.muted}>None</span>;
+  if (words.length === 0) return <span className={styles.muted}>Not restricted</span>;
   return (
     <div className={styles.words}>
       {words.map((word) => (
