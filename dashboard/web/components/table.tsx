@@ -2,6 +2,8 @@ import type { KeyboardEvent, MouseEvent, ReactNode } from 'react';
 import { classNames } from './class-names.ts';
 import { Skeleton } from './skeleton.tsx';
 import styles from './table.module.css';
+import { cellClass } from './table-cell-class.ts';
+import { type Sorting, TableHead } from './table-head.tsx';
 
 export interface Column<Row> {
   readonly id: string;
@@ -15,6 +17,8 @@ export interface Column<Row> {
   readonly hideBelow?: 'medium' | 'wide';
   /** CSS length; absent: as the content needs. */
   readonly width?: string;
+  /** Of all rows, in a last row of its own, which is there when any column has one. */
+  readonly total?: ReactNode;
 }
 
 export interface TableProps<Row> {
@@ -31,6 +35,8 @@ export interface TableProps<Row> {
   /** An EmptyState. */
   readonly empty: ReactNode;
   readonly skeletonRows?: number;
+  /** The heads of the columns are then buttons. The rows come sorted. */
+  readonly sorting?: Sorting | undefined;
   /** On a phone: each row as a small list (default), or the table scrolls sideways. */
   readonly narrow?: 'list' | 'scroll';
 }
@@ -43,20 +49,7 @@ export function Table<Row>(props: TableProps<Row>): ReactNode {
     <section className={styles.box} aria-label={props.caption} tabIndex={0} aria-busy={rows === undefined}>
       <table className={classNames(styles.table, narrow === 'list' && styles.list)}>
         <caption className="visually-hidden">{props.caption}</caption>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <th
-                key={column.id}
-                scope="col"
-                className={cellClass(column)}
-                style={column.width ? { width: column.width } : {}}
-              >
-                {column.header === '' ? <span className="visually-hidden">{column.label}</span> : column.header}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={columns} sorting={props.sorting} />
         <tbody>
           {rows === undefined
             ? Array.from({ length: props.skeletonRows ?? 8 }, (_, index) => (
@@ -71,6 +64,17 @@ export function Table<Row>(props: TableProps<Row>): ReactNode {
               ))
             : rows.map((row) => <TableRow key={props.rowKey(row)} row={row} {...props} />)}
         </tbody>
+        {columns.some(({ total }) => total !== undefined) && (
+          <tfoot>
+            <tr>
+              {columns.map((column) => (
+                <td key={column.id} className={cellClass(column)} data-label={column.header}>
+                  {column.total}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
       </table>
     </section>
   );
@@ -107,8 +111,4 @@ function TableRow<Row>({ row, columns, onOpen, openKey, rowKey }: TableProps<Row
 /** A button in a row does its own thing. */
 function isControl(event: MouseEvent): boolean {
   return event.target instanceof Element && event.target.closest('a, button, input, select, [role="menu"]') !== null;
-}
-
-function cellClass<Row>({ numeric, hideBelow }: Column<Row>): string {
-  return classNames(numeric && styles.numeric, hideBelow && styles[hideBelow]);
 }

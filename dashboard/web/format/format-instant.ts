@@ -39,6 +39,13 @@ export function utcDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
 
+const utcDate = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+/** `Nov 21, 2026` of `2026-11-21`. */
+export function formatUtcDay(day: string): string {
+  return utcDate.format(Date.parse(`${day}T00:00:00Z`));
+}
+
 /** `5 minutes ago`, `in 3 days`, `just now`. */
 export function formatRelative(atMs: number, nowMs: number): string {
   const difference = atMs - nowMs;

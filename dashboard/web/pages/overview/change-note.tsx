@@ -23,7 +23,7 @@ export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteP
   if (change.direction === 'same') {
     return (
       <span className={styles.note} data-hint={hint}>
-        As in the {before} before
+        No change
       </span>
     );
   }

@@ -14,7 +14,7 @@ export function SpentToday({ organization }: { readonly organization: Organizati
   const resetMs = useNextReset();
   const resets = (
     <span data-hint={`The day ends at 00:00 UTC, which is ${clock.format(resetMs)} in your zone`}>
-      {limits.dailyBudgetNanoUsd === undefined ? 'day ends at' : 'resets at'} {clock.format(resetMs)}
+      {limits.dailyBudgetNanoUsd === undefined ? 'day ends' : 'resets'} {clock.format(resetMs)}
       <span className="visually-hidden"> in your zone, 00:00 UTC</span>
     </span>
   );

@@ -1,6 +1,76 @@
-import type { ReactNode } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
+import { type ReactNode, useMemo } from 'react';
+import { useAsk } from '../../api/use-ask.ts';
+import { Banner } from '../../components/banner.tsx';
+import { CsvLink } from '../../components/csv-link.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { utcDay } from '../../format/format-instant.ts';
+import { useOrganization } from '../../shell/use-organization.ts';
+import { UsageChart } from './usage-chart.tsx';
+import { UsageFilters } from './usage-filters.tsx';
+import { chosenGroups, chosenSorting, daysOf, sortBy, type UsageSearch } from './usage-search.ts';
+import { UsageTable } from './usage-table.tsx';
+
+const route = getRouteApi('/app/o/$organization/usage');
+const REFRESH_MS = 60_000;
 
 export function UsagePage(): ReactNode {
-  return <PageHeader title="Usage" />;
+  const { id } = useOrganization();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  // With a key, so that nothing of another organization is shown while this one's figures come.
+  return (
+    <UsageOf key={id} id={id} search={search} onSearch={(next) => void navigate({ search: next, replace: true })} />
+  );
+}
+
+interface UsageOfProps {
+  readonly id: string;
+  readonly search: UsageSearch;
+  readonly onSearch: (search: UsageSearch) => void;
+}
+
+function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {
+  const params = { organization: id };
+  const groups = chosenGroups(search);
+  // The days change at midnight only.
+  const today = utcDay(Date.now());
+  const days = useMemo(() => daysOf(search, Date.parse(`${today}T00:00:00Z`)), [search, today]);
+  const query = { ...days, by: groups.join(','), key: search.key, model: search.model };
+  const usage = useAsk(
+    'GET /api/organizations/:organization/usage',
+    { params, query },
+    { refreshMs: REFRESH_MS, keepPrevious: true },
+  );
+  const narrowed = search.key !== undefined || search.model !== undefined;
+  return (
+    <>
+      <PageHeader
+        title="Usage"
+        description="What settled requests cost, by day of UTC."
+        actions={<CsvLink organization={id} table="usage" query={query} />}
+      />
+      <UsageFilters organization={id} search={search} days={days} today={today} onSearch={onSearch} />
+      {usage.error && usage.data === undefined ? (
+        <ErrorState problem={usage.error} onRetry={() => void usage.refetch()} />
+      ) : (
+        <>
+          <UsageChart organization={id} search={search} days={days} onSearch={onSearch} />
+          {usage.data?.cut && (
+            <Banner tone="neutral" title="The table is cut">
+              There are more rows than fit here. The total counts all of them, and the CSV has them.
+            </Banner>
+          )}
+          <UsageTable
+            rows={usage.data?.rows}
+            total={usage.data?.total}
+            groups={groups}
+            narrowed={narrowed}
+            sorting={{ ...chosenSorting(search), onSort: (column) => onSearch(sortBy(search, column)) }}
+          />
+        </>
+      )}
+    </>
+  );
 }

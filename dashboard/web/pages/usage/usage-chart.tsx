@@ -1,0 +1,98 @@
+import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { useAsk } from '../../api/use-ask.ts';
+import { Card } from '../../components/card.tsx';
+import { Chart } from '../../components/chart.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { SegmentedControl } from '../../components/radio-group.tsx';
+import { formatDollars } from '../../format/format-money.ts';
+import { formatCompact } from '../../format/format-number.ts';
+import styles from './usage-chart.module.css';
+import { type Days, daysBetween } from './usage-days.ts';
+import { chosenGroups, type Measure, type UsageSearch } from './usage-search.ts';
+import { OTHERS, usageSeries } from './usage-series.ts';
+
+export interface UsageChartProps {
+  readonly organization: string;
+  readonly search: UsageSearch;
+  readonly days: Days;
+  readonly onSearch: (search: UsageSearch) => void;
+}
+
+const MEASURES: readonly { readonly value: Measure; readonly label: string }[] = [
+  { value: 'cost', label: 'Spend' },
+  { value: 'requests', label: 'Requests' },
+  { value: 'tokens', label: 'Tokens' },
+];
+const REFRESH_MS = 60_000;
+const NONE: ReadonlySet<string> = new Set();
+
+/** Always over days, whatever the table is grouped by; its colours are the table's models or keys. */
+export function UsageChart({ organization, search, days, onSearch }: UsageChartProps): ReactNode {
+  const { show = 'cost', key, model } = search;
+  const others = chosenGroups(search).filter((group) => group !== 'day');
+  const params = { organization };
+  const options = { refreshMs: REFRESH_MS, keepPrevious: true };
+  const input = (by: string) => ({ params, query: { ...days, by, key, model } });
+  const endpoint = 'GET /api/organizations/:organization/usage';
+  const detailed = useAsk(endpoint, input(['day', ...others].join(',')), options);
+  // Rows that are cut would leave days out. Days alone are never so many.
+  const tooMany = detailed.data?.cut === true;
+  const daily = useAsk(endpoint, input('day'), { ...options, enabled: tooMany });
+  const { data, error, refetch } = tooMany ? daily : detailed;
+
+  const [hidden, setHidden] = useState(NONE);
+  const toggle = useCallback((id: string) => setHidden((now) => toggled(now, id)), []);
+  const axis = useMemo(() => daysBetween(days), [days]);
+  const startsMs = useMemo(() => axis.map((day) => Date.parse(`${day}T00:00:00Z`)), [axis]);
+  const series = useMemo(
+    () => usageSeries(data?.rows ?? [], axis, show).map((one) => ({ ...one, isOther: one.id === OTHERS })),
+    [data, axis, show],
+  );
+  const title = MEASURES.find(({ value }) => value === show)?.label ?? '';
+  return (
+    <Card
+      title={`${title} by day`}
+      actions={
+        <SegmentedControl
+          label="Show"
+          value={show}
+          onChange={(next) => onSearch(withMeasure(search, next))}
+          choices={MEASURES}
+        />
+      }
+    >
+      {error && data === undefined ? (
+        <ErrorState problem={error} onRetry={() => void refetch()} />
+      ) : (
+        <>
+          <Chart
+            label={`${title} by day${tooMany ? '' : others.map((group) => ` and ${group}`).join('')}`}
+            kind="stacked-bars"
+            startsMs={data && startsMs}
+            series={series}
+            format={show === 'cost' ? formatDollars : formatCompact}
+            step="day"
+            hidden={hidden}
+            onToggle={toggle}
+          />
+          {tooMany && (
+            <p className={styles.note}>
+              Too many {others.join('s and ')}s over too many days to tell them apart: all of them together.
+            </p>
+          )}
+        </>
+      )}
+    </Card>
+  );
+}
+
+/** The default is left out of the URL. */
+function withMeasure({ show: _, ...rest }: UsageSearch, measure: Measure): UsageSearch {
+  return measure === 'cost' ? rest : { ...rest, show: measure };
+}
+
+function toggled(hidden: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(hidden);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}

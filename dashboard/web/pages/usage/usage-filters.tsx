@@ -1,0 +1,105 @@
+import { type ReactNode, useMemo } from 'react';
+import { useAsk } from '../../api/use-ask.ts';
+import { FilterBar } from '../../components/filter-bar.tsx';
+import { Select } from '../../components/select.tsx';
+import { ToggleGroup } from '../../components/toggle-group.tsx';
+import { CustomDays } from './custom-days.tsx';
+import type { Days, Preset } from './usage-days.ts';
+import { chosenGroups, DEFAULT_PRESET, toggleGroup, type UsageSearch } from './usage-search.ts';
+
+export interface UsageFiltersProps {
+  readonly organization: string;
+  readonly search: UsageSearch;
+  readonly days: Days;
+  readonly today: string;
+  readonly onSearch: (search: UsageSearch) => void;
+}
+
+const RANGES: readonly { readonly value: Preset | 'custom'; readonly label: string }[] = [
+  { value: '7d', label: 'Last 7 days' },
+  { value: '30d', label: 'Last 30 days' },
+  { value: '90d', label: 'Last 90 days' },
+  { value: 'month', label: 'This month' },
+  { value: 'last-month', label: 'Last month' },
+  { value: 'custom', label: 'Custom days' },
+];
+
+export function UsageFilters({ organization, search, days, today, onSearch }: UsageFiltersProps): ReactNode {
+  const { from, to, range, key, model, ...rest } = search;
+  const custom = from !== undefined;
+  const keys = useKeyChoices(organization, key);
+  const models = useModelChoices(organization, model);
+  const chooseRange = (next: Preset | 'custom') => {
+    const chosen = next === 'custom' ? days : next === DEFAULT_PRESET ? {} : { range: next };
+    onSearch({ ...rest, ...(key && { key }), ...(model && { model }), ...chosen });
+  };
+  return (
+    <FilterBar
+      active={custom || range !== undefined || key !== undefined || model !== undefined}
+      onClear={() => onSearch(rest)}
+    >
+      <Select
+        label="Days"
+        value={custom ? 'custom' : (range ?? DEFAULT_PRESET)}
+        onChange={chooseRange}
+        choices={RANGES}
+      />
+      {custom && <CustomDays days={days} today={today} onDays={(next) => onSearch({ ...search, ...next })} />}
+      <Select
+        label="Key"
+        value={key ?? ''}
+        onChange={(next) => onSearch(withOrWithout(search, 'key', next))}
+        choices={[{ value: '', label: 'All keys' }, ...keys]}
+      />
+      <Select
+        label="Model"
+        value={model ?? ''}
+        onChange={(next) => onSearch(withOrWithout(search, 'model', next))}
+        choices={[{ value: '', label: 'All models' }, ...models]}
+      />
+      <ToggleGroup
+        label="Group by"
+        values={chosenGroups(search)}
+        onToggle={(group) => onSearch(toggleGroup(search, group))}
+        choices={[
+          { value: 'day', label: 'By day' },
+          { value: 'model', label: 'By model' },
+          { value: 'key', label: 'By key' },
+        ]}
+      />
+    </FilterBar>
+  );
+}
+
+function withOrWithout(search: UsageSearch, name: 'key' | 'model', value: string): UsageSearch {
+  const { [name]: _, ...rest } = search;
+  return value === '' ? rest : { ...rest, [name]: value };
+}
+
+interface NameChoice {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** Also revoked ones: they were used. */
+function useKeyChoices(organization: string, chosen: string | undefined): readonly NameChoice[] {
+  const { data } = useAsk('GET /api/organizations/:organization/keys', { params: { organization } });
+  return useMemo(() => {
+    const known = (data?.keys ?? []).map(({ id, name, last4 }) => ({ value: id, label: `${name} (…${last4})` }));
+    return withChosen(known, chosen);
+  }, [data, chosen]);
+}
+
+function useModelChoices(organization: string, chosen: string | undefined): readonly NameChoice[] {
+  const { data } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
+  return useMemo(() => {
+    const known = (data?.models ?? []).map(({ id }) => ({ value: id, label: id }));
+    return withChosen(known, chosen);
+  }, [data, chosen]);
+}
+
+/** What a shared link names is shown although it is not in the list, or not yet. */
+function withChosen(known: readonly NameChoice[], chosen: string | undefined): readonly NameChoice[] {
+  if (chosen === undefined || known.some(({ value }) => value === chosen)) return known;
+  return [...known, { value: chosen, label: chosen }];
+}

@@ -1,0 +1,105 @@
+import { type ReactNode, useMemo, useState } from 'react';
+import type { UsageGroupName, UsageRowView } from '../../../contract/money.ts';
+import { Count } from '../../components/count.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Money } from '../../components/money.tsx';
+import { Table, type Column as TableColumn } from '../../components/table.tsx';
+import { formatUtcDay } from '../../format/format-instant.ts';
+import { formatCount } from '../../format/format-number.ts';
+import { sortUsage } from './sort-usage.ts';
+import { COLUMNS, type Column, type Order } from './usage-search.ts';
+
+export interface UsageTableProps {
+  /** Absent: coming. */
+  readonly rows: readonly UsageRowView[] | undefined;
+  readonly total: UsageRowView | undefined;
+  readonly groups: readonly UsageGroupName[];
+  /** To a key or a model. */
+  readonly narrowed: boolean;
+  readonly sorting: { readonly sort: Column; readonly order: Order; readonly onSort: (column: Column) => void };
+}
+
+const STEP_ROWS = 100;
+
+export function UsageTable({ rows, total, groups, narrowed, sorting }: UsageTableProps): ReactNode {
+  const { sort, order, onSort } = sorting;
+  const [limit, setLimit] = useState(STEP_ROWS);
+  const sorted = useMemo(() => rows && sortUsage(rows, sort, order), [rows, sort, order]);
+  const columns = useMemo(() => columnsFor(groups, total), [groups, total]);
+  const shown = sorted?.slice(0, limit);
+  const more = (sorted?.length ?? 0) - (shown?.length ?? 0);
+  return (
+    <>
+      <Table
+        caption="Usage"
+        columns={columns}
+        rows={shown}
+        rowKey={({ day, model, keyId }) => [day, model, keyId].join(' ')}
+        narrow="scroll"
+        sorting={{
+          by: sort,
+          order,
+          onSort: (id) => {
+            const column = COLUMNS.find((name) => name === id);
+            if (column) onSort(column);
+          },
+        }}
+        empty={
+          <EmptyState icon="usage" title="Nothing was used in these days">
+            {narrowed ? 'Choose other days, another key or another model.' : 'Choose other days, or send a request.'}
+          </EmptyState>
+        }
+      />
+      {more > 0 && (
+        <LoadMore
+          hasMore
+          busy={false}
+          onLoad={() => setLimit(limit + STEP_ROWS)}
+          shown={`${formatCount(limit)} of ${formatCount(limit + more)} rows`}
+        />
+      )}
+    </>
+  );
+}
+
+const GROUP_COLUMNS: Readonly<Record<UsageGroupName, TableColumn<UsageRowView>>> = {
+  day: { id: 'day', header: 'Day (UTC)', cell: ({ day }) => (day === undefined ? '' : formatUtcDay(day)) },
+  model: { id: 'model', header: 'Model', cell: ({ model }) => model },
+  key: { id: 'key', header: 'Key', cell: ({ keyName, keyId }) => <span data-hint={keyId}>{keyName ?? keyId}</span> },
+};
+
+type Figure = 'requests' | 'promptTokens' | 'cachedTokens' | 'completionTokens' | 'reasoningTokens';
+
+const FIGURES: readonly (readonly [Column, string, Figure])[] = [
+  ['requests', 'Requests', 'requests'],
+  ['input', 'Input tokens', 'promptTokens'],
+  ['cached', 'Of those cached', 'cachedTokens'],
+  ['output', 'Output tokens', 'completionTokens'],
+  ['reasoning', 'Of those reasoning', 'reasoningTokens'],
+];
+
+function columnsFor(
+  groups: readonly UsageGroupName[],
+  total: UsageRowView | undefined,
+): readonly TableColumn<UsageRowView>[] {
+  const names = groups.map((group, place) => ({ ...GROUP_COLUMNS[group], total: place === 0 ? 'Total' : '' }));
+  const figures = FIGURES.map(([id, header, figure]) => ({
+    id,
+    header,
+    numeric: true,
+    cell: (row: UsageRowView) => <Count value={row[figure]} />,
+    total: total && <Count value={total[figure]} />,
+  }));
+  return [
+    ...names,
+    ...figures,
+    {
+      id: 'cost',
+      header: 'Cost',
+      numeric: true,
+      cell: ({ costNanoUsd }) => <Money nanoUsd={costNanoUsd} />,
+      total: total && <Money nanoUsd={total.costNanoUsd} />,
+    },
+  ];
+}
