@@ -1,8 +1,14 @@
-import { Menu as BaseMenu } from '@base-ui/react/menu';
-import type { ReactElement, ReactNode } from 'react';
-import { classNames } from './class-names.ts';
-import { Icon, type IconName } from './icon.tsx';
-import styles from './menu.module.css';
+import {
+  cloneElement,
+  type KeyboardEvent,
+  lazy,
+  type ReactElement,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useState,
+} from 'react';
+import type { IconName } from './icon.tsx';
 
 export interface MenuAction {
   readonly label: string;
@@ -29,46 +35,36 @@ export interface MenuProps {
   readonly fitTrigger?: boolean;
 }
 
-export function Menu({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
-  return (
-    <BaseMenu.Root modal={false}>
-      <BaseMenu.Trigger render={trigger} />
-      <BaseMenu.Portal>
-        <BaseMenu.Positioner className={styles.positioner} sideOffset={4} align={align} collisionPadding={8}>
-          <BaseMenu.Popup className={classNames(styles.popup, fitTrigger && styles.fit)}>
-            {groups.map((group, index) => (
-              <BaseMenu.Group key={group.heading ?? index} className={styles.group}>
-                {group.heading && <BaseMenu.GroupLabel className={styles.heading}>{group.heading}</BaseMenu.GroupLabel>}
-                {group.actions.map((action) => (
-                  <MenuItem key={action.label + (action.detail ?? '')} action={action} />
-                ))}
-              </BaseMenu.Group>
-            ))}
-          </BaseMenu.Popup>
-        </BaseMenu.Positioner>
-      </BaseMenu.Portal>
-    </BaseMenu.Root>
-  );
-}
+const PRELOAD_AFTER_MS = 1000;
 
-function MenuItem({ action }: { readonly action: MenuAction }): ReactNode {
+const load = () => import('./menu-popup.tsx');
+const MenuPopup = lazy(() => load().then((module) => ({ default: module.MenuPopup })));
+
+/**
+ * A button that opens a list of actions. What opens is a quarter of the whole page (positioning, keyboard, focus), so it is fetched when
+ * the browser has nothing better to do and mounted when it is opened for the first time; a table has a menu in each row.
+ */
+export function Menu(props: MenuProps): ReactNode {
+  const [opened, setOpened] = useState(false);
+  useEffect(() => {
+    // Safari has no idle callback.
+    const later = setTimeout(() => void load().catch(() => {}), PRELOAD_AFTER_MS);
+    return () => clearTimeout(later);
+  }, []);
+  const closed = cloneElement(props.trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onClick: () => setOpened(true),
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+      event.preventDefault();
+      setOpened(true);
+    },
+  });
+  if (!opened) return closed;
   return (
-    <BaseMenu.Item
-      className={classNames(styles.item, action.tone === 'bad' && styles.bad)}
-      disabled={action.disabled ?? false}
-      onClick={action.onSelect}
-    >
-      {action.icon && <Icon name={action.icon} />}
-      <span className={styles.label}>
-        {action.label}
-        {action.detail && <span className={styles.detail}>{action.detail}</span>}
-      </span>
-      {action.chosen && (
-        <>
-          <Icon name="check" />
-          <span className="visually-hidden">chosen</span>
-        </>
-      )}
-    </BaseMenu.Item>
+    <Suspense fallback={closed}>
+      <MenuPopup {...props} />
+    </Suspense>
   );
 }
