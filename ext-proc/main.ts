@@ -1,23 +1,21 @@
 import { mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { join, resolve } from 'node:path';
-import { createAccounting } from './accounting/accounting.ts';
+import { resolve } from 'node:path';
+import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
-import { createHoldKeeper } from './accounting/holds.ts';
-import { openWorkerSpool } from './accounting/spool-files.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
-import { type ConfigWatch, watchConfig } from './config/reload.ts';
 import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
 import { ClusterPublisher } from './envoy-config/publish.ts';
+import { followConfiguration } from './follow-configuration.ts';
 import { createGateway } from './gateway.ts';
-import { createClaims } from './idempotency/claims.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
 import { keepRequestLog } from './keep-request-log.ts';
+import { openAccounting, spoolFolder } from './open-accounting.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { reportProcess } from './report-process.ts';
 import { openPostgres } from './stores/postgres/open.ts';
@@ -26,7 +24,7 @@ import { type HealthServer, startHealthServer } from './telemetry/health-server.
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { watchActivity } from './telemetry/process-report-activity.ts';
-import { type ConfigurationReport, createConfigurationReport } from './telemetry/process-report-configuration.ts';
+import { createConfigurationReport } from './telemetry/process-report-configuration.ts';
 import { createReadiness, type Readiness, sharedProbeKey } from './telemetry/readiness.ts';
 import { allWorkersMetrics, serveWorkerMetrics } from './telemetry/worker-metrics.ts';
 import { startTransport } from './transport/start.ts';
@@ -39,15 +37,11 @@ import { startTransport } from './transport/start.ts';
 /** The supervisor does not restart what ended with this status: the message on standard error says what to change. */
 const EXIT_CONFIGURATION = 78;
 const LEASE_MS = 15_000;
-const RENEW_EVERY_MS = 4_000;
-/** Cancelling, counting tokens and a commit, or the spool when the commit takes too long. */
-const LEASE_MARGIN_MS = 6_000;
 /** Request bodies in memory, all together. */
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
 /** To write the last lines of the request log, before the supervisor loses its patience. */
 const LOG_FLUSH_MS = 2_000;
-const REPLAY_RETRY_MS = 1_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
@@ -104,52 +98,33 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(createMetrics(), clock);
-  const holds = createHoldKeeper({
+  const money = await openAccounting({
+    database,
     limits,
-    clock,
-    leaseMs,
-    renewEveryMs: RENEW_EVERY_MS,
-    marginMs: LEASE_MARGIN_MS,
-    onProblem(problem) {
-      if (problem.kind === 'renewal_failed') log.warn({ err: problem.error }, 'leases could not be renewed');
-      else {
-        metrics.holdsLost(problem.holds);
-        log.error({ why: problem.kind, holds: problem.holds }, 'requests end because their holds may lapse');
-      }
-    },
-  });
-  const spool = await openWorkerSpool({
-    folder: join(paths.dataDir, 'spool'),
+    holdLeaseMs: leaseMs,
+    claimLeaseMs: LEASE_MS,
+    spoolFolder: spoolFolder(paths.dataDir),
     workerIndex,
     workers: initial.workers,
-    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
-    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
+    clock,
+    metrics,
+    log,
   });
-  metrics.watchSpool(spool.pending);
-  const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
-  await replayUntilDone(accounting.replaySpool, log);
-  const claims = createClaims({ store: database.idempotency, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
-
+  const { accounting } = money;
   const tokens = createTokenCounter({ log });
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
   const readiness = createReadiness({
     listen: initial.listen,
     ...(process.env.ENVOY_HOST ? { envoyHost: process.env.ENVOY_HOST } : {}),
     probeKey: await sharedProbeKey(paths.probeKey),
-    async completionsRefused() {
-      if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
-      return limitsOpenInMs().then(
-        (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
-        () => 'the limit store does not answer',
-      );
-    },
+    completionsRefused: () => completionsRefused(accounting, limitsOpenInMs),
   });
   if (isFirst) await writeBootstrap(initial, paths);
   const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });
   const published = await clusters.publish(initial);
   if (!published.ok) throw new Error(published.reason);
   const configuration = createConfigurationReport(resolve(configPath), clock, loaded);
-  const config = followConfig(loaded, clusters, configuration, log);
+  const config = followConfiguration({ path: configPath, initial: loaded, clusters, report: configuration, log });
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
   const retentionMs = (): number => config.current().requestLogRetentionMs;
   const requestLog = keepRequestLog({ databaseUrl, retentionMs, metrics, log });
@@ -164,7 +139,7 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
       ledger: database.ledger,
       limits,
       accounting,
-      claims,
+      claims: money.claims,
       delivery,
       clock,
       metrics,
@@ -188,9 +163,9 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     activity,
     config: config.current,
     configuration: configuration.current,
-    spooled: spool.pending,
+    spooled: money.spool.pending,
     requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
-    liveHolds: holds.live,
+    liveHolds: money.holds.live,
     notReady: readiness.notReady,
   });
 
@@ -201,15 +176,25 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     await transport.close();
     config.close();
     clusters.close();
-    holds.close();
-    claims.close();
     stopDeleting();
     const logged = requestLog.close(LOG_FLUSH_MS);
-    await Promise.all([reporter.close(), delivery.close(), tokens.close(), accounting.close(), health.close()]);
-    await Promise.all([logged, spool.close(), limits.close(), database.close()]);
+    await Promise.all([reporter.close(), delivery.close(), tokens.close(), money.close(), health.close()]);
+    await Promise.all([logged, limits.close(), database.close()]);
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();
+}
+
+/** Why an admitted request would not be served now; `undefined` when it would. */
+async function completionsRefused(
+  accounting: Accounting,
+  opensInMs: () => Promise<number>,
+): Promise<string | undefined> {
+  if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
+  return opensInMs().then(
+    (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
+    () => 'the limit store does not answer',
+  );
 }
 
 function startHealth(
@@ -222,44 +207,6 @@ function startHealth(
   const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
   const page = { contentType: registry.contentType, read: () => allWorkersMetrics(registry, others) };
   return startHealthServer(listen.metrics, readiness, page);
-}
-
-function followConfig(
-  initial: LoadedConfig,
-  clusters: ClusterPublisher,
-  configuration: ConfigurationReport,
-  log: Log,
-): ConfigWatch {
-  const config = watchConfig({
-    path: configPath,
-    env: process.env,
-    initial,
-    apply: (next) => clusters.publish(next),
-    onProblems(problems) {
-      configuration.refused(problems);
-      for (const problem of problems) log.error(`configuration not reloaded: ${formatProblem(problem)}`);
-    },
-    onChange(next, notes) {
-      configuration.inForce(next, notes);
-      const { warnings, restartNeeded } = notes;
-      log.info({ restart_needed: restartNeeded.length > 0 ? restartNeeded : undefined }, 'configuration reloaded');
-      for (const warning of warnings) log.warn(formatProblem(warning));
-    },
-  });
-  process.on('SIGHUP', () => void config.reload());
-  return config;
-}
-
-/** What a crash left in the spool belongs into the balances before anybody is admitted against them (DESIGN 3). */
-async function replayUntilDone(replay: () => Promise<void>, log: Log): Promise<void> {
-  for (;;) {
-    try {
-      return await replay();
-    } catch (error) {
-      log.error({ err: error }, 'the spool could not be replayed yet');
-      await new Promise((resolve) => setTimeout(resolve, REPLAY_RETRY_MS));
-    }
-  }
 }
 
 function onceAskedToEnd(log: Log, end: (drainMs: number) => Promise<void>): void {

@@ -14,6 +14,7 @@ export interface Deployment {
   readonly origin: string;
   readonly apiPort: number;
   readonly metricsOrigin: string;
+  readonly dashboardOrigin: string;
   readonly paths: RuntimePaths;
   readonly databaseUrl: string;
   readonly operator: Operator;
@@ -48,6 +49,7 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
     origin: `${options.config.tls ? 'https' : 'http'}://127.0.0.1:${api}`,
     apiPort: api,
     metricsOrigin: `http://127.0.0.1:${metrics}`,
+    dashboardOrigin: `http://127.0.0.1:${dashboard}`,
     paths: runtimePaths({ GATEWAY_DATA: dataDir }),
     databaseUrl: database.url,
     operator,

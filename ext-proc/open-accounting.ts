@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Accounting, createAccounting } from './accounting/accounting.ts';
+import { createHoldKeeper, type HoldKeeper } from './accounting/holds.ts';
+import type { Spool } from './accounting/spool.ts';
+import { openWorkerSpool } from './accounting/spool-files.ts';
+import type { Clock } from './domain/clock.ts';
+import { type Claims, createClaims } from './idempotency/claims.ts';
+import type { LimitStore } from './stores/limit-store.ts';
+import type { Postgres } from './stores/postgres/open.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+
+const RENEW_EVERY_MS = 4_000;
+/** Cancelling, counting tokens and a commit, or the spool when the commit takes too long. */
+const LEASE_MARGIN_MS = 6_000;
+const REPLAY_RETRY_MS = 1_000;
+
+export interface OpeningOptions {
+  readonly database: Pick<Postgres, 'ledger' | 'idempotency'>;
+  readonly limits: LimitStore;
+  /** Of holds, as the limit store keeps them, and of Idempotency-Keys. */
+  readonly holdLeaseMs: number;
+  readonly claimLeaseMs: number;
+  readonly spoolFolder: string;
+  readonly workerIndex: number;
+  readonly workers: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** What holds money while a request runs, and charges it: leases, spool, accounting, claims. */
+export interface OpenAccounting {
+  readonly accounting: Accounting;
+  readonly claims: Claims;
+  readonly holds: HoldKeeper;
+  readonly spool: Spool;
+  /** After the last request: nothing is held or claimed any more, and what was to be charged is. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the charges that a crash left in the spool are in the balances, before anybody is admitted against them (DESIGN 3). */
+export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
+  const { database, limits, claimLeaseMs, clock, metrics, log } = options;
+  const holds = keepHolds(options);
+  const spool = await openWorkerSpool({
+    folder: options.spoolFolder,
+    workerIndex: options.workerIndex,
+    workers: options.workers,
+    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
+    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
+  });
+  metrics.watchSpool(spool.pending);
+  const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
+  await replayUntilDone(accounting.replaySpool, log);
+  const claims = createClaims({
+    store: database.idempotency,
+    leaseMs: claimLeaseMs,
+    renewEveryMs: RENEW_EVERY_MS,
+    log,
+  });
+  return {
+    accounting,
+    claims,
+    holds,
+    spool,
+    close: async () => {
+      holds.close();
+      claims.close();
+      await accounting.close();
+      await spool.close();
+    },
+  };
+}
+
+export function spoolFolder(dataDir: string): string {
+  return join(dataDir, 'spool');
+}
+
+function keepHolds({ limits, clock, holdLeaseMs, metrics, log }: OpeningOptions): HoldKeeper {
+  return createHoldKeeper({
+    limits,
+    clock,
+    leaseMs: holdLeaseMs,
+    renewEveryMs: RENEW_EVERY_MS,
+    marginMs: LEASE_MARGIN_MS,
+    onProblem(problem) {
+      if (problem.kind === 'renewal_failed') log.warn({ err: problem.error }, 'leases could not be renewed');
+      else {
+        metrics.holdsLost(problem.holds);
+        log.error({ why: problem.kind, holds: problem.holds }, 'requests end because their holds may lapse');
+      }
+    },
+  });
+}
+
+async function replayUntilDone(replay: () => Promise<void>, log: Log): Promise<void> {
+  for (;;) {
+    try {
+      return await replay();
+    } catch (error) {
+      log.error({ err: error }, 'the spool could not be replayed yet');
+      await sleep(REPLAY_RETRY_MS);
+    }
+  }
+}

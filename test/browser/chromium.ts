@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+/** The machine's own Chromium: nothing is downloaded. */
+const CANDIDATES = [
+  process.env.CHROMIUM_BIN,
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export function findChromium(): string | undefined {
+  return CANDIDATES.find((path) => path !== undefined && path !== '' && existsSync(path));
+}
+
+/** Why browser tests are skipped; undefined where they run. */
+export const NO_CHROMIUM =
+  findChromium() === undefined ? 'there is no Chromium: install it, or set CHROMIUM_BIN to its path' : undefined;
+
+export async function launchChromium(): Promise<Browser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error(NO_CHROMIUM);
+  return chromium.launch({ executablePath, headless: true, args: ARGUMENTS });
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { createUserWithPassword } from '../../operator/users.ts';
+import { BY } from '../integration/operator.ts';
+import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
+import type { TestModel } from '../integration/test-config.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { launchChromium } from './chromium.ts';
+
+/** Everything that `npm start` runs, with a provider under the test's control, and a browser to look at it. */
+export interface DashboardStack extends SupervisedStack {
+  readonly provider: FakeProvider;
+  readonly browser: Browser;
+  /** Makes a user and returns the password. */
+  createUser(email: string, role: UserRole): Promise<string>;
+}
+
+export type UserRole = 'operator' | { readonly organizationId: string; readonly role: 'owner' | 'member' };
+
+const LISTENS_TIMEOUT_MS = 20_000;
+
+export async function startDashboardStack(
+  postgresSocketDir: string,
+  models: Readonly<Record<string, TestModel>>,
+): Promise<DashboardStack> {
+  const provider = await startFakeProvider();
+  const stack = await startSupervisedStack({
+    postgresSocketDir,
+    config: { providers: { fake: { base_url: provider.baseUrl } }, models },
+  });
+  const database = openDatabase(stack.databaseUrl, { info: () => {}, warn: () => {}, error: () => {} });
+  const [browser] = await Promise.all([launchChromium(), untilListening(stack.dashboardOrigin)]);
+  return {
+    ...stack,
+    provider,
+    browser,
+    createUser: async (email, role) => {
+      const membership = role === 'operator' ? {} : { membership: role };
+      const created = await createUserWithPassword(
+        database,
+        { email, isOperator: role === 'operator', ...membership },
+        BY,
+      );
+      if (created.kind !== 'created') throw new Error(`${email}: ${created.kind}`);
+      return created.password;
+    },
+    close: async () => {
+      await browser.close();
+      await database.end();
+      await stack.close();
+      await provider.close();
+    },
+  };
+}
+
+async function untilListening(origin: string): Promise<void> {
+  const deadline = performance.now() + LISTENS_TIMEOUT_MS;
+  for (;;) {
+    const live = await fetch(`${origin}/live`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (live) return;
+    if (performance.now() > deadline) throw new Error(`the dashboard does not listen on ${origin}`);
+    await sleep(50);
+  }
+}
+
+/** A page that fails its test on whatever a user would not see but a developer would: errors, and breaches of the content security policy. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** What the console and the page complained of, 4xx answers of our own interface left out. */
+  complaints(): readonly string[];
+}
+
+export async function openPage(
+  stack: DashboardStack,
+  options: { readonly width?: number; readonly height?: number; readonly colorScheme?: 'light' | 'dark' } = {},
+): Promise<WatchedPage> {
+  const { width = 1280, height = 900, colorScheme = 'light' } = options;
+  const context = await stack.browser.newContext({
+    baseURL: stack.dashboardOrigin,
+    viewport: { width, height },
+    colorScheme,
+    locale: 'en-GB',
+    timezoneId: 'Europe/Berlin',
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    const isAnswer = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isAnswer) complaints.push(message.text());
+  });
+  return { page, complaints: () => complaints };
+}
+
+export async function signIn(page: Page, email: string, password: string): Promise<void> {
+  await page.goto('/sign-in');
+  await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
+}
