@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { requestDetail } from '../../dashboard/store/request-columns.ts';
+import { findRequest, searchRequests } from '../../dashboard/store/request-lookups.ts';
+import { findRequests } from '../../dashboard/store/request-pages.ts';
+import { idMoment, newId } from '../../ext-proc/domain/ids.ts';
+import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
+import { entryWith } from '../fixtures/request-log-entry.ts';
+import { addKey, createDatabase, openStore } from './database.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const HOUR_MS = 3_600_000;
+const START_MS = Date.UTC(2026, 10, 20, 12);
+const MODELS = ['small', 'large', undefined];
+/** Status and code: served, served by a stream that broke, refused in two ways, left. */
+const ENDS = [
+  [200, undefined],
+  [200, 'upstream_error'],
+  [401, 'key_revoked'],
+  [429, 'rpm_exceeded'],
+  [499, undefined],
+] as const;
+/** Beyond the first step of a walk, so that pages go over several of them. */
+const ENTRIES = 4_500;
+
+describe('the request log by pages', () => {
+  let url = '';
+  let database: ReturnType<typeof openDatabase>;
+  let close: () => Promise<unknown> = async () => undefined;
+  let entries: RequestLogEntry[] = [];
+  const [organizationId, otherId] = [newId('org', 1), newId('org', 2)];
+  let keys: string[] = [];
+  let otherKeys: string[] = [];
+
+  beforeAll(async () => {
+    url = await createDatabase();
+    const store = await openStore(url);
+    const log = openRequestLog(url, LOG);
+    database = openDatabase(url, LOG);
+    close = () => Promise.all([store.close(), log.close(), database.end()]);
+    for (const id of [organizationId, otherId]) {
+      const organization = { id, name: 'test', allowMultipleCompletions: false, concurrency: 64, limits: {} };
+      await store.administration.createOrganization(organization, { actor: 'test' });
+    }
+    keys = [(await addKey(store, organizationId)).keyId, (await addKey(store, organizationId)).keyId];
+    otherKeys = [(await addKey(store, otherId)).keyId];
+    entries = Array.from({ length: ENTRIES }, (_, i) => entryNumber(i)).sort((a, b) => (a.id < b.id ? 1 : -1));
+    for (let i = 0; i < ENTRIES; i += 500) {
+      expect(await log.write(entries.slice(i, i + 500))).toEqual({ refused: 0 });
+    }
+  });
+  afterAll(() => close());
+
+  /** Spread over 30 hours and so over two partitions, every tenth of the other organization; nothing repeats with the same period. */
+  function entryNumber(i: number): RequestLogEntry {
+    const isOther = i % 10 === 9;
+    const ownKeys = isOther ? otherKeys : keys;
+    const [status, code] = ENDS[i % 53 === 0 ? 3 : (i % 7) % 3 === 0 ? 0 : i % ENDS.length] ?? ENDS[0];
+    const model = MODELS[(i >> 2) % MODELS.length];
+    return entryWith({
+      arrivedAtMs: START_MS + Math.floor((i * 30 * HOUR_MS) / ENTRIES),
+      organizationId: isOther ? otherId : organizationId,
+      keyId: ownKeys[i % 11 === 0 ? 0 : ownKeys.length - 1] ?? '',
+      requestId: crypto.randomUUID(),
+      model,
+      modelKnown: model !== undefined,
+      status,
+      code,
+    });
+  }
+
+  function expected(organization: string, filter: RequestFilter): string[] {
+    const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, key, model, outcome, status, code } = filter;
+    return entries
+      .filter(
+        (entry) =>
+          entry.organizationId === organization &&
+          entry.arrivedAtMs >= fromMs &&
+          entry.arrivedAtMs < toMs &&
+          (key === undefined || entry.keyId === key) &&
+          (model === undefined || entry.model === model) &&
+          (status === undefined || entry.status === status) &&
+          (code === undefined || entry.code === code) &&
+          (outcome === undefined || outcomeOf(entry) === outcome),
+      )
+      .map(({ id }) => id);
+  }
+
+  const outcomeOf = ({ status, code }: RequestLogEntry) =>
+    code !== undefined ? 'failed' : status < 400 ? 'succeeded' : 'neither';
+
+  async function allPages(organization: string, filter: RequestFilter, limit: number, patienceMs?: number) {
+    const found: string[] = [];
+    let before: string | undefined;
+    for (let pages = 0; pages < 2 * ENTRIES; pages++) {
+      const query = { organizationId: organization, ...filter, ...(before === undefined ? {} : { before }), limit };
+      const page = await findRequests(database, query, patienceMs);
+      found.push(...page.rows.map(({ id }) => id));
+      if (page.next === undefined) return found;
+      // Only a page that says so may be short.
+      if (page.searchedToMs === undefined) expect(page.rows).toHaveLength(limit);
+      expect(before === undefined || page.next < before).toBe(true);
+      before = page.next;
+    }
+    throw new Error('the pages do not end');
+  }
+
+  /** At most three of them at once: with all, next to nothing matches. */
+  const filters = () => {
+    const moment = fc.integer({ min: START_MS, max: START_MS + 30 * HOUR_MS });
+    const all = fc.record({
+      fromMs: moment,
+      toMs: moment,
+      key: fc.constantFrom(...keys, ...otherKeys, newId('key', 1)),
+      model: fc.constantFrom('small', 'large', 'none'),
+      outcome: fc.constantFrom('succeeded' as const, 'failed' as const),
+      status: fc.constantFrom(200, 204, 401, 429, 499),
+      code: fc.constantFrom('upstream_error', 'key_revoked', 'rpm_exceeded', 'none'),
+    });
+    const names = ['fromMs', 'toMs', 'key', 'model', 'outcome', 'status', 'code'];
+    return fc
+      .tuple(all, fc.subarray(names, { maxLength: 3 }))
+      .map(
+        ([filter, chosen]): RequestFilter =>
+          Object.fromEntries(Object.entries(filter).filter(([name]) => chosen.includes(name))),
+      );
+  };
+
+  it('are, one after the other, exactly what a filter asks for, whether or not the search is broken off on the way', async () => {
+    const limits = fc.constantFrom(1_000, 170, 50);
+    const patience = fc.constantFrom(undefined, 0);
+    await fc.assert(
+      fc.asyncProperty(filters(), limits, patience, async (filter, limit, patienceMs) => {
+        expect(await allPages(organizationId, filter, limit, patienceMs)).toEqual(expected(organizationId, filter));
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('show nothing of another organization, not even for its key', async () => {
+    const { rows } = await findRequests(database, { organizationId, key: otherKeys[0] ?? '', limit: 50 });
+    expect(rows).toEqual([]);
+    expect(await allPages(otherId, {}, 100)).toEqual(expected(otherId, {}));
+    const [others] = expected(otherId, {});
+    expect(await findRequest(database, organizationId, others ?? '')).toBeUndefined();
+    expect(await findRequest(database, otherId, others ?? '')).toBeDefined();
+  });
+
+  it('say how far they have searched where little matches', async () => {
+    const page = await findRequests(database, { organizationId, status: 204, limit: 50 }, 0);
+    expect(page.rows).toEqual([]);
+    expect(page.searchedToMs).toBe(idMoment(page.next ?? ''));
+    expect(page.searchedToMs).toBeGreaterThan(START_MS + 10 * HOUR_MS);
+  });
+
+  it('can begin after an id, for following the log', async () => {
+    const newest = expected(organizationId, {});
+    const { rows, next } = await findRequests(database, { organizationId, after: newest[20] ?? '', limit: 50 });
+    expect(rows.map(({ id }) => id)).toEqual(newest.slice(0, 20));
+    expect(next).toBeUndefined();
+  });
+
+  it('take their bounds of time as from inclusive, to exclusive', async () => {
+    const [newest, second] = entries.filter((entry) => entry.organizationId === organizationId);
+    const [fromMs = 0, toMs = 0] = [second?.arrivedAtMs, newest?.arrivedAtMs];
+    const { rows } = await findRequests(database, { organizationId, fromMs, toMs, limit: 50 });
+    expect(rows.map(({ id }) => id)).toEqual([second?.id]);
+  });
+
+  it('are found by request id and generation id, in their organization only', async () => {
+    const entry = entries.find((each) => each.organizationId === organizationId);
+    const ids = [entry?.requestId ?? '', entry?.generationId ?? ''];
+    for (const id of ids) {
+      const own = await searchRequests(database, organizationId, id, 50);
+      expect(own.map((row) => row.id)).toEqual([entry?.id]);
+      expect(await searchRequests(database, otherId, id, 50)).toEqual([]);
+    }
+  });
+
+  it('say everything of a request', async () => {
+    const entry = entries.find(
+      (each) => each.organizationId === organizationId && each.code === undefined && each.model,
+    );
+    const row = await findRequest(database, organizationId, entry?.id ?? '');
+    expect(row && requestDetail(row)).toEqual({
+      id: entry?.id,
+      atMs: entry?.arrivedAtMs,
+      keyId: entry?.keyId,
+      keyName: 'test',
+      keyLast4: 'test',
+      requestId: entry?.requestId,
+      generationId: entry?.generationId,
+      route: 'chat',
+      model: entry?.model,
+      provider: 'openai',
+      address: '192.0.2.1',
+      userAgent: 'OpenAI/Python 2.8.0',
+      status: entry?.status,
+      streamed: true,
+      replayed: false,
+      clientGone: false,
+      promptTokens: 30,
+      completionTokens: 7,
+      cachedTokens: 2,
+      reasoningTokens: 1,
+      costNanoUsd: '100',
+      firstEventMs: 120,
+      durationMs: 951,
+    });
+  });
+});
