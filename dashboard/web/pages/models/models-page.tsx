@@ -1,6 +1,60 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { useAsk } from '../../api/use-ask.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useOrganization } from '../../shell/use-organization.ts';
+import { filterModels } from './filter-models.ts';
+import { ModelsFilter } from './models-filter.tsx';
+import type { ModelsSearch } from './models-search.ts';
+import { ModelsTable } from './models-table.tsx';
+
+const REFRESH_MS = 30_000;
 
 export function ModelsPage(): ReactNode {
-  return <PageHeader title="Models" />;
+  const { id: organization } = useOrganization();
+  const search = useSearch({ from: '/app/o/$organization/models' });
+  const navigate = useNavigate({ from: '/o/$organization/models' });
+  const params = { organization };
+  const query = useAsk('GET /api/organizations/:organization/models', { params }, { refreshMs: REFRESH_MS });
+  const keys = useAsk('GET /api/organizations/:organization/keys', { params }).data?.keys;
+  const models = query.data?.models;
+  const key = keys?.find(({ id }) => id === search.key);
+  // What a key may use is not shown before the key is known: a longer list would only flash up.
+  const shown =
+    search.key !== undefined && keys === undefined ? undefined : models && filterModels(models, search, key);
+  const onChange = (next: ModelsSearch) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
+  return (
+    <>
+      <PageHeader title="Models" description="What requests may ask for. Prices are in USD for a million tokens." />
+      <ModelsFilter search={search} keys={keys ?? []} shown={shown?.length} onChange={onChange} />
+      {query.error && !models ? (
+        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
+      ) : (
+        <ModelsTable
+          models={shown}
+          empty={
+            models?.length === 0 ? (
+              <EmptyState icon="models" title="No models yet">
+                The gateway has not said what it offers. It does so within seconds of its start.
+              </EmptyState>
+            ) : (
+              <EmptyState
+                icon="search"
+                title="No model fits"
+                action={
+                  <Button onClick={() => onChange({ search: undefined, can: undefined, key: undefined })}>
+                    Clear the filter
+                  </Button>
+                }
+              />
+            )
+          }
+        />
+      )}
+    </>
+  );
 }

@@ -1,0 +1,72 @@
+import { type ReactNode, useId, useState } from 'react';
+import type { LinkView, MemberView } from '../../../contract/people.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { RadioGroup } from '../../components/radio-group.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+
+export interface InviteDialogProps {
+  readonly organization: string;
+  readonly onClose: () => void;
+  /** Without a link: somebody who can sign in already. */
+  readonly onInvited: (member: MemberView, link: LinkView | undefined) => void;
+}
+
+const ROLES = [
+  {
+    value: 'member',
+    label: 'Member',
+    hint: 'Sees everything but members and audit log, and makes and manages keys of their own.',
+  },
+  { value: 'owner', label: 'Owner', hint: 'Manages all keys and members, and sees the audit log.' },
+] as const;
+
+export function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): ReactNode {
+  const form = useId();
+  const [email, setEmail] = useState('');
+  const [role, setRole] = useState<MemberView['role']>('member');
+  const invite = useSend('POST /api/organizations/:organization/members', {
+    changes: ['GET /api/organizations/:organization/members'],
+    onDone: ({ member, link }) => onInvited(member, link),
+  });
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Invite somebody"
+      description="You get a link to hand over. No e-mail is sent."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} tone="primary" busy={invite.isPending}>
+            Invite
+          </Button>
+        </>
+      }
+    >
+      <Form
+        id={form}
+        problem={invite.error}
+        onSubmit={() => invite.mutate({ params: { organization }, body: { email: email.trim(), role } })}
+      >
+        <Field label="Email" required error={invite.error?.fields.email}>
+          <TextInput
+            type="email"
+            value={email}
+            onChange={(next) => {
+              setEmail(next);
+              if (invite.error) invite.reset();
+            }}
+            maxLength={254}
+            autoComplete="off"
+            autoFocus
+          />
+        </Field>
+        <RadioGroup label="Role" value={role} onChange={setRole} choices={ROLES} />
+      </Form>
+    </Dialog>
+  );
+}

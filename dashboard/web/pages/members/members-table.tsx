@@ -1,0 +1,134 @@
+import type { ReactNode } from 'react';
+import type { MemberView } from '../../../contract/people.ts';
+import type { Role } from '../../../contract/session.ts';
+import { Badge, StatusPill } from '../../components/badge.tsx';
+import { IconButton } from '../../components/button.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { Menu, type MenuAction } from '../../components/menu.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import type { OnMemberAction } from './member-action.ts';
+import { type MemberState, memberState, whyStays } from './member-standing.ts';
+import styles from './members.module.css';
+
+export interface MembersTableProps {
+  /** Of the organization. Absent: coming. */
+  readonly members: readonly MemberView[] | undefined;
+  /** Those of them that the search finds. */
+  readonly shown: readonly MemberView[] | undefined;
+  /** Who looks at the list, and as what. */
+  readonly userId: string;
+  readonly role: Role;
+  readonly onAct: OnMemberAction;
+  readonly empty: ReactNode;
+}
+
+export function MembersTable(props: MembersTableProps): ReactNode {
+  return (
+    <Table
+      caption="Members"
+      columns={columnsFor(props)}
+      rows={props.shown}
+      rowKey={({ userId }) => userId}
+      empty={props.empty}
+      skeletonRows={4}
+    />
+  );
+}
+
+const STATES: Readonly<Record<MemberState, { readonly tone: 'good' | 'warn' | 'neutral'; readonly word: string }>> = {
+  active: { tone: 'good', word: 'Active' },
+  invited: { tone: 'warn', word: 'Invited' },
+  disabled: { tone: 'neutral', word: 'Disabled' },
+};
+
+function columnsFor(props: MembersTableProps): readonly Column<MemberView>[] {
+  return [
+    {
+      id: 'email',
+      header: 'Person',
+      cell: ({ email, userId }) => (
+        <span className={styles.person}>
+          <span>{email}</span>
+          {userId === props.userId && <span className={styles.muted}>you</span>}
+        </span>
+      ),
+    },
+    {
+      id: 'role',
+      header: 'Role',
+      cell: ({ role }) => (
+        <Badge tone={role === 'owner' ? 'accent' : 'neutral'}>{role === 'owner' ? 'Owner' : 'Member'}</Badge>
+      ),
+    },
+    {
+      id: 'state',
+      header: 'State',
+      cell: (member) => {
+        const { tone, word } = STATES[memberState(member)];
+        return <StatusPill tone={tone}>{word}</StatusPill>;
+      },
+    },
+    {
+      id: 'seen',
+      header: 'Last signed in',
+      cell: ({ lastSignedInAtMs }) =>
+        lastSignedInAtMs === undefined ? (
+          <span className={styles.muted}>Never</span>
+        ) : (
+          <Instant atMs={lastSignedInAtMs} show="relative" />
+        ),
+    },
+    {
+      id: 'since',
+      header: 'Member since',
+      hideBelow: 'medium',
+      cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
+    },
+    {
+      id: 'actions',
+      header: '',
+      label: 'Actions',
+      width: '56px',
+      cell: (member) => <MemberMenu {...props} of={member} />,
+    },
+  ];
+}
+
+function MemberMenu({
+  of: member,
+  members = [],
+  role,
+  onAct,
+}: MembersTableProps & { readonly of: MemberView }): ReactNode {
+  const reason = whyStays(members, member, role);
+  const stays = reason === undefined ? {} : { disabled: true, detail: reason };
+  const link: MenuAction[] =
+    memberState(member) === 'invited'
+      ? [{ label: 'New invitation link', icon: 'copy', onSelect: () => onAct({ what: 'link', of: member }) }]
+      : [];
+  return (
+    <Menu
+      trigger={<IconButton icon="more" label={`Actions for ${member.email}`} />}
+      groups={[
+        {
+          actions: [
+            ...link,
+            {
+              label: member.role === 'owner' ? 'Make a member' : 'Make an owner',
+              icon: 'members',
+              ...stays,
+              onSelect: () => onAct({ what: 'role', of: member }),
+            },
+            {
+              label: 'Remove',
+              icon: 'trash',
+              tone: 'bad',
+              ...stays,
+              onSelect: () => onAct({ what: 'remove', of: member }),
+            },
+          ],
+        },
+      ]}
+    />
+  );
+}

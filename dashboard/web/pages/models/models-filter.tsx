@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import type { KeyView } from '../../../contract/keys.ts';
+import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
+import { Select } from '../../components/select.tsx';
+import { hasEnded } from '../keys/filter-keys.ts';
+import { maskedKey } from '../keys/key-words.ts';
+import { ABILITY_WORDS } from './model-words.ts';
+import { ABILITIES, type ModelsSearch } from './models-search.ts';
+
+export interface ModelsFilterProps {
+  readonly search: ModelsSearch;
+  readonly keys: readonly KeyView[];
+  /** How many are shown; absent: not known yet. */
+  readonly shown: number | undefined;
+  readonly onChange: (next: ModelsSearch) => void;
+}
+
+export function ModelsFilter({ search, keys, shown, onChange }: ModelsFilterProps): ReactNode {
+  const offered = keys.filter((key) => !hasEnded(key) || key.id === search.key);
+  const isKnown = search.key === undefined || offered.some(({ id }) => id === search.key);
+  return (
+    <FilterBar
+      active={search.search !== undefined || search.can !== undefined || search.key !== undefined}
+      onClear={() => onChange({ search: undefined, can: undefined, key: undefined })}
+    >
+      <SearchBox
+        label="Search models"
+        value={search.search ?? ''}
+        live
+        onSearch={(text) => onChange({ search: text === '' ? undefined : text })}
+      />
+      <Select
+        label="Capability"
+        value={search.can ?? ''}
+        choices={[
+          { value: '', label: 'Any capability' },
+          ...ABILITIES.map((value) => ({ value, label: ABILITY_WORDS[value] })),
+        ]}
+        onChange={(can) => onChange({ can: can === '' ? undefined : can })}
+      />
+      <Select
+        label="Key"
+        value={search.key ?? ''}
+        choices={[
+          { value: '', label: 'Any key' },
+          ...offered.map((key) => ({ value: key.id, label: `For ${key.name} (${maskedKey(key)})` })),
+          ...(isKnown || search.key === undefined ? [] : [{ value: search.key, label: 'An unknown key' }]),
+        ]}
+        onChange={(key) => onChange({ key: key === '' ? undefined : key })}
+      />
+      <span className="visually-hidden" role="status">
+        {shown !== undefined && `${shown} models`}
+      </span>
+    </FilterBar>
+  );
+}

@@ -1,0 +1,99 @@
+import type { ReactNode } from 'react';
+import type { ModelView } from '../../../contract/money.ts';
+import { Badge, StatusPill } from '../../components/badge.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Count } from '../../components/count.tsx';
+import { Money } from '../../components/money.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import { capabilityWord, MODEL_STATES } from './model-words.ts';
+import styles from './models.module.css';
+
+export interface ModelsTableProps {
+  /** Absent: coming. */
+  readonly models: readonly ModelView[] | undefined;
+  readonly empty: ReactNode;
+}
+
+export function ModelsTable({ models, empty }: ModelsTableProps): ReactNode {
+  return (
+    <Table caption="Models" columns={COLUMNS} rows={models} rowKey={({ id }) => id} empty={empty} skeletonRows={6} />
+  );
+}
+
+const COLUMNS: readonly Column<ModelView>[] = [
+  {
+    id: 'id',
+    header: 'Model',
+    cell: (model) => (
+      <div className={styles.model}>
+        <span className={styles.id}>
+          <code>{model.id}</code>
+          <CopyButton text={model.id} what={`model id ${model.id}`} />
+        </span>
+        <State of={model} />
+      </div>
+    ),
+  },
+  { id: 'abilities', header: 'Capabilities', cell: (model) => <Abilities of={model} /> },
+  { id: 'context', header: 'Context', numeric: true, cell: ({ contextWindow }) => <Count value={contextWindow} /> },
+  {
+    id: 'output',
+    header: 'Max output',
+    numeric: true,
+    cell: ({ maxOutputTokens, defaultOutputTokens }) => (
+      <div className={styles.lines}>
+        <Count value={maxOutputTokens} />
+        {defaultOutputTokens !== maxOutputTokens && (
+          <span className={styles.muted} data-hint="Sent when a request gives no limit">
+            default <Count value={defaultOutputTokens} />
+          </span>
+        )}
+      </div>
+    ),
+  },
+  { id: 'input-price', header: 'Input', numeric: true, cell: ({ inputPicoUsd }) => <Price picoUsd={inputPicoUsd} /> },
+  {
+    id: 'cached-price',
+    header: 'Cached input',
+    numeric: true,
+    cell: ({ cachedInputPicoUsd }) => <Price picoUsd={cachedInputPicoUsd} />,
+  },
+  {
+    id: 'output-price',
+    header: 'Output',
+    numeric: true,
+    cell: ({ outputPicoUsd }) => <Price picoUsd={outputPicoUsd} />,
+  },
+];
+
+/** Of a million tokens: pico-dollars per token are micro-dollars per million. */
+function Price({ picoUsd }: { readonly picoUsd: string }): ReactNode {
+  return <Money nanoUsd={(BigInt(picoUsd) * 1000n).toString()} />;
+}
+
+/** Only where there is something to say. */
+function State({ of: { state } }: { readonly of: ModelView }): ReactNode {
+  const { tone, text, means } = MODEL_STATES[state];
+  if (state === 'available') return null;
+  return (
+    <span className={styles.state}>
+      <StatusPill tone={tone}>{text}</StatusPill>
+      <span className={styles.muted}>{means}</span>
+    </span>
+  );
+}
+
+function Abilities({ of: { capabilities, reasoningEfforts } }: { readonly of: ModelView }): ReactNode {
+  if (capabilities.length === 0 && reasoningEfforts.length === 0)
+    return <span className={styles.muted}>Text only</span>;
+  return (
+    <div className={styles.abilities}>
+      <span className={styles.badges}>
+        {capabilities.map((capability) => (
+          <Badge key={capability}>{capabilityWord(capability)}</Badge>
+        ))}
+      </span>
+      {reasoningEfforts.length > 0 && <span className={styles.muted}>Reasoning: {reasoningEfforts.join(', ')}</span>}
+    </div>
+  );
+}
