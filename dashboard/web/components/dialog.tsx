@@ -20,10 +20,16 @@ export interface DialogProps {
   readonly children?: ReactNode;
 }
 
+/** The first field, or else the first button below: never the cross. What is read (drawers) begins at its heading. */
+const FIRST_CONTROL =
+  ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), footer button:not(:disabled)';
+
 /** Modal. Unmounted while closed, so that a form in it begins anew. The focus goes back to what opened it. */
 export function Dialog(props: DialogProps): ReactNode {
   const { open, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
   const heading = useRef<HTMLHeadingElement>(null);
+  const popup = useRef<HTMLDivElement>(null);
+  const firstControl = () => popup.current?.querySelector<HTMLElement>(FIRST_CONTROL) ?? heading.current;
   return (
     <BaseDialog.Root
       open={open}
@@ -37,8 +43,9 @@ export function Dialog(props: DialogProps): ReactNode {
       <BaseDialog.Portal>
         <BaseDialog.Backdrop className={styles.backdrop} />
         <BaseDialog.Popup
+          ref={popup}
           className={classNames(styles.popup, asDrawer ? styles.drawer : styles[size])}
-          initialFocus={props.initialFocus ?? (asDrawer ? heading : true)}
+          initialFocus={props.initialFocus ?? (asDrawer ? heading : firstControl)}
         >
           <header className={styles.head}>
             <div className={styles.words}>

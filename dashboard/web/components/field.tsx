@@ -31,7 +31,7 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
   const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ') || undefined;
   return (
     <div className={styles.field}>
-      <label className={hideLabel ? 'visually-hidden' : styles.label} htmlFor={id}>
+      <label id={`${id}-label`} className={hideLabel ? 'visually-hidden' : styles.label} htmlFor={id}>
         {label}
         {!required && !hideLabel && <span className={styles.optional}>optional</span>}
       </label>
@@ -60,6 +60,8 @@ export function useFieldControl(): {
     readonly 'aria-invalid': true | undefined;
     readonly 'aria-describedby': string | undefined;
   };
+  /** For controls whose label may be hidden while they are used. */
+  readonly labelId: string | undefined;
   readonly report: (problem: string | undefined) => void;
 } {
   const { id, required, invalid, describedBy, report } = useContext(FieldContext) ?? ALONE;
@@ -70,6 +72,7 @@ export function useFieldControl(): {
       'aria-invalid': invalid || undefined,
       'aria-describedby': describedBy,
     },
+    labelId: id === '' ? undefined : `${id}-label`,
     report,
   };
 }

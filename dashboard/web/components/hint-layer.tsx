@@ -68,8 +68,10 @@ function watch(show: (hint: Hint | undefined) => void, popup: { readonly current
     },
     options,
   );
-  for (const name of ['focusout', 'pointerdown', 'scroll'] as const)
+  for (const name of ['focusout', 'pointerdown'] as const)
     document.addEventListener(name, () => later(undefined, 0), options);
+  // What is about to be shown may still scroll into place.
+  document.addEventListener('scroll', () => current && later(undefined, 0), options);
   document.addEventListener('keydown', (event) => event.key === 'Escape' && later(undefined, 0), options);
   return () => {
     clearTimeout(timer);

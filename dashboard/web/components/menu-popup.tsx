@@ -8,7 +8,7 @@ import type { MenuAction, MenuProps } from './menu.tsx';
 /** Mounted when it is opened for the first time. */
 export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
   return (
-    <BaseMenu.Root modal={false} defaultOpen>
+    <BaseMenu.Root defaultOpen>
       <BaseMenu.Trigger render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner className={styles.positioner} sideOffset={4} align={align} collisionPadding={8}>

@@ -19,7 +19,7 @@ export interface MultiComboboxProps {
 
 /** Any number of a known list, found by typing. A value that is no longer in the list stays and can be taken out. */
 export function MultiCombobox({ choices, values, onChange, placeholder }: MultiComboboxProps): ReactNode {
-  const { attributes } = useFieldControl();
+  const { attributes, labelId } = useFieldControl();
   const box = useRef<HTMLDivElement>(null);
   const known = new Map(choices.map((choice) => [choice.value, choice]));
   const chosen = values.map((value) => known.get(value) ?? { value, label: value });
@@ -29,7 +29,11 @@ export function MultiCombobox({ choices, values, onChange, placeholder }: MultiC
       multiple
       value={chosen}
       isItemEqualToValue={(a, b) => a.value === b.value}
-      onValueChange={(next) => onChange(next.map(({ value }) => value))}
+      onValueChange={(next, details) => {
+        // Escape leaves the dialog around it; to take every restriction away with it would be an accident nobody sees.
+        if (details.reason === 'escape-key') details.allowPropagation();
+        else onChange(next.map(({ value }) => value));
+      }}
     >
       <Combobox.InputGroup ref={box} className={styles.box}>
         <Combobox.Chips className={styles.contents}>
@@ -44,6 +48,8 @@ export function MultiCombobox({ choices, values, onChange, placeholder }: MultiC
           <Combobox.Input
             {...attributes}
             required={false}
+            // While the list is open everything around is hidden from screen readers, a label too; a reference is not.
+            aria-labelledby={labelId}
             className={styles.input}
             placeholder={values.length === 0 ? placeholder : undefined}
           />
