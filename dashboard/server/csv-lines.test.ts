@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import { csvLines } from './csv-lines.ts';
+
+const COLUMNS = [['n', ({ n }: { n: number }) => n]] as const;
+
+async function allOf(lines: AsyncIterable<string>): Promise<string> {
+  let text = '';
+  for await (const piece of lines) text += piece;
+  return text;
+}
+
+/** A table of so many rows, which notes what is read of it. */
+function table(rows: number) {
+  const reads: [from: number, limit: number][] = [];
+  const read = async (cursor: number | undefined, limit: number) => {
+    const from = cursor ?? 0;
+    reads.push([from, limit]);
+    const end = Math.min(from + limit, rows);
+    const step = Array.from({ length: end - from }, (_, i) => ({ n: from + i }));
+    return { rows: step, ...(end < rows ? { next: end } : {}) };
+  };
+  return { reads, read };
+}
+
+it('writes the names of the columns and then every row, step by step', async () => {
+  const { reads, read } = table(2_500);
+  const lines = (await allOf(csvLines(COLUMNS, read))).split('\r\n');
+  expect(lines.slice(0, 3)).toEqual(['n', '0', '1']);
+  expect(lines.slice(-2)).toEqual(['2499', '']);
+  expect(reads.map(([from]) => from)).toEqual([0, 1_000, 2_000]);
+});
+
+it('writes no more rows than a file may have', async () => {
+  const { reads, read } = table(5_000);
+  const text = await allOf(csvLines(COLUMNS, read, 1_500));
+  expect(text.split('\r\n')).toHaveLength(1 + 1_500 + 1);
+  expect(reads).toEqual([
+    [0, 1_000],
+    [1_000, 500],
+  ]);
+});
+
+it('goes on where a step finds nothing', async () => {
+  const read = async (cursor = 0) => ({
+    rows: cursor === 3 ? [{ n: 7 }] : [],
+    ...(cursor < 3 ? { next: cursor + 1 } : {}),
+  });
+  expect(await allOf(csvLines(COLUMNS, read))).toBe('n\r\n7\r\n');
+});
+
+it('reads no step before the one before has been taken, and none after its reader has left', async () => {
+  const { reads, read } = table(5_000);
+  const lines = csvLines(COLUMNS, read);
+  await lines.next();
+  expect(reads).toHaveLength(0);
+  await lines.next();
+  expect(reads).toHaveLength(1);
+  await lines.return(undefined);
+  expect((await lines.next()).done).toBe(true);
+  expect(reads).toHaveLength(1);
+});

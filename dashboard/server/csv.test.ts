@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { csvLine } from './csv.ts';
+
+/** What a reader of RFC 4180 makes of one line. */
+function cellsOf(line: string): string[] {
+  const cells = [...`,${line.slice(0, -'\r\n'.length)}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^",\r\n]*))/g)];
+  return cells.map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
+}
+
+it('is read again as it was written, but for the apostrophe before what could be a formula', () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom('"', ',', '\r', '\n', '=', '-', '1', '.', '@', ' ', '\t') }),
+  );
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (cells) => {
+      const read = cellsOf(csvLine(cells));
+      expect(read).toHaveLength(cells.length);
+      for (const [i, cell] of cells.entries()) expect([cell, `'${cell}`]).toContain(read[i]);
+      // What a spreadsheet would work out; a plain number is none.
+      for (const cell of read) expect(/^[=+\-@\t\r\n]/.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell)).toBe(false);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it.each([
+  ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
+  ['-1+1', "'-1+1"],
+  ['@SUM(A1)', "'@SUM(A1)"],
+  ['＝1', "'＝1"],
+  ['-0.000000001', '-0.000000001'],
+  ['plain', 'plain'],
+  ['a,b', '"a,b"'],
+])('%s is written as %s', (cell, written) => {
+  expect(csvLine([cell])).toBe(`${written}\r\n`);
+});
+
+it('leaves out what is absent, and writes numbers and flags as they are', () => {
+  expect(csvLine([undefined, -5, 0, true, ''])).toBe(',-5,0,true,\r\n');
+});
