@@ -3,6 +3,9 @@ import styles from './chart.module.css';
 import type { ChartProps, ChartSeries } from './chart.tsx';
 import { formatStep, stepLengthMs } from './chart-step.ts';
 
+/** Above this many characters a name may be cut off. */
+const LONG_NAME = 16;
+
 /** Colours of series in their order; what is left over is grey. */
 export function seriesColour(index: number, isOther = false): string {
   return isOther ? '--series-other' : `--series-${(index % 8) + 1}`;
@@ -35,7 +38,9 @@ export function ChartLegend(props: ChartLegendProps): ReactNode {
         const entry = (
           <>
             <span className={styles.swatch} style={{ background: `var(${seriesColour(index, one.isOther)})` }} />
-            <span className={styles.name}>{one.label}</span>
+            <span className={styles.name} data-hint={one.label.length > LONG_NAME ? one.label : undefined}>
+              {one.label}
+            </span>
             <strong>{format(figure(one))}</strong>
           </>
         );

@@ -9,6 +9,7 @@ import { formatUtcDay } from '../../format/format-instant.ts';
 import { formatCount } from '../../format/format-number.ts';
 import { sortUsage } from './sort-usage.ts';
 import { COLUMNS, type Column, type Order } from './usage-search.ts';
+import styles from './usage-table.module.css';
 
 export interface UsageTableProps {
   /** Absent: coming. */
@@ -64,19 +65,32 @@ export function UsageTable({ rows, total, groups, narrowed, sorting }: UsageTabl
 }
 
 const GROUP_COLUMNS: Readonly<Record<UsageGroupName, TableColumn<UsageRowView>>> = {
-  day: { id: 'day', header: 'Day (UTC)', cell: ({ day }) => (day === undefined ? '' : formatUtcDay(day)) },
-  model: { id: 'model', header: 'Model', cell: ({ model }) => model },
-  key: { id: 'key', header: 'Key', cell: ({ keyName, keyId }) => <span data-hint={keyId}>{keyName ?? keyId}</span> },
+  day: {
+    id: 'day',
+    header: 'Day (UTC)',
+    cell: ({ day }) => <span className={styles.whole}>{day && formatUtcDay(day)}</span>,
+  },
+  model: { id: 'model', header: 'Model', cell: ({ model }) => <span className={styles.whole}>{model}</span> },
+  key: {
+    id: 'key',
+    header: 'Key',
+    cell: ({ keyName, keyId }) => (
+      <span className={styles.key} data-hint={keyName === keyId ? keyId : `${keyName} · ${keyId}`}>
+        {keyName ?? keyId}
+      </span>
+    ),
+  },
 };
 
 type Figure = 'requests' | 'promptTokens' | 'cachedTokens' | 'completionTokens' | 'reasoningTokens';
 
+/** Cached tokens are part of input, reasoning of output: said by their place and small letters. */
 const FIGURES: readonly (readonly [Column, string, Figure])[] = [
   ['requests', 'Requests', 'requests'],
   ['input', 'Input tokens', 'promptTokens'],
-  ['cached', 'Of those cached', 'cachedTokens'],
+  ['cached', 'cached', 'cachedTokens'],
   ['output', 'Output tokens', 'completionTokens'],
-  ['reasoning', 'Of those reasoning', 'reasoningTokens'],
+  ['reasoning', 'reasoning', 'reasoningTokens'],
 ];
 
 function columnsFor(
@@ -91,15 +105,13 @@ function columnsFor(
     cell: (row: UsageRowView) => <Count value={row[figure]} />,
     total: total && <Count value={total[figure]} />,
   }));
-  return [
-    ...names,
-    ...figures,
-    {
-      id: 'cost',
-      header: 'Cost',
-      numeric: true,
-      cell: ({ costNanoUsd }) => <Money nanoUsd={costNanoUsd} />,
-      total: total && <Money nanoUsd={total.costNanoUsd} />,
-    },
-  ];
+  const cost: TableColumn<UsageRowView> = {
+    id: 'cost',
+    header: 'Cost',
+    numeric: true,
+    cell: ({ costNanoUsd }) => <Money nanoUsd={costNanoUsd} />,
+    total: total && <Money nanoUsd={total.costNanoUsd} />,
+  };
+  // What matters most stands where a phone shows it without scrolling.
+  return [...names, cost, ...figures];
 }
