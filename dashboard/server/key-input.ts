@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { SCOPES } from '../../ext-proc/domain/principal.ts';
-import type { KeyChange as StoredKeyChange } from '../../ext-proc/stores/administration.ts';
+import type { KeySettings, KeyChange as StoredKeyChange } from '../../ext-proc/stores/administration.ts';
 import type { KeyChange, KeyRestrictions } from '../contract/keys.ts';
 import {
   budgetNanoUsd,
@@ -49,4 +49,22 @@ export const keyReplacement = z.strictObject({ revokeOldAfterHours: wholeNumber(
 export function storedChange({ dailyBudgetNanoUsd, ...rest }: KeyChange): StoredKeyChange {
   if (dailyBudgetNanoUsd === undefined) return rest;
   return { ...rest, dailyBudgetNanoUsd: dailyBudgetNanoUsd === null ? null : BigInt(dailyBudgetNanoUsd) };
+}
+
+export function storedSettings(organizationId: string, restrictions: KeyRestrictions): KeySettings {
+  const { name, scopes, models, ipRanges, expiresAtMs, dailyBudgetNanoUsd } = restrictions;
+  const { requestsPerMinute, tokensPerMinute } = restrictions;
+  return {
+    organizationId,
+    name,
+    scopes,
+    ...(models === undefined ? {} : { models }),
+    ...(ipRanges === undefined ? {} : { ipRanges }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    limits: {
+      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+      ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudgetNanoUsd) }),
+    },
+  };
 }

@@ -14,10 +14,17 @@ export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<K
   return viewOf(call, key, companions.get(key.id));
 }
 
-/** Newest first. */
+/** More than anybody looks through; who makes keys by the thousand does not make the page useless for others. */
+const MAX_REVOKED = 1_000;
+
+/** Newest first: all that are not revoked, and the newest of those that are. `keys` are oldest first. */
 export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
   const companions = await companionsFor(call);
-  return keys.map((key) => viewOf(call, key, companions.get(key.id))).reverse();
+  const shown = new Set(keys.filter(({ revoked }) => revoked).slice(-MAX_REVOKED));
+  return keys
+    .filter((key) => !key.revoked || shown.has(key))
+    .map((key) => viewOf(call, key, companions.get(key.id)))
+    .reverse();
 }
 
 function companionsFor({ deps, organizationId }: OrganizationCall, keyId?: string) {

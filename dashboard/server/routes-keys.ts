@@ -1,13 +1,13 @@
 import { newKeySecret } from '../../ext-proc/domain/key-secret.ts';
-import { formatUsd } from '../../ext-proc/domain/money.ts';
-import type { AboveOrganization, KeyRecord, KeySettings } from '../../ext-proc/stores/administration.ts';
-import type { KeyChange, KeyRestrictions, KeyView } from '../contract/keys.ts';
+import type { KeyRecord } from '../../ext-proc/stores/administration.ts';
+import type { KeyChange, KeyView } from '../contract/keys.ts';
 import { actorOf } from './actor.ts';
 import { checkModels } from './check-models.ts';
 import { nothing } from './input-fields.ts';
-import { keyChange, keyReplacement, keyRestrictions, storedChange } from './key-input.ts';
+import { keyChange, keyReplacement, keyRestrictions, storedChange, storedSettings } from './key-input.ts';
+import { aboveOrganization, checkExpiry, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, mayManage } from './key-view.ts';
-import { notFound, type Problem, problem, wrongField } from './problem.ts';
+import { notFound, type Problem, problem } from './problem.ts';
 import { type OrganizationCall, type Route, route } from './route.ts';
 
 const HOUR_MS = 3_600_000;
@@ -28,10 +28,10 @@ export const KEY_ROUTES: readonly Route[] = [
     input: keyRestrictions,
     async answer(call) {
       const { deps, organizationId, input } = call;
-      const wrong = checkExpiry(call, input) ?? (await checkModels(deps, input.models));
+      const wrong = checkExpiry(call, input) ?? (await checkModels(deps, input.models)) ?? (await checkRoom(call));
       if (wrong) return wrong;
       const { secret, identity } = newKeySecret(deps.nowMs());
-      const settings = { ...settingsOf(organizationId, input), ...identity };
+      const settings = { ...storedSettings(organizationId, input), ...identity };
       const result = await deps.administration.createKey(settings, actorOf(call));
       if (result.kind === 'unknown_organization') return notFound('organization');
       if (result.kind === 'above_organization') return aboveOrganization(result);
@@ -66,6 +66,8 @@ export const KEY_ROUTES: readonly Route[] = [
     answer: (call) =>
       managing(call, async ({ id }) => {
         const { deps, organizationId, input } = call;
+        const full = await checkRoom(call);
+        if (full) return full;
         const nowMs = deps.nowMs();
         const { secret, identity } = newKeySecret(nowMs);
         const hours = input.revokeOldAfterHours;
@@ -115,38 +117,4 @@ async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise
     case 'above_organization':
       return aboveOrganization(result);
   }
-}
-
-function checkExpiry({ deps }: OrganizationCall, wanted: Pick<KeyChange, 'expiresAtMs'>): Problem | undefined {
-  const { expiresAtMs } = wanted;
-  if (expiresAtMs === undefined || expiresAtMs === null || expiresAtMs > deps.nowMs()) return undefined;
-  return wrongField('expiresAtMs', 'This is in the past.');
-}
-
-function settingsOf(organizationId: string, restrictions: KeyRestrictions): KeySettings {
-  const { name, scopes, models, ipRanges, expiresAtMs, dailyBudgetNanoUsd } = restrictions;
-  const { requestsPerMinute, tokensPerMinute } = restrictions;
-  return {
-    organizationId,
-    name,
-    scopes,
-    ...(models === undefined ? {} : { models }),
-    ...(ipRanges === undefined ? {} : { ipRanges }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    limits: {
-      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-      ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudgetNanoUsd) }),
-    },
-  };
-}
-
-const UNIT = { requestsPerMinute: 'requests per minute', tokensPerMinute: 'tokens per minute' };
-
-function aboveOrganization({ limit, organizationLimit }: AboveOrganization): Problem {
-  const text =
-    limit === 'dailyBudgetNanoUsd'
-      ? `${formatUsd(BigInt(organizationLimit))} USD a day`
-      : `${organizationLimit} ${UNIT[limit]}`;
-  return wrongField(limit, `Above the organization's limit of ${text}.`);
 }

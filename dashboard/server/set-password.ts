@@ -1,4 +1,5 @@
 import type { SessionView } from '../contract/session.ts';
+import { noteFailedSignIn } from '../store/failed-sign-ins.ts';
 import { inspectPasswordLink, usePasswordLink as redeemPasswordLink } from '../store/password-links.ts';
 import { countAttempt, forgetAttempts } from '../store/sign-in-attempts.ts';
 import { findCredentials, setPasswordHash } from '../store/users.ts';
@@ -58,7 +59,10 @@ export async function changePassword(
   const verified = await verifyPassword(given.current, credentials?.passwordHash);
   if (verified === 'busy') return busy();
   const formerHash = credentials?.passwordHash;
-  if (!verified || formerHash === undefined) return wrongCurrent();
+  if (!verified || formerHash === undefined) {
+    await noteFailedSignIn(deps.database, { user: { id, email }, address: caller.address });
+    return wrongCurrent();
+  }
   await forgetAttempts(deps.database, email, caller.address);
   const objection = passwordProblem(given.next, email);
   if (objection) return wrongField('next', MESSAGE[objection]);

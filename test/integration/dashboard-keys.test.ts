@@ -208,6 +208,35 @@ describe('a member', () => {
   });
 });
 
+describe('an organization with very many keys', () => {
+  const fill = (id: string, keys: number, revoked: boolean) =>
+    sql(
+      dashboard.databaseUrl,
+      `insert into keys (id, organization_id, name, hash, last4, scopes, revoked_at, revocation_decided_at)
+       select 'key-${revoked ? '0' : '1'}' || lpad(n::text, 25, '0'), '${id}', 'k', sha256(('${id} ${revoked} ' || n)::bytea), 'abcd',
+         '{chat}', ${revoked ? 'now(), now()' : 'null, null'}
+       from generate_series(1, ${keys}) n`,
+    );
+
+  it('gets no more of them, but may revoke, and sees all that are not revoked', async () => {
+    const id = await dashboard.addOrganization('Many');
+    const browser = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'owner'] }));
+    const base = `/api/organizations/${id}/keys`;
+    await fill(id, 1_200, true);
+    const first = await browser.send<CreatedKeyView>('POST', base, SIMPLE);
+    await fill(id, 999, false);
+    const full = await browser.send('POST', base, SIMPLE);
+    expect([full.status, full.body.problem]).toEqual([409, 'conflict']);
+    const replaced = await browser.send('POST', `${base}/${first.body.key.id}/replacement`, { revokeOldAfterHours: 1 });
+    expect(replaced.body.problem).toBe('conflict');
+    const { keys } = (await browser.get<{ keys: KeyView[] }>(base)).body;
+    expect(keys.filter(({ state }) => state === 'usable')).toHaveLength(1_000);
+    expect(keys.filter(({ state }) => state === 'revoked')).toHaveLength(1_000);
+    await browser.send('POST', `${base}/${first.body.key.id}/revocation`);
+    expect((await browser.send('POST', base, SIMPLE)).status).toBe(200);
+  });
+});
+
 describe('what stands beside a key', () => {
   it('is when and from where it was used, and what it spent today', async () => {
     const { id } = await created();

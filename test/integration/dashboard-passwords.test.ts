@@ -170,5 +170,7 @@ describe('changing the own password', () => {
     }
     expect(outcomes.get('wrong_password')).toBeLessThanOrEqual(10);
     expect((await change(browser, PASSWORD, NEXT)).body.problem).toBe('too_many_attempts');
+    const failed = `select id from audit_log where subject_id = '${id}' and action = 'user.sign_in_failed'`;
+    expect(await sql(dashboard.databaseUrl, failed)).toHaveLength(outcomes.get('wrong_password') ?? 0);
   });
 });
