@@ -42,7 +42,9 @@ export function formatDollars(value: number): string {
   return formatMoney(BigInt(Math.round(value * 1e9)).toString());
 }
 
-/** `$2.50` of a price in pico-dollars per token, which is micro-dollars per million tokens. */
+/** `$2.50`, `$0.125` of a price in pico-dollars per token, which is micro-dollars per million tokens: every digit of it. */
 export function formatPricePerMillion(picoUsd: string): string {
-  return formatMoney((BigInt(picoUsd) * 1000n).toString());
+  const text = formatUsd(BigInt(picoUsd) * 1000n);
+  const [whole = '', fraction = ''] = text.split('.');
+  return `$${BigInt(whole).toLocaleString('en-US')}.${fraction.padEnd(2, '0')}`;
 }

@@ -37,7 +37,7 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
       open
       onClose={onClose}
       title="Invite somebody"
-      description="You get a link to hand over. No e-mail is sent."
+      description="You get a link to hand over. No email is sent."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>

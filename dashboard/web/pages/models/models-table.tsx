@@ -3,8 +3,8 @@ import type { ModelView } from '../../../contract/money.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Count } from '../../components/count.tsx';
-import { Money } from '../../components/money.tsx';
 import { type Column, Table } from '../../components/table.tsx';
+import { formatPricePerMillion } from '../../format/format-money.ts';
 import { capabilityWord, MODEL_STATES } from './model-words.ts';
 import styles from './models.module.css';
 
@@ -51,24 +51,28 @@ const COLUMNS: readonly Column<ModelView>[] = [
       </div>
     ),
   },
-  { id: 'input-price', header: 'Input', numeric: true, cell: ({ inputPicoUsd }) => <Price picoUsd={inputPicoUsd} /> },
+  {
+    id: 'input-price',
+    header: 'Input price',
+    numeric: true,
+    cell: ({ inputPicoUsd }) => <Price picoUsd={inputPicoUsd} />,
+  },
   {
     id: 'cached-price',
-    header: 'Cached input',
+    header: 'Cached price',
     numeric: true,
     cell: ({ cachedInputPicoUsd }) => <Price picoUsd={cachedInputPicoUsd} />,
   },
   {
     id: 'output-price',
-    header: 'Output',
+    header: 'Output price',
     numeric: true,
     cell: ({ outputPicoUsd }) => <Price picoUsd={outputPicoUsd} />,
   },
 ];
 
-/** Of a million tokens: pico-dollars per token are micro-dollars per million. */
 function Price({ picoUsd }: { readonly picoUsd: string }): ReactNode {
-  return <Money nanoUsd={(BigInt(picoUsd) * 1000n).toString()} />;
+  return <span className={styles.price}>{formatPricePerMillion(picoUsd)}</span>;
 }
 
 /** Only where there is something to say. */
