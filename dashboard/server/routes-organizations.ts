@@ -2,56 +2,24 @@ import { z } from 'zod';
 import { utcDay } from '../../ext-proc/domain/clock.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import { formatUsd } from '../../ext-proc/domain/money.ts';
-import { DEFAULT_CONCURRENCY } from '../../ext-proc/domain/principal.ts';
-import type { CreditResult, NewOrganization, OrganizationRecord } from '../../ext-proc/stores/administration.ts';
-import type { NewOrganizationInput, OrganizationChangeInput, OrganizationRow } from '../contract/operator.ts';
+import type { CreditResult, OrganizationRecord } from '../../ext-proc/stores/administration.ts';
+import type { OrganizationRow } from '../contract/operator.ts';
 import type { OrganizationView } from '../contract/organization.ts';
 import { type OrganizationCompanions, organizationCompanions } from '../store/organization-companions.ts';
 import { actorOf } from './actor.ts';
+import { idOf, nothing, text } from './input-fields.ts';
 import {
-  budgetNanoUsd,
-  creditNanoUsd,
-  idOf,
-  name,
-  nothing,
-  requestsPerMinute,
-  text,
-  tokensPerMinute,
-  wholeNumber,
-} from './input-fields.ts';
+  newOrganization,
+  organizationChange,
+  organizationCredit,
+  storedChange,
+  storedSettings,
+} from './organization-input.ts';
 import { organizationView } from './organization-view.ts';
 import { conflictingField, notFound, type Problem, wrongField } from './problem.ts';
 import { type OrganizationCall, type Route, route } from './route.ts';
 
 const PAGE = 50;
-const MAX_NOTE = 500;
-const MAX_REFERENCE = 200;
-
-const maxTokens = wholeNumber(1, 1_000_000_000);
-const concurrency = wholeNumber(1, 1_000_000);
-const yesOrNo = z.boolean({ error: 'Yes or no.' });
-
-const newOrganization: z.ZodType<NewOrganizationInput> = z.strictObject({
-  name,
-  requestsPerMinute: requestsPerMinute.exactOptional(),
-  tokensPerMinute: tokensPerMinute.exactOptional(),
-  dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
-  maxTokens: maxTokens.exactOptional(),
-  concurrency: concurrency.exactOptional(),
-  allowMultipleCompletions: yesOrNo.exactOptional(),
-  creditNanoUsd: budgetNanoUsd.exactOptional(),
-});
-
-const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictObject({
-  name: name.exactOptional(),
-  requestsPerMinute: requestsPerMinute.nullable().exactOptional(),
-  tokensPerMinute: tokensPerMinute.nullable().exactOptional(),
-  dailyBudgetNanoUsd: budgetNanoUsd.nullable().exactOptional(),
-  maxTokens: maxTokens.nullable().exactOptional(),
-  concurrency: concurrency.exactOptional(),
-  allowMultipleCompletions: yesOrNo.exactOptional(),
-});
-
 export const ORGANIZATION_ROUTES: readonly Route[] = [
   route('GET /api/organizations', {
     access: 'operator',
@@ -77,7 +45,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { deps, input } = call;
       const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
       const { id } = await deps.administration.createOrganization(
-        settingsOf(newId('org', deps.nowMs()), input),
+        storedSettings(newId('org', deps.nowMs()), input),
         actorOf(call),
         amountNanoUsd === 0n ? undefined : { amountNanoUsd, note: 'Opening credit' },
       );
@@ -89,9 +57,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     input: organizationChange,
     async answer(call) {
       const { deps, organizationId, input } = call;
-      const { dailyBudgetNanoUsd: budget, ...rest } = input;
-      const dailyBudget = budget === undefined ? {} : { dailyBudgetNanoUsd: budget === null ? null : BigInt(budget) };
-      await deps.administration.updateOrganization(organizationId, { ...rest, ...dailyBudget }, actorOf(call));
+      await deps.administration.updateOrganization(organizationId, storedChange(input), actorOf(call));
       return organizationView(deps, organizationId);
     },
   }),
@@ -107,11 +73,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/credits', {
     access: 'operator',
-    input: z.strictObject({
-      amountNanoUsd: creditNanoUsd,
-      note: text(MAX_NOTE).exactOptional(),
-      reference: text(MAX_REFERENCE).exactOptional(),
-    }),
+    input: organizationCredit,
     async answer(call) {
       const { deps, organizationId, input } = call;
       const { amountNanoUsd: given, ...rest } = input;
@@ -141,22 +103,6 @@ function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Proble
     case 'out_of_range':
       return wrongField('amountNanoUsd', 'The balance would become too large.');
   }
-}
-
-function settingsOf(id: string, input: NewOrganizationInput): NewOrganization {
-  const { dailyBudgetNanoUsd: budget } = input;
-  return {
-    id,
-    name: input.name,
-    allowMultipleCompletions: input.allowMultipleCompletions ?? false,
-    concurrency: input.concurrency ?? DEFAULT_CONCURRENCY,
-    ...(input.maxTokens === undefined ? {} : { maxTokens: input.maxTokens }),
-    limits: {
-      ...(input.requestsPerMinute === undefined ? {} : { requestsPerMinute: input.requestsPerMinute }),
-      ...(input.tokensPerMinute === undefined ? {} : { tokensPerMinute: input.tokensPerMinute }),
-      ...(budget === undefined ? {} : { dailyBudgetNanoUsd: BigInt(budget) }),
-    },
-  };
 }
 
 function rowOf(organization: OrganizationRecord, companions: OrganizationCompanions | undefined): OrganizationRow {
