@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { type LedgerQuery, ledgerPage } from '../../dashboard/store/ledger-pages.ts';
+import { organizationMoney } from '../../dashboard/store/organization-reads.ts';
+import { type UsageQuery, usageRows, usageTotal } from '../../dashboard/store/usage-reads.ts';
+import {
+  addCustomer,
+  addKey,
+  BY,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  settlementOf,
+  sql,
+} from './database.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+describe('the ledger by pages', () => {
+  let url = '';
+  let database: ReturnType<typeof openDatabase>;
+  let store: Awaited<ReturnType<typeof openStore>>;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    database = openDatabase(url, LOG);
+  });
+  afterAll(() => Promise.all([store.close(), database.end()]));
+
+  async function allPages(query: Omit<LedgerQuery, 'limit'>, limit: number): Promise<LedgerEntryView[]> {
+    const found: LedgerEntryView[] = [];
+    let before: number | undefined;
+    do {
+      const page = await ledgerPage(database, { ...query, ...(before === undefined ? {} : { before }), limit });
+      found.push(...page.entries);
+      if (page.next !== undefined) expect(page.entries).toHaveLength(limit);
+      before = page.next;
+    } while (before !== undefined);
+    return found;
+  }
+
+  it('tells each entry with its balance, charges with what they are for', async () => {
+    const customer = await addCustomer(store, 1_000n);
+    const settlement = settlementOf(customer, { costNanoUsd: 100n });
+    await store.ledger.settle(settlement);
+    const { organizationId } = customer;
+    await store.administration.credit(organizationId, { amountNanoUsd: 5n, note: 'thanks', reference: 'r1' }, BY);
+    const entries = await allPages({ organizationId }, 2);
+    expect(entries).toEqual([
+      {
+        sequence: 3,
+        atMs: expect.any(Number),
+        kind: 'credit',
+        amountNanoUsd: '5',
+        balanceNanoUsd: '905',
+        note: 'thanks',
+        reference: 'r1',
+        actor: 'test',
+      },
+      {
+        sequence: 2,
+        atMs: expect.any(Number),
+        kind: 'charge',
+        amountNanoUsd: '-100',
+        balanceNanoUsd: '900',
+        generationId: settlement.generationId,
+        model: 'gpt-5-mini',
+        keyId: customer.keyId,
+        keyName: 'test',
+      },
+      expect.objectContaining({ sequence: 1, kind: 'credit', amountNanoUsd: '1000', balanceNanoUsd: '1000' }),
+    ]);
+  });
+
+  const [START_MS, STEP_MS, ENTRIES] = [Date.UTC(2026, 9, 1), 20_000, 400];
+
+  it('finds a range of time, also where entries waited for each other', async () => {
+    const { organizationId } = await addCustomer(store, 0n);
+    // Times of neighbours are out of order by up to 40 s; every seventh entry is a credit.
+    await sql(
+      url,
+      `insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id, actor, created_at)
+       select '${organizationId}', i, case when i % 7 = 0 then 'credit' else 'charge' end, case when i % 7 = 0 then 1 else -1 end, 0,
+         case when i % 7 = 0 then null else 'gen-' || i end, 'test', to_timestamp(${START_MS / 1000} + i * ${STEP_MS / 1000} + (i * 37) % 40)
+       from generate_series(1, ${ENTRIES}) as i;
+       update accounts set sequence = ${ENTRIES} where organization_id = '${organizationId}'`,
+    );
+    const all = await allPages({ organizationId }, 150);
+    expect(all.map(({ sequence }) => sequence)).toEqual(Array.from({ length: ENTRIES }, (_, i) => ENTRIES - i));
+    const moment = fc.integer({ min: START_MS - STEP_MS, max: START_MS + (ENTRIES + 3) * STEP_MS });
+    const range = fc.record(
+      { fromMs: moment, toMs: moment, kind: fc.constantFrom('credit' as const, 'charge' as const) },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(range, async (filter) => {
+        const { fromMs = 0, toMs = Number.POSITIVE_INFINITY, kind } = filter;
+        const wanted = all.filter(
+          (entry) => entry.atMs >= fromMs && entry.atMs < toMs && (kind === undefined || entry.kind === kind),
+        );
+        expect(await allPages({ organizationId, ...filter }, 90)).toEqual(wanted);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('is that of one organization, and empty without entries', async () => {
+    const { organizationId } = await addCustomer(store, 0n);
+    expect(await ledgerPage(database, { organizationId, limit: 50 })).toEqual({ entries: [] });
+    expect(await ledgerPage(database, { organizationId, fromMs: 5, toMs: 6, limit: 50 })).toEqual({ entries: [] });
+  });
+
+  it('stands beside what the organization has, spent today and in all', async () => {
+    const customer = await addCustomer(store, 1_000n);
+    await store.ledger.settle(settlementOf(customer, { costNanoUsd: 100n }));
+    await store.ledger.settle(settlementOf(customer, { costNanoUsd: 7n, day: DAY - 1 }));
+    expect(await organizationMoney(database, customer.organizationId, DAY)).toEqual({
+      balanceNanoUsd: 893n,
+      totalCreditsNanoUsd: 1_000n,
+      totalUsageNanoUsd: 107n,
+      spentTodayNanoUsd: 100n,
+      heldNanoUsd: 0n,
+    });
+    expect(await organizationMoney(database, 'org-none', DAY)).toBeUndefined();
+  });
+});
+
+describe('usage', () => {
+  let database: ReturnType<typeof openDatabase>;
+  let store: Awaited<ReturnType<typeof openStore>>;
+  let customer: Customer;
+  let secondKey = '';
+  beforeAll(async () => {
+    const url = await createDatabase();
+    store = await openStore(url);
+    database = openDatabase(url, LOG);
+    customer = await addCustomer(store, 1_000_000n);
+    secondKey = (await addKey(store, customer.organizationId)).keyId;
+    const other = await addCustomer(store);
+    for (const [changes, times] of [
+      [{ costNanoUsd: 10n }, 2],
+      [{ costNanoUsd: 300n, model: 'large' }, 1],
+      [{ costNanoUsd: 4_000n, keyId: secondKey, day: DAY - 1 }, 1],
+      [{ costNanoUsd: 50_000n, day: DAY - 9 }, 1],
+    ] as const) {
+      for (let i = 0; i < times; i++) await store.ledger.settle(settlementOf(customer, changes));
+    }
+    await store.ledger.settle(settlementOf(other, { costNanoUsd: 5n }));
+  });
+  afterAll(() => Promise.all([store.close(), database.end()]));
+
+  const week = (groups: readonly ('day' | 'model' | 'key')[], more: Partial<UsageQuery> = {}): UsageQuery => ({
+    organizationId: customer.organizationId,
+    firstDay: DAY - 6,
+    lastDay: DAY,
+    groupBy: new Set(groups),
+    ...more,
+  });
+  const [today, yesterday] = ['2026-11-21', '2026-11-20'];
+
+  it('is summed up by what is asked, newest day first, then the largest', async () => {
+    const short = async (groups: readonly ('day' | 'model' | 'key')[], more?: Partial<UsageQuery>) => {
+      const rows = await usageRows(database, week(groups, more), 10);
+      return rows.map(({ day, model, keyId, requests, costNanoUsd }) => [day ?? model ?? keyId, requests, costNanoUsd]);
+    };
+    expect(await short(['day'])).toEqual([
+      [today, 3, '320'],
+      [yesterday, 1, '4000'],
+    ]);
+    expect(await short(['model'])).toEqual([
+      ['gpt-5-mini', 3, '4020'],
+      ['large', 1, '300'],
+    ]);
+    expect(await short(['key'])).toEqual([
+      [secondKey, 1, '4000'],
+      [customer.keyId, 3, '320'],
+    ]);
+    expect(await short(['day'], { key: customer.keyId, model: 'gpt-5-mini' })).toEqual([[today, 2, '20']]);
+    expect(await usageRows(database, week(['day', 'model', 'key']), 10)).toHaveLength(3);
+    expect(await usageRows(database, week(['day', 'model', 'key']), 2)).toHaveLength(2);
+  });
+
+  it('has a total of everything that is asked for', async () => {
+    expect(await usageTotal(database, week(['day']))).toEqual({
+      requests: 4,
+      promptTokens: 120,
+      completionTokens: 28,
+      cachedTokens: 8,
+      reasoningTokens: 4,
+      costNanoUsd: '4320',
+    });
+    expect((await usageTotal(database, week([], { model: 'none' }))).costNanoUsd).toBe('0');
+  });
+
+  it('names keys and says all tokens', async () => {
+    expect(await usageRows(database, week(['day', 'model', 'key'], { model: 'large' }), 10)).toEqual([
+      {
+        day: today,
+        model: 'large',
+        keyId: customer.keyId,
+        keyName: 'test',
+        requests: 1,
+        promptTokens: 30,
+        completionTokens: 7,
+        cachedTokens: 2,
+        reasoningTokens: 1,
+        costNanoUsd: '300',
+      },
+    ]);
+  });
+});

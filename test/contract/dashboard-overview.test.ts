@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Overview, OverviewGroup, OverviewRange } from '../../dashboard/contract/organization.ts';
+import { overviewOf, overviewPeriod } from '../../dashboard/server/overview-view.ts';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { readOverview } from '../../dashboard/store/overview-reads.ts';
+import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
+import { entryWith } from '../fixtures/request-log-entry.ts';
+import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from './database.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const HOUR_MS = 3_600_000;
+const NOW_MS = Date.UTC(2026, 10, 20, 13, 30);
+
+describe('the overview', () => {
+  let database: ReturnType<typeof openDatabase>;
+  let close: () => Promise<unknown> = async () => undefined;
+  let customer: Customer;
+  let secondKey = '';
+  let log: ReturnType<typeof openRequestLog>;
+  let store: Awaited<ReturnType<typeof openStore>>;
+
+  beforeAll(async () => {
+    const url = await createDatabase();
+    store = await openStore(url);
+    log = openRequestLog(url, LOG);
+    database = openDatabase(url, LOG);
+    close = () => Promise.all([store.close(), log.close(), database.end()]);
+  });
+  afterAll(() => close());
+
+  async function newCustomer(): Promise<void> {
+    customer = await addCustomer(store, 1_000_000_000n);
+    secondKey = (await addKey(store, customer.organizationId)).keyId;
+  }
+
+  function logged(agoMs: number, changes: Partial<RequestLogEntry> = {}): RequestLogEntry {
+    const { organizationId, keyId } = customer;
+    return entryWith({ arrivedAtMs: NOW_MS - agoMs, organizationId, keyId, ...changes });
+  }
+
+  const refused = {
+    code: 'rpm_exceeded',
+    status: 429,
+    usage: undefined,
+    costNanoUsd: undefined,
+    firstEventMs: undefined,
+  };
+
+  async function overview(range: OverviewRange, by: OverviewGroup = 'model'): Promise<Overview> {
+    const period = overviewPeriod(customer.organizationId, range, by, NOW_MS);
+    return overviewOf(range, period, await readOverview(database, period));
+  }
+
+  it.each([
+    ['24h', 24, HOUR_MS, Date.UTC(2026, 10, 20, 13)],
+    ['7d', 28, 6 * HOUR_MS, Date.UTC(2026, 10, 20, 12)],
+    ['30d', 30, DAY_MS, Date.UTC(2026, 10, 20)],
+  ] as const)('of %s has %i whole steps, of which the last is under way', async (range, count, stepMs, last) => {
+    await newCustomer();
+    const { stepStartsMs, series, totals } = await overview(range);
+    expect(stepStartsMs).toHaveLength(count);
+    expect(stepStartsMs.at(-1)).toBe(last);
+    expect(stepStartsMs[0]).toBe(last - (count - 1) * stepMs);
+    expect(series).toEqual([]);
+    expect(totals).toEqual({
+      costNanoUsd: '0',
+      requests: 0,
+      failures: 0,
+      promptTokens: 0,
+      completionTokens: 0,
+      failureCodes: [],
+    });
+  });
+
+  it('sums up by hour what was logged, beside the range before', async () => {
+    await newCustomer();
+    await log.write([
+      logged(0),
+      logged(HOUR_MS, { costNanoUsd: 250n }),
+      logged(HOUR_MS, { model: 'large', costNanoUsd: 900n }),
+      logged(23 * HOUR_MS, refused),
+      logged(2 * HOUR_MS, { ...refused, code: 'invalid_request', model: 'no such model', modelKnown: false }),
+      // Of the range before, and of none.
+      logged(24 * HOUR_MS, { costNanoUsd: 7n }),
+      logged(47 * HOUR_MS, refused),
+      logged(48 * HOUR_MS),
+    ]);
+    const { series, totals, before } = await overview('24h');
+    expect(series.map(({ id, label }) => [id, label])).toEqual([
+      ['large', 'large'],
+      ['gpt-5-mini', 'gpt-5-mini'],
+      [undefined, 'Other'],
+    ]);
+    const [large, mini, other] = series;
+    expect(large?.costNanoUsd.slice(-3)).toEqual(['0', '900', '0']);
+    expect(mini?.costNanoUsd.slice(-3)).toEqual(['0', '250', '100']);
+    expect(mini?.tokens.slice(-3)).toEqual([0, 37, 37]);
+    expect(mini?.requests[0]).toBe(1);
+    expect(other?.requests.slice(-3)).toEqual([1, 0, 0]);
+    expect(totals).toEqual({
+      costNanoUsd: '1250',
+      requests: 5,
+      failures: 2,
+      promptTokens: 90,
+      completionTokens: 21,
+      // All three in the bucket up to 200 ms.
+      firstEventP50Ms: 150,
+      firstEventP95Ms: 195,
+      failureCodes: expect.arrayContaining([
+        { code: 'rpm_exceeded', requests: 1 },
+        { code: 'invalid_request', requests: 1 },
+      ]),
+    });
+    expect(before).toMatchObject({ costNanoUsd: '7', requests: 2, failures: 1 });
+  });
+
+  it('takes money and tokens by day from the ledger, whatever the log has lost', async () => {
+    await newCustomer();
+    const today = utcDay(NOW_MS);
+    await log.write([logged(0, { costNanoUsd: 5n })]);
+    await store.ledger.settle(settlementOf(customer, { day: today, costNanoUsd: 100n }));
+    await store.ledger.settle(settlementOf(customer, { day: today - 29, costNanoUsd: 30n, model: 'large' }));
+    await store.ledger.settle(settlementOf(customer, { day: today - 30, costNanoUsd: 4n }));
+    const { series, totals, before } = await overview('30d');
+    expect(series.map(({ id }) => id)).toEqual(['gpt-5-mini', 'large']);
+    expect(series[0]?.costNanoUsd.at(-1)).toBe('100');
+    expect(series[0]?.requests.at(-1)).toBe(1);
+    expect(series[0]?.tokens.at(-1)).toBe(37);
+    expect(series[1]?.costNanoUsd[0]).toBe('30');
+    expect(totals).toMatchObject({ costNanoUsd: '130', requests: 1, promptTokens: 60, completionTokens: 14 });
+    expect(before).toMatchObject({ costNanoUsd: '4', requests: 0, promptTokens: 30 });
+    const usage = await store.ledger.usage({
+      organizationId: customer.organizationId,
+      firstDay: today - 29,
+      lastDay: today,
+      groupBy: new Set(),
+    });
+    expect(usage[0]?.costNanoUsd).toBe(130n);
+  });
+
+  it('names keys, and sums up what comes after the eight largest', async () => {
+    await newCustomer();
+    await log.write([
+      ...Array.from({ length: 11 }, (_, i) => logged(0, { model: `model-${i}`, costNanoUsd: BigInt(1_000 - i) })),
+      logged(0, { keyId: secondKey, model: 'model-0', costNanoUsd: 1n }),
+    ]);
+    const byModel = await overview('7d', 'model');
+    expect(byModel.series.map(({ label }) => label)).toEqual([
+      ...Array.from({ length: 8 }, (_, i) => `model-${i}`),
+      'Other',
+    ]);
+    expect(byModel.series.at(-1)?.costNanoUsd.at(-1)).toBe(String(992 + 991 + 990));
+    expect(byModel.series.at(-1)?.requests.at(-1)).toBe(3);
+    const byKey = await overview('7d', 'key');
+    expect(byKey.series.map(({ id, label }) => [id, label])).toEqual([
+      [customer.keyId, 'test'],
+      [secondKey, 'test'],
+    ]);
+    expect(byKey.series[1]?.costNanoUsd.at(-1)).toBe('1');
+  });
+
+  it('shows nothing of another organization', async () => {
+    await newCustomer();
+    await log.write([logged(0)]);
+    await store.ledger.settle(settlementOf(customer, { day: utcDay(NOW_MS) }));
+    await newCustomer();
+    for (const range of ['24h', '7d', '30d'] as const) {
+      const { series, totals } = await overview(range, 'key');
+      expect(series).toEqual([]);
+      expect(totals).toMatchObject({ requests: 0, costNanoUsd: '0' });
+    }
+  });
+});
