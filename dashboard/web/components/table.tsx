@@ -4,6 +4,7 @@ import { Skeleton } from './skeleton.tsx';
 import styles from './table.module.css';
 import { cellClass } from './table-cell-class.ts';
 import { type Sorting, TableHead } from './table-head.tsx';
+import { useOverflows } from './use-overflows.ts';
 
 export interface Column<Row> {
   readonly id: string;
@@ -14,7 +15,9 @@ export interface Column<Row> {
   /** Numbers stand at the end, under each other. */
   readonly numeric?: boolean;
   /** Left out where the window is narrower than this. */
-  readonly hideBelow?: 'medium' | 'wide';
+  readonly hideBelow?: 'narrow' | 'medium' | 'wide';
+  /** Only where rows are lists: all of a row in one cell, when every other column is left out there. The last column. */
+  readonly showBelow?: 'narrow';
   /** CSS length; absent: as the content needs. */
   readonly width?: string;
   /** Of all rows, in a last row of its own, which is there when any column has one. */
@@ -32,6 +35,8 @@ export interface TableProps<Row> {
   readonly onOpen?: (row: Row) => void;
   /** Marked, such as the one in the drawer. */
   readonly openKey?: string | undefined;
+  /** Came while one was looking: stands out for a moment. */
+  readonly isNew?: (row: Row) => boolean;
   /** An EmptyState. */
   readonly empty: ReactNode;
   readonly skeletonRows?: number;
@@ -42,12 +47,19 @@ export interface TableProps<Row> {
 }
 
 export function Table<Row>(props: TableProps<Row>): ReactNode {
+  return props.rows?.length === 0 ? <div className={styles.box}>{props.empty}</div> : <FilledTable {...props} />;
+}
+
+function FilledTable<Row>(props: TableProps<Row>): ReactNode {
   const { columns, rows, narrow = 'list' } = props;
-  if (rows?.length === 0) return <div className={styles.box}>{props.empty}</div>;
+  const [box, overflows] = useOverflows<HTMLDivElement>();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must be reachable by keyboard
-    <section className={styles.box} aria-label={props.caption} tabIndex={0} aria-busy={rows === undefined}>
-      <table className={classNames(styles.table, narrow === 'list' && styles.list)}>
+    <div
+      ref={box}
+      className={classNames(styles.box, overflows && styles.scrolls)}
+      {...(overflows && { role: 'group', tabIndex: 0, 'aria-label': `${props.caption}, scrolls sideways` })}
+    >
+      <table aria-busy={rows === undefined} className={classNames(styles.table, narrow === 'list' && styles.list)}>
         <caption className="visually-hidden">{props.caption}</caption>
         <TableHead columns={columns} sorting={props.sorting} />
         <tbody>
@@ -76,28 +88,29 @@ export function Table<Row>(props: TableProps<Row>): ReactNode {
           </tfoot>
         )}
       </table>
-    </section>
+    </div>
   );
 }
 
-function TableRow<Row>({ row, columns, onOpen, openKey, rowKey }: TableProps<Row> & { readonly row: Row }): ReactNode {
+function TableRow<Row>(props: TableProps<Row> & { readonly row: Row }): ReactNode {
+  const { row, columns, onOpen, openKey, rowKey, isNew } = props;
   const openBy = onOpen && {
     tabIndex: 0,
     onClick: (event: MouseEvent) => {
       if (!isControl(event) && getSelection()?.isCollapsed !== false) onOpen(row);
     },
     onKeyDown: (event: KeyboardEvent) => {
-      if (event.target === event.currentTarget && (event.key === 'Enter' || event.key === ' ')) {
-        event.preventDefault();
-        onOpen(row);
-      }
+      if (event.target !== event.currentTarget) return;
+      if (event.key === 'Enter' || event.key === ' ') onOpen(row);
+      else if (!moveFocus(event.currentTarget, event.key)) return;
+      event.preventDefault();
     },
   };
   return (
     <tr
       {...openBy}
-      className={classNames(onOpen && styles.opens)}
-      aria-selected={openKey === undefined ? undefined : openKey === rowKey(row)}
+      className={classNames(onOpen && styles.opens, isNew?.(row) && styles.isNew)}
+      aria-current={openKey !== undefined && openKey === rowKey(row) ? 'true' : undefined}
     >
       {columns.map((column) => (
         <td key={column.id} className={cellClass(column)} data-label={column.header}>
@@ -108,7 +121,15 @@ function TableRow<Row>({ row, columns, onOpen, openKey, rowKey }: TableProps<Row
   );
 }
 
-/** A button in a row does its own thing. */
-function isControl(event: MouseEvent): boolean {
-  return event.target instanceof Element && event.target.closest('a, button, input, select, [role="menu"]') !== null;
+function moveFocus({ previousElementSibling, nextElementSibling }: Element, key: string): boolean {
+  const to = key === 'ArrowUp' ? previousElementSibling : key === 'ArrowDown' ? nextElementSibling : null;
+  if (!(to instanceof HTMLElement)) return false;
+  to.focus();
+  return true;
+}
+
+/** A button in a row does its own thing, and so does a menu or dialog of it, which is elsewhere on the page but within it for React. */
+function isControl({ target, currentTarget }: MouseEvent): boolean {
+  if (!(target instanceof Element) || !currentTarget.contains(target)) return true;
+  return target.closest('a, button, input, select, label') !== null;
 }
