@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { createLog } from '../../ext-proc/telemetry/log.ts';
+import { createApp } from './app.ts';
+import { type Listener, listenOn } from './listen.ts';
+import type { Deps, Route } from './route.ts';
+import { loadStaticFiles } from './static-files.ts';
+
+const PAGE = '<!doctype html><title>Inference Gateway</title>';
+const SCRIPT = 'export const numbers = "1234567890";\n'.repeat(200);
+
+const folder = mkdtempSync(join(tmpdir(), 'gw-page-'));
+let listener: Listener;
+let origin: string;
+
+/** Nothing here is signed in, so nothing here asks a database. */
+const DEPS = {
+  settings: () => ({ api: { host: '::', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] }),
+} as unknown as Deps;
+
+function routeTo(path: string, serve: Route['serve']): Route {
+  return { method: 'GET', path, access: 'anyone', input: z.strictObject({}), kind: 'json', serve };
+}
+
+const ROUTES = [
+  routeTo('/api/defect', () => Promise.reject(new Error('sk-gw-secret in a message'))),
+  routeTo('/api/away', () => Promise.reject(new StoreUnavailable('host=10.1.2.3 is not reachable'))),
+];
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'assets'));
+  writeFileSync(join(folder, 'index.html'), PAGE);
+  writeFileSync(join(folder, 'assets', 'main-abc123.js'), SCRIPT);
+  writeFileSync(join(folder, 'notes.txt'), 'no part of a page');
+  const app = createApp(ROUTES, DEPS, await loadStaticFiles(folder), createLog('silent'));
+  listener = await listenOn(app, { host: '127.0.0.1', port: 0 });
+  origin = `http://127.0.0.1:${listener.port}`;
+});
+afterAll(async () => {
+  await listener.close();
+  rmSync(folder, { recursive: true });
+});
+
+const get = (path: string, headers: Record<string, string> = {}) => fetch(`${origin}${path}`, { headers });
+
+describe('a failure', () => {
+  it('says nothing of what it was', async () => {
+    const answer = await get('/api/defect');
+    expect(answer.status).toBe(500);
+    const message = 'Something failed on our side. It has been recorded.';
+    expect(await answer.json()).toEqual({ problem: 'internal', message });
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('of the database asks for patience', async () => {
+    const answer = await get('/api/away');
+    expect(answer.status).toBe(503);
+    const message = 'The database does not answer at the moment.';
+    expect(await answer.json()).toEqual({ problem: 'unavailable', message });
+  });
+});
+
+describe('the page', () => {
+  it.each([['/'], ['/sign-in'], ['/o/org-1/keys'], ['/link']])('is what %s shows', async (path) => {
+    const answer = await get(path);
+    expect([answer.status, await answer.text()]).toEqual([200, PAGE]);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    // The browser asks each time whether it is still the newest.
+    expect(answer.headers.get('cache-control')).toBe('no-cache');
+  });
+
+  it('is not sent again to whoever has it', async () => {
+    const etag = (await get('/')).headers.get('etag') ?? '';
+    const answer = await get('/', { 'if-none-match': etag });
+    expect([answer.status, await answer.text()]).toEqual([304, '']);
+    expect(answer.headers.get('x-frame-options')).toBe('DENY');
+    expect((await get('/', { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  it('has files that may be kept for ever, because their names change', async () => {
+    const answer = await get('/assets/main-abc123.js');
+    expect(await answer.text()).toBe(SCRIPT);
+    expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+  });
+
+  it.each([
+    ['/assets/main-000000.js'],
+    ['/favicon.ico'],
+    ['/notes.txt'],
+    ['/assets/'],
+    ['/assets/..%2f..%2fpackage.json'],
+    ['/..%2fpackage.json'],
+  ])('has no file %s', async (path) => {
+    const answer = await get(path);
+    expect([answer.status, await answer.text()]).toEqual([404, 'There is no such file.\n']);
+  });
+
+  it.each<[string, string | null, (body: Buffer) => Buffer]>([
+    ['gzip, deflate, br', 'br', brotliDecompressSync],
+    ['gzip', 'gzip', gunzipSync],
+    ['identity', null, (body) => body],
+  ])('comes to a browser that takes %s encoded as %s', async (accepted, encoding, decode) => {
+    const answer = await rawBody('/assets/main-abc123.js', accepted);
+    expect(answer.encoding).toBe(encoding);
+    expect(answer.vary).toBe('accept-encoding');
+    expect(decode(answer.body).toString()).toBe(SCRIPT);
+  });
+
+  /** fetch would decode it. */
+  function rawBody(path: string, accepted: string) {
+    return new Promise<{ body: Buffer; encoding: string | null; vary: string | undefined }>((resolve, reject) => {
+      request(`${origin}${path}`, { headers: { 'accept-encoding': accepted } }, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('end', () => {
+          const { vary, 'content-encoding': encoding = null } = answer.headers;
+          resolve({ body: Buffer.concat(chunks), encoding, vary });
+        });
+      })
+        .on('error', reject)
+        .end();
+    });
+  }
+});
+
+describe('a page that was not built', () => {
+  it('says how to build it', async () => {
+    const app = createApp([], DEPS, await loadStaticFiles(join(folder, 'missing')), createLog('silent'));
+    const bare = await listenOn(app, { host: '127.0.0.1', port: 0 });
+    const answer = await fetch(`http://127.0.0.1:${bare.port}/`);
+    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('node scripts/setup.mjs')]);
+    await bare.close();
+  });
+});
+
+describe('the listener', () => {
+  it('says where it cannot listen', async () => {
+    const app = createApp([], DEPS, await loadStaticFiles(folder), createLog('silent'));
+    await expect(listenOn(app, { host: '127.0.0.1', port: listener.port })).rejects.toThrow('EADDRINUSE');
+  });
+});
