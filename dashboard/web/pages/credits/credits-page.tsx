@@ -1,6 +1,125 @@
-import type { ReactNode } from 'react';
+import { getRouteApi } from '@tanstack/react-router';
+import { type ReactNode, useMemo, useState } from 'react';
+import type { OrganizationView } from '../../../contract/organization.ts';
+import { useAsk } from '../../api/use-ask.ts';
+import { useAskPages } from '../../api/use-ask-pages.ts';
+import { Stat, StatRow } from '../../components/card.tsx';
+import { CsvLink } from '../../components/csv-link.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
+import { Money } from '../../components/money.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { formatCount } from '../../format/format-number.ts';
+import { useOrganization } from '../../shell/use-organization.ts';
+import { BalanceBanner } from '../overview/balance-banner.tsx';
+import { availableNanoUsd } from '../overview/balance-warning.ts';
+import { LedgerFilters } from './ledger-filters.tsx';
+import { boundsOf, isFiltered, type LedgerSearch } from './ledger-search.ts';
+import { LedgerTable } from './ledger-table.tsx';
+import { TopUpButton } from './top-up-button.tsx';
+
+const route = getRouteApi('/app/o/$organization/credits');
+const REFRESH_MS = 15_000;
 
 export function CreditsPage(): ReactNode {
-  return <PageHeader title="Credits" />;
+  const { id } = useOrganization();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  return (
+    <>
+      <PageHeader
+        title="Credits"
+        description="What was paid in, and what every request cost."
+        actions={<TopUpButton tone="primary" />}
+      />
+      {/* With a key, so that nothing of another organization is shown while this one's figures come. */}
+      <CreditsOf key={id} id={id} search={search} onSearch={(next) => void navigate({ search: next, replace: true })} />
+    </>
+  );
+}
+
+interface CreditsOfProps {
+  readonly id: string;
+  readonly search: LedgerSearch;
+  readonly onSearch: (search: LedgerSearch) => void;
+}
+
+function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
+  const params = { organization: id };
+  const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
+  const query = useLedgerQuery(search);
+  // Asked again whole, so only while it is one page long.
+  const [isLong, setLong] = useState(false);
+  const pages = useAskPages(
+    'GET /api/organizations/:organization/ledger',
+    { params, query },
+    'before',
+    isLong ? {} : { refreshMs: REFRESH_MS },
+  );
+  const entries = useMemo(() => pages.data?.pages.flatMap((page) => page.entries), [pages.data]);
+  if (organization.error && organization.data === undefined)
+    return <ErrorState problem={organization.error} onRetry={() => void organization.refetch()} />;
+  return (
+    <>
+      {organization.data && <BalanceBanner organization={organization.data} spentNanoUsd={undefined} />}
+      <CreditStats organization={organization.data} />
+      <LedgerFilters
+        search={search}
+        onSearch={onSearch}
+        actions={<CsvLink organization={id} table="ledger" query={query} />}
+      />
+      {pages.error && pages.data === undefined ? (
+        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
+      ) : (
+        <>
+          <LedgerTable organization={id} entries={entries} filtered={isFiltered(search)} />
+          {entries !== undefined && entries.length > 0 && (
+            <LoadMore
+              hasMore={pages.hasNextPage}
+              busy={pages.isFetchingNextPage}
+              onLoad={() => {
+                setLong(true);
+                void pages.fetchNextPage();
+              }}
+              shown={`${formatCount(entries.length)} ${entries.length === 1 ? 'entry' : 'entries'}`}
+            />
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+/** What counts as now is fixed when a span is chosen: otherwise every look would be another question. */
+function useLedgerQuery(search: LedgerSearch) {
+  const [nowMs] = useState(() => Date.now());
+  return useMemo(() => ({ kind: search.kind, ...boundsOf(search, nowMs) }), [search, nowMs]);
+}
+
+function CreditStats({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
+  return (
+    <StatRow>
+      <Stat
+        label="Available"
+        value={organization && <Money nanoUsd={availableNanoUsd(organization).toString()} />}
+        note="For new requests"
+      />
+      <Stat
+        label="Balance"
+        value={organization && <Money nanoUsd={organization.balanceNanoUsd} />}
+        note="Credited less used"
+      />
+      <Stat
+        label="Held"
+        value={organization && <Money nanoUsd={organization.heldNanoUsd} />}
+        note="At most what requests in flight will cost"
+      />
+      <Stat
+        label="Credited"
+        value={organization && <Money nanoUsd={organization.totalCreditsNanoUsd} />}
+        note="In total"
+      />
+      <Stat label="Used" value={organization && <Money nanoUsd={organization.totalUsageNanoUsd} />} note="In total" />
+    </StatRow>
+  );
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { boundsOf, objectionToDays, readLedgerSearch } from './ledger-search.ts';
+import { boundsOf, isFiltered, localDay, objectionToDays, readLedgerSearch } from './ledger-search.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 10, 30);
 
@@ -38,5 +38,19 @@ describe('bounds of the ledger', () => {
     vi.stubEnv('TZ', 'Europe/Berlin');
     const { fromMs = 0, toMs = 0 } = boundsOf({ from: '2026-10-25', to: '2026-10-25' }, NOW_MS);
     expect((toMs - fromMs) / 3_600_000).toBe(25);
+  });
+
+  it('begin with the day that it is for the reader', () => {
+    vi.stubEnv('TZ', 'Asia/Tokyo');
+    expect(localDay(Date.UTC(2026, 10, 20, 15))).toBe('2026-11-21');
+    expect(localDay(Date.UTC(2026, 0, 5))).toBe('2026-01-05');
+  });
+});
+
+describe('a filter of the ledger', () => {
+  it('is one when anything is chosen', () => {
+    expect(isFiltered({})).toBe(false);
+    expect(isFiltered({ kind: 'credit' })).toBe(true);
+    expect(isFiltered({ to: '2026-11-21' })).toBe(true);
   });
 });

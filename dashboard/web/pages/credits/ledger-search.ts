@@ -38,6 +38,10 @@ export function readLedgerSearch(raw: Readonly<Record<string, unknown>>): Ledger
   return { ...(kind && { kind }), ...(own ? days : range && { range }) };
 }
 
+export function isFiltered(search: LedgerSearch): boolean {
+  return Object.values(search).some((value) => value !== undefined);
+}
+
 export function objectionToDays({ from, to }: Pick<LedgerSearch, 'from' | 'to'>): string | undefined {
   return from !== undefined && to !== undefined && from > to ? 'The first day must not be after the last.' : undefined;
 }
@@ -56,6 +60,13 @@ export function boundsOf({ range, from, to }: LedgerSearch, nowMs: number): Boun
 function localDayStartMs(text: string, later: number): number {
   const [year = 0, month = 1, date = 1] = text.split('-').map(Number);
   return new Date(year, month - 1, date + later).getTime();
+}
+
+/** The day in the reader's zone, as `2026-11-21`. */
+export function localDay(nowMs: number): string {
+  const now = new Date(nowMs);
+  const parts = [now.getFullYear(), now.getMonth() + 1, now.getDate()];
+  return parts.map((part) => String(part).padStart(2, '0')).join('-');
 }
 
 /** A day that there is. */

@@ -84,12 +84,12 @@ const GROUP_COLUMNS: Readonly<Record<UsageGroupName, TableColumn<UsageRowView>>>
 
 type Figure = 'requests' | 'promptTokens' | 'cachedTokens' | 'completionTokens' | 'reasoningTokens';
 
-/** Cached tokens are part of input, reasoning of output: said by their place and small letters. */
+/** The last four are tokens. Cached ones are part of input, reasoning of output: said by their place and small letters. */
 const FIGURES: readonly (readonly [Column, string, Figure])[] = [
   ['requests', 'Requests', 'requests'],
-  ['input', 'Input tokens', 'promptTokens'],
+  ['input', 'Input', 'promptTokens'],
   ['cached', 'cached', 'cachedTokens'],
-  ['output', 'Output tokens', 'completionTokens'],
+  ['output', 'Output', 'completionTokens'],
   ['reasoning', 'reasoning', 'reasoningTokens'],
 ];
 

@@ -1,0 +1,101 @@
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useMemo } from 'react';
+import type { LedgerEntryView } from '../../../contract/money.ts';
+import { StatusPill } from '../../components/badge.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { Money } from '../../components/money.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import { entryTitle, exactAmount, signedAmount } from './ledger-entry.ts';
+import styles from './ledger-table.module.css';
+
+export interface LedgerTableProps {
+  readonly organization: string;
+  /** Absent: coming. */
+  readonly entries: readonly LedgerEntryView[] | undefined;
+  readonly filtered: boolean;
+}
+
+export function LedgerTable({ organization, entries, filtered }: LedgerTableProps): ReactNode {
+  const columns = useMemo(() => columnsFor(organization), [organization]);
+  return (
+    <Table
+      caption="Ledger"
+      columns={columns}
+      rows={entries}
+      rowKey={({ sequence }) => String(sequence)}
+      skeletonRows={12}
+      empty={
+        filtered ? (
+          <EmptyState icon="credits" title="No entries fit">
+            Choose another time or kind.
+          </EmptyState>
+        ) : (
+          <EmptyState icon="credits" title="No entries yet">
+            Credits appear here when they are paid in, charges a moment after each request.
+          </EmptyState>
+        )
+      }
+    />
+  );
+}
+
+function columnsFor(organization: string): readonly Column<LedgerEntryView>[] {
+  return [
+    { id: 'time', header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
+    {
+      id: 'kind',
+      header: 'Kind',
+      cell: (entry) => <StatusPill tone={entry.kind === 'credit' ? 'good' : 'neutral'}>{entryTitle(entry)}</StatusPill>,
+      width: '120px',
+    },
+    { id: 'about', header: 'About', cell: (entry) => <About organization={organization} entry={entry} /> },
+    { id: 'amount', header: 'Amount', numeric: true, cell: (entry) => <Amount entry={entry} /> },
+    {
+      id: 'balance',
+      header: 'Balance after',
+      numeric: true,
+      cell: ({ balanceNanoUsd }) => <Money nanoUsd={balanceNanoUsd} />,
+    },
+  ];
+}
+
+function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
+  return (
+    <span
+      className={BigInt(entry.amountNanoUsd) > 0n ? styles.credit : undefined}
+      data-hint={exactAmount(entry.amountNanoUsd)}
+    >
+      {signedAmount(entry.amountNanoUsd)}
+    </span>
+  );
+}
+
+/** Of a charge, the request that it is for; of a credit, who gave it and why. */
+function About({ organization, entry }: { readonly organization: string; readonly entry: LedgerEntryView }): ReactNode {
+  const { generationId, model, keyName, note, reference, actor } = entry;
+  if (generationId !== undefined) {
+    return (
+      <span className={styles.about}>
+        <span className={styles.line}>{[model, keyName].filter((part) => part !== undefined).join(' · ')}</span>
+        <Link
+          to="/o/$organization/requests"
+          params={{ organization }}
+          search={{ search: generationId }}
+          className={styles.detail}
+        >
+          <code>{generationId}</code>
+        </Link>
+      </span>
+    );
+  }
+  return (
+    <span className={styles.about}>
+      <span>{note ?? 'No note'}</span>
+      <span className={styles.detail}>
+        {reference !== undefined && <>Reference {reference} · </>}
+        by {actor}
+      </span>
+    </span>
+  );
+}
