@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AuditEventView } from '../../dashboard/contract/people.ts';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { type AuditQuery, auditPage } from '../../dashboard/store/audit-pages.ts';
+import { databaseFigures } from '../../dashboard/store/database-figures.ts';
+import { addCustomer, createDatabase, openStore, sql } from './database.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+describe('the audit log by pages', () => {
+  let url = '';
+  let database: ReturnType<typeof openDatabase>;
+  let store: Awaited<ReturnType<typeof openStore>>;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    database = openDatabase(url, LOG);
+  });
+  afterAll(() => Promise.all([store.close(), database.end()]));
+
+  async function allPages(query: Omit<AuditQuery, 'limit'>, limit: number): Promise<AuditEventView[]> {
+    const found: AuditEventView[] = [];
+    let before: string | undefined;
+    do {
+      const page = await auditPage(database, { ...query, ...(before === undefined ? {} : { before }), limit });
+      found.push(...page.events);
+      if (page.next !== undefined) expect(page.events).toHaveLength(limit);
+      before = page.next;
+    } while (before !== undefined);
+    return found;
+  }
+
+  it('tells who changed what, from where, newest first, each organization its own', async () => {
+    const [first, second] = [await addCustomer(store, 0n), await addCustomer(store, 0n)];
+    const by = { actor: 'a@example.com', userId: 'usr-01ARZ3NDEKTSV4RRFFQ69G5FAV', address: '192.0.2.7' };
+    const { organizationId } = first;
+    await store.administration.updateOrganization(organizationId, { requestsPerMinute: 60, name: 'Renamed' }, by);
+    await store.administration.revokeKey(first.keyId, by);
+    const events = await allPages({ organizationId }, 2);
+    const actions = ['key.revoked', 'organization.updated', 'key.created', 'organization.created'];
+    // Events of the same millisecond have no order of their own.
+    expect(events.map(({ action }) => action).sort()).toEqual(actions.sort());
+    const ids = events.map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted().reverse());
+    expect(events.find(({ action }) => action === 'organization.updated')).toEqual({
+      id: expect.stringMatching(/^evt-/),
+      atMs: expect.any(Number),
+      actor: 'a@example.com',
+      address: '192.0.2.7',
+      action: 'organization.updated',
+      organizationId,
+      organizationName: 'Renamed',
+      subjectId: organizationId,
+      subjectName: 'Renamed',
+      changes: { name: ['test', 'Renamed'], requestsPerMinute: [null, 60] },
+    });
+    const all = await allPages({}, 3);
+    expect(all.length).toBe(events.length + 2);
+    expect(new Set(all.map((event) => event.organizationId))).toEqual(new Set([organizationId, second.organizationId]));
+  });
+
+  it('has figures of its database beside it', async () => {
+    await sql(
+      url,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement) values ('gen-1', 'org-1', 'test', '{}')`,
+    );
+    const figures = await databaseFigures(database);
+    expect(figures).toMatchObject({ deadLetters: 1, schemaVersion: expect.any(Number), maxConnections: 60 });
+    expect(figures.version).toMatch(/^\d+\.\d+/);
+    expect(figures.sizeBytes).toBeGreaterThan(1_000_000);
+    expect(figures.connections).toBeGreaterThan(1);
+  });
+});
