@@ -13,13 +13,6 @@ export interface KeepingOptions {
 /** The log of requests in PostgreSQL: written, and kept for as long as the configuration says, until this process ends. */
 export function keepRequestLog({ databaseUrl, retentionMs, metrics, log }: KeepingOptions): RequestLog {
   const store = openRequestLog(databaseUrl, log);
-  const stopTidying = store.keepTidy(retentionMs);
-  const requestLog = createRequestLog({ store, metrics, log });
-  return {
-    ...requestLog,
-    close(withinMs) {
-      stopTidying();
-      return requestLog.close(withinMs);
-    },
-  };
+  store.keepTidy(retentionMs);
+  return createRequestLog({ store, metrics, log });
 }

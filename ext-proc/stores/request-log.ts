@@ -8,8 +8,8 @@ export interface RequestLogStore {
    * Rejects when nobody knows what became of the batch, or nothing of it could be written now; then it is to be written again unchanged.
    */
   write(batch: readonly RequestLogEntry[]): Promise<{ readonly refused: number }>;
-  /** Makes room ahead, and drops what is older than the retention, for as long as the process lives. Returns how to stop. */
-  keepTidy(retentionMs: () => number): () => void;
+  /** Makes room ahead, and drops what is older than the retention, until it is closed. */
+  keepTidy(retentionMs: () => number): void;
   close(): Promise<void>;
 }
 

@@ -14,7 +14,7 @@ function scripted(answer: (batch: readonly RequestLogEntry[], call: number) => P
   const calls: (readonly RequestLogEntry[])[] = [];
   const store: RequestLogStore = {
     write: (batch) => answer(batch, calls.push(batch)),
-    keepTidy: () => () => undefined,
+    keepTidy: () => undefined,
     close: vi.fn(async () => undefined),
   };
   const metrics = createMetrics();

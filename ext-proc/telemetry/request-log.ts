@@ -41,96 +41,130 @@ const BOUNDS: RequestLogBounds = {
   longestRetryMs: 10_000,
 };
 
-export function createRequestLog({ store, metrics, log, bounds = BOUNDS }: RequestLogOptions): RequestLog {
-  let fresh: RequestLogEntry[] = [];
+export function createRequestLog(options: RequestLogOptions): RequestLog {
+  return new BufferedLog(options);
+}
+
+class BufferedLog implements RequestLog {
+  readonly #store: RequestLogStore;
+  readonly #metrics: Metrics;
+  readonly #log: Log;
+  readonly #bounds: RequestLogBounds;
+  #fresh: RequestLogEntry[] = [];
   /** Sent, and unchanged until it is known to be written: a batch whose answer was lost must come again as it was. */
-  let underWay: readonly RequestLogEntry[] = [];
-  let writing: Promise<void> | undefined;
-  let failures = 0;
-  let dropped = 0;
-  let isFull = false;
-  let timer: NodeJS.Timeout | undefined;
-  let closed = false;
+  #underWay: readonly RequestLogEntry[] = [];
+  #writing: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** In a row. */
+  #failures = 0;
+  #dropped = 0;
+  #isFull = false;
+  #isClosed = false;
 
-  const waiting = (): number => fresh.length + underWay.length;
-  metrics.watchRequestLog(waiting);
+  constructor({ store, metrics, log, bounds = BOUNDS }: RequestLogOptions) {
+    this.#store = store;
+    this.#metrics = metrics;
+    this.#log = log;
+    this.#bounds = bounds;
+    metrics.watchRequestLog(() => this.waiting());
+  }
 
-  function add(entry: RequestLogEntry): void {
-    if (closed || waiting() >= bounds.capacity) {
-      drop(1);
-      if (!isFull) log.error({ waiting: waiting() }, 'the request log cannot be written: its newest lines are dropped');
-      isFull = true;
+  waiting(): number {
+    return this.#fresh.length + this.#underWay.length;
+  }
+
+  dropped(): number {
+    return this.#dropped;
+  }
+
+  add(entry: RequestLogEntry): void {
+    if (this.#isClosed || this.waiting() >= this.#bounds.capacity) {
+      this.#refuse();
       return;
     }
-    fresh.push(entry);
-    if (fresh.length === bounds.batch && failures === 0) schedule(0);
-    else if (timer === undefined && writing === undefined) schedule(bounds.everyMs);
+    this.#fresh.push(entry);
+    if (this.#fresh.length === this.#bounds.batch && this.#failures === 0) this.#schedule(0);
+    else if (this.#timer === undefined) this.#schedule(this.#bounds.everyMs);
   }
 
-  function drop(lines: number): void {
-    dropped += lines;
-    metrics.requestLogDropped(lines);
+  #refuse(): void {
+    this.#drop(1);
+    if (this.#isFull) return;
+    this.#isFull = true;
+    this.#log.error({ waiting: this.waiting() }, 'the request log cannot be written: its newest lines are dropped');
   }
 
-  function schedule(delayMs: number): void {
-    if (writing !== undefined) return;
-    clearTimeout(timer);
-    timer = setTimeout(() => {
-      timer = undefined;
-      void write();
+  #drop(lines: number): void {
+    this.#dropped += lines;
+    this.#metrics.requestLogDropped(lines);
+  }
+
+  /** While a batch is under way nothing is scheduled: its end does that. */
+  #schedule(delayMs: number): void {
+    if (this.#writing !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      void this.#write();
     }, delayMs);
-    timer.unref();
+    this.#timer.unref();
   }
 
   /** One batch at a time. */
-  function write(): Promise<void> {
-    writing ??= writeOne().finally(() => {
-      writing = undefined;
-      if (closed || waiting() === 0) return;
-      if (failures > 0)
-        schedule(Math.min(bounds.longestRetryMs, bounds.firstRetryMs * 2 ** Math.min(failures - 1, 20)));
-      else schedule(fresh.length >= bounds.batch ? 0 : bounds.everyMs);
+  #write(): Promise<void> {
+    this.#writing ??= this.#writeBatch().finally(() => {
+      this.#writing = undefined;
+      if (!this.#isClosed && this.waiting() > 0) this.#schedule(this.#pauseMs());
     });
-    return writing;
+    return this.#writing;
   }
 
-  async function writeOne(): Promise<void> {
-    if (underWay.length === 0) {
-      underWay = fresh.slice(0, bounds.batch);
-      fresh = fresh.slice(bounds.batch);
+  #pauseMs(): number {
+    const { batch, everyMs, firstRetryMs, longestRetryMs } = this.#bounds;
+    if (this.#failures > 0) return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#failures - 1, 20));
+    return this.#fresh.length >= batch ? 0 : everyMs;
+  }
+
+  async #writeBatch(): Promise<void> {
+    if (this.#underWay.length === 0) {
+      this.#underWay = this.#fresh.slice(0, this.#bounds.batch);
+      this.#fresh = this.#fresh.slice(this.#bounds.batch);
     }
+    const lines = this.#underWay.length;
     try {
-      const { refused } = await store.write(underWay);
-      metrics.requestLogWritten(underWay.length - refused);
-      if (refused > 0) drop(refused);
-      if (failures > 0) log.info({ waiting: waiting(), dropped }, 'the request log is written again');
-      underWay = [];
-      failures = 0;
-      if (waiting() < bounds.capacity / 2) isFull = false;
+      const { refused } = await this.#store.write(this.#underWay);
+      this.#underWay = [];
+      this.#metrics.requestLogWritten(lines - refused);
+      if (refused > 0) this.#drop(refused);
+      if (this.#failures > 0) {
+        this.#log.info({ waiting: this.waiting(), dropped: this.#dropped }, 'the request log is written again');
+      }
+      this.#failures = 0;
+      if (this.waiting() < this.#bounds.capacity / 2) this.#isFull = false;
     } catch (error) {
-      if (failures === 0) log.warn({ err: error }, 'the request log cannot be written now: its lines wait');
-      failures++;
+      if (this.#failures === 0) this.#log.warn({ err: error }, 'the request log cannot be written now: its lines wait');
+      this.#failures++;
     }
   }
 
-  async function flush(stop: AbortSignal): Promise<void> {
-    while (waiting() > 0 && !stop.aborted) {
-      await write();
-      if (failures > 0) await sleep(bounds.firstRetryMs, undefined, { signal: stop }).catch(() => undefined);
-    }
-  }
-
-  async function close(withinMs: number): Promise<void> {
-    closed = true;
-    clearTimeout(timer);
+  async close(withinMs: number): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
     const deadline = new AbortController();
     const expiry = setTimeout(() => deadline.abort(), withinMs);
-    await Promise.race([flush(deadline.signal), once(deadline.signal, 'abort')]);
+    await Promise.race([this.#flush(deadline.signal), once(deadline.signal, 'abort')]);
     clearTimeout(expiry);
-    if (waiting() === 0) return store.close();
-    log.error({ lines: waiting() }, 'lines of the request log are lost: the time to end is over');
-    drop(waiting());
+    if (this.waiting() === 0) return this.#store.close();
+    this.#log.error({ lines: this.waiting() }, 'lines of the request log are lost: the time to end is over');
+    this.#drop(this.waiting());
   }
 
-  return { add, waiting, dropped: () => dropped, close };
+  async #flush(stop: AbortSignal): Promise<void> {
+    while (this.waiting() > 0 && !stop.aborted) {
+      await this.#write();
+      if (this.#failures > 0) {
+        await sleep(this.#bounds.firstRetryMs, undefined, { signal: stop }).catch(() => undefined);
+      }
+    }
+  }
 }

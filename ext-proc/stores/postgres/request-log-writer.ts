@@ -19,10 +19,17 @@ const MAX_TRIES = 3;
 /** On a connection of its own, so that neither lookups nor charges ever wait for a line of the log. */
 export function openRequestLog(url: string, log: StoreLog): RequestLogStore {
   const pool = createPool(url, 1, TIMEOUTS, log, { synchronousCommit: 'off' });
+  let stopTidying: (() => void) | undefined;
   return {
     write: async (batch) => ({ refused: await write(pool, batch, log) }),
-    keepTidy: (retentionMs) => keepLogPartitions(pool, retentionMs, log),
-    close: () => pool.end(),
+    keepTidy: (retentionMs) => {
+      stopTidying?.();
+      stopTidying = keepLogPartitions(pool, retentionMs, log);
+    },
+    close: () => {
+      stopTidying?.();
+      return pool.end();
+    },
   };
 }
 
