@@ -1,9 +1,14 @@
-import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery } from '@tanstack/react-query';
+import {
+  type InfiniteData,
+  keepPreviousData,
+  type UseInfiniteQueryResult,
+  useInfiniteQuery,
+} from '@tanstack/react-query';
 import type { Answer } from '../../contract/api.ts';
 import { ask } from './api.ts';
 import type { AskEndpoint, AskInput } from './endpoint-url.ts';
 import type { ApiProblem } from './problem.ts';
-import type { AskOptions } from './use-ask.ts';
+import { type AskOptions, askKey } from './use-ask.ts';
 
 type Cursor = string | number;
 /** Endpoints whose answer says where the next, older page begins. */
@@ -11,12 +16,21 @@ export type PagedEndpoint = {
   [E in AskEndpoint]: Answer<E> extends { readonly next?: Cursor } ? E : never;
 }[AskEndpoint];
 
+export interface AskPagesOptions extends AskOptions {
+  /** Never asked again by itself: whoever looks at it follows what is newer in another way. */
+  readonly once?: boolean;
+}
+
+export function askPagesKey<E extends PagedEndpoint>(endpoint: E, input: AskInput<E>): readonly unknown[] {
+  return [...askKey(endpoint, input), 'pages'];
+}
+
 /** All pages of a list as far as they were asked for. `cursor` is the name of the query value that takes `next`. */
 export function useAskPages<E extends PagedEndpoint>(
   endpoint: E,
   input: AskInput<E>,
   cursor: 'before' | 'after',
-  { refreshMs, enabled = true }: Omit<AskOptions, 'keepPrevious'> = {},
+  { refreshMs, enabled = true, keepPrevious = false, once = false }: AskPagesOptions = {},
 ): UseInfiniteQueryResult<InfiniteData<Answer<E>, Cursor | undefined>, ApiProblem> {
   return useInfiniteQuery<
     Answer<E>,
@@ -25,12 +39,14 @@ export function useAskPages<E extends PagedEndpoint>(
     readonly unknown[],
     Cursor | undefined
   >({
-    queryKey: [endpoint, input.params ?? {}, input.query ?? {}, 'pages'],
+    queryKey: askPagesKey(endpoint, input),
     queryFn: ({ signal, pageParam }) =>
       ask(endpoint, { ...input, query: { ...input.query, [cursor]: pageParam } } as AskInput<E>, signal),
     initialPageParam: undefined,
     getNextPageParam: (page) => (page as { readonly next?: Cursor }).next,
     enabled,
+    ...(once ? { staleTime: Number.POSITIVE_INFINITY } : {}),
+    ...(keepPrevious ? { placeholderData: keepPreviousData } : {}),
     ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
   });
 }

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import styles from './filter-bar.module.css';
 import { Icon } from './icon.tsx';
@@ -33,7 +33,7 @@ export function FilterBar({ children, active, onClear, actions }: FilterBarProps
 export interface SearchBoxProps {
   readonly label: string;
   readonly value: string;
-  /** On Enter, when the box is left, and when it is emptied: not with every letter. */
+  /** On Enter, when something is pasted, when the box is left, and when it is emptied: not with every letter. */
   readonly onSearch: (value: string) => void;
   /** With every letter: for what the page has and filters by itself. */
   readonly live?: boolean;
@@ -41,13 +41,21 @@ export interface SearchBoxProps {
 
 export function SearchBox({ label, value, onSearch, live = false }: SearchBoxProps): ReactNode {
   const [text, setText] = useState(value);
+  const pasting = useRef(false);
   useEffect(() => setText(value), [value]);
   const done = (event?: FormEvent) => {
     event?.preventDefault();
     if (!live && text.trim() !== value) onSearch(text.trim());
   };
   return (
-    <form className={styles.search} onSubmit={done} onBlur={() => done()}>
+    <form
+      className={styles.search}
+      onSubmit={done}
+      onBlur={() => done()}
+      onPaste={() => {
+        pasting.current = true;
+      }}
+    >
       <Icon name="search" />
       <TextInput
         type="search"
@@ -58,7 +66,10 @@ export function SearchBox({ label, value, onSearch, live = false }: SearchBoxPro
         spellCheck={false}
         onChange={(next) => {
           setText(next);
+          const pasted = pasting.current;
+          pasting.current = false;
           if (live || (next === '' && value !== '')) onSearch(next);
+          else if (pasted && next.trim() !== value) onSearch(next.trim());
         }}
       />
     </form>

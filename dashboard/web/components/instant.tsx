@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { formatDate, formatInstant, formatRelative, formatUtc } from '../format/format-instant.ts';
+import { formatDate, formatInstant, formatRelative, formatShortInstant, formatUtc } from '../format/format-instant.ts';
 import styles from './figure.module.css';
 
 export interface InstantProps {
   readonly atMs: number;
-  /** `relative`: 5 minutes ago; `date`: without the time; `full`: with UTC beside it, for details. */
-  readonly show?: 'instant' | 'relative' | 'date' | 'full';
+  /** `short`: for dense lists, without a day that is today; `relative`: 5 minutes ago; `date`: without the time; `full`: with UTC beside it. */
+  readonly show?: 'instant' | 'short' | 'relative' | 'date' | 'full';
   /** More to say on hover. */
   readonly note?: string | undefined;
 }
@@ -16,18 +16,30 @@ const TICK_MS = 30_000;
 export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNode {
   const nowMs = useNow(show === 'relative');
   const utc = formatUtc(atMs);
-  const text =
-    show === 'relative' ? formatRelative(atMs, nowMs) : show === 'date' ? formatDate(atMs) : formatInstant(atMs);
+  const isShort = show === 'relative' || show === 'short';
   return (
     <time
       className={styles.figure}
       dateTime={new Date(atMs).toISOString()}
-      data-hint={[show === 'relative' && formatInstant(atMs), utc, note].filter(Boolean).join(' · ')}
+      data-hint={[isShort && formatInstant(atMs), utc, note].filter(Boolean).join(' · ')}
     >
-      {text}
+      {textOf(atMs, show, nowMs)}
       {show === 'full' && <span className={styles.exact}>{utc}</span>}
     </time>
   );
+}
+
+function textOf(atMs: number, show: InstantProps['show'], nowMs: number): string {
+  switch (show) {
+    case 'relative':
+      return formatRelative(atMs, nowMs);
+    case 'short':
+      return formatShortInstant(atMs, nowMs);
+    case 'date':
+      return formatDate(atMs);
+    default:
+      return formatInstant(atMs);
+  }
 }
 
 function useNow(ticking: boolean): number {

@@ -7,17 +7,19 @@ export interface LoadMoreProps {
   readonly busy: boolean;
   readonly onLoad: () => void;
   /** How many are shown: `50 requests`. */
-  readonly shown?: string;
+  readonly shown?: ReactNode;
+  /** What the button does, where it is not just the next page. */
+  readonly label?: string;
 }
 
 /** The next, older page below what is there: `hasMore={pages.hasNextPage} busy={pages.isFetchingNextPage} onLoad={pages.fetchNextPage}`. */
-export function LoadMore({ hasMore, busy, onLoad, shown }: LoadMoreProps): ReactNode {
+export function LoadMore({ hasMore, busy, onLoad, shown, label = 'Load more' }: LoadMoreProps): ReactNode {
   return (
     <div className={styles.row}>
       {shown && <span className={styles.shown}>{shown}</span>}
       {hasMore && (
         <Button busy={busy} onClick={() => onLoad()}>
-          Load more
+          {label}
         </Button>
       )}
     </div>

@@ -7,6 +7,8 @@ export interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
   readonly disabled?: boolean;
+  /** In a Select: neighbours of the same group stand below its name. */
+  readonly group?: string;
 }
 
 export interface SelectProps<Value extends string> {
@@ -36,15 +38,27 @@ export function Select<Value extends string>({
         disabled={disabled}
         onChange={(event) => onChange(event.target.value as Value)}
       >
-        {choices.map((choice) => (
-          <option key={choice.value} value={choice.value} disabled={choice.disabled}>
-            {choice.label}
-          </option>
-        ))}
+        {[...Map.groupBy(choices, ({ group }) => group)].map(([group, members]) =>
+          group === undefined ? (
+            members.map(optionOf)
+          ) : (
+            <optgroup key={group} label={group}>
+              {members.map(optionOf)}
+            </optgroup>
+          ),
+        )}
       </select>
       <span className={styles.arrow}>
         <Icon name="chevronDown" />
       </span>
     </span>
+  );
+}
+
+function optionOf<Value extends string>({ value, label, disabled }: Choice<Value>): ReactNode {
+  return (
+    <option key={value} value={value} disabled={disabled}>
+      {label}
+    </option>
   );
 }

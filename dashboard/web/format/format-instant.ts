@@ -8,6 +8,13 @@ const local = new Intl.DateTimeFormat('en-US', {
   second: '2-digit',
   hourCycle: 'h23',
 });
+const localTime = new Intl.DateTimeFormat('en-US', {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+const localDay = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
 const localDate = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric' });
 const relative = new Intl.RelativeTimeFormat('en-US', { numeric: 'auto', style: 'long' });
 
@@ -22,6 +29,13 @@ const STEPS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 /** `Nov 21, 2026, 11:43:31` */
 export function formatInstant(atMs: number): string {
   return local.format(atMs);
+}
+
+/** `11:43:31` of today, `Nov 20, 11:43:31` of this year, and the whole of it before. */
+export function formatShortInstant(atMs: number, nowMs: number): string {
+  if (localDate.format(atMs) === localDate.format(nowMs)) return localTime.format(atMs);
+  if (new Date(atMs).getFullYear() !== new Date(nowMs).getFullYear()) return formatInstant(atMs);
+  return `${localDay.format(atMs)}, ${localTime.format(atMs)}`;
 }
 
 /** `Nov 21, 2026` */
