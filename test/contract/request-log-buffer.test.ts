@@ -1,0 +1,41 @@
+import pg from 'pg';
+import pino from 'pino';
+import { expect, test } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { createRequestLog } from '../../ext-proc/telemetry/request-log.ts';
+import { entryWith } from '../fixtures/request-log-entry.ts';
+import { createDatabase, openStore, sql } from './database.ts';
+
+test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
+  const url = await createDatabase();
+  await (await openStore(url)).close();
+  const metrics = createMetrics();
+  const log = pino({ level: 'silent' });
+  const requestLog = createRequestLog({ store: openRequestLog(url, log), metrics, log });
+  const organizationId = newId('org', Date.now());
+  const session = new pg.Client({ connectionString: url });
+  await session.connect();
+  await session.query('begin; lock table request_log in access exclusive mode');
+
+  const entries = Array.from({ length: 20_100 }, () => entryWith({ organizationId }));
+  const beganMs = performance.now();
+  for (const entry of entries.slice(0, 10_000)) requestLog.add(entry);
+  const addingMs = performance.now() - beganMs;
+  // A batch is under way, and has to wait.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  for (const entry of entries.slice(10_000)) requestLog.add(entry);
+  expect([requestLog.waiting(), requestLog.dropped()]).toEqual([20_000, 100]);
+  // Microseconds each; what is allowed here is for a machine that does ten other things.
+  expect(addingMs).toBeLessThan(500);
+
+  await session.end();
+  await requestLog.close(30_000);
+  const [written] = await sql(
+    url,
+    `select count(*) as lines, (select sum(requests) from request_stats) as requests, max(id) as last from request_log`,
+  );
+  const last = entries.slice(0, 20_000).reduce((newest, { id }) => (id > newest ? id : newest), '');
+  expect(written).toEqual({ lines: '20000', requests: '20000', last });
+});
