@@ -13,8 +13,8 @@ import { createPageRouter } from './router.tsx';
 const queryClient = createQueryClient(() => {
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
-  queryClient.clear();
-  void router.navigate({ to: '/sign-in', search: { back: href } });
+  // In this order: what is on the screen still uses what is kept.
+  void router.navigate({ to: '/sign-in', search: { back: href } }).then(() => queryClient.clear());
 });
 const router = createPageRouter(queryClient);
 

@@ -17,6 +17,7 @@ import { readUsageSearch } from './pages/usage/usage-search.ts';
 import { textOf } from './search-values.ts';
 import { rememberOrganization } from './shell/last-organization.ts';
 import { NoOrganization } from './shell/no-organization.tsx';
+import { ShellFailed } from './shell/page-failed.tsx';
 import { PageNotFound } from './shell/page-not-found.tsx';
 import { Shell } from './shell/shell.tsx';
 import { startOrganization } from './shell/use-organization.ts';
@@ -41,6 +42,7 @@ const app = createRoute({
   getParentRoute: () => root,
   id: 'app',
   component: Shell,
+  errorComponent: ShellFailed,
   beforeLoad: async ({ context, location }) => {
     try {
       return { session: await loadSession(context.queryClient) };

@@ -4,29 +4,45 @@ import { ApiProblem } from '../api/problem.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { ErrorState } from '../components/error-state.tsx';
+import { PageHeader } from '../components/page-header.tsx';
+import styles from './shell.module.css';
 
-/** Instead of a page that threw: a bug, a part of the page that a new release took away, or no server behind the first question. */
-export function PageFailed({ error, reset }: ErrorComponentProps): ReactNode {
+/** Instead of a page that threw: a bug, or a part of the page that a new release took away. */
+export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
   const router = useRouter();
-  useEffect(() => console.error(error), [error]);
-  const again = () => {
-    reset();
-    void router.invalidate();
-  };
-  if (error instanceof ApiProblem) return <ErrorState problem={error} onRetry={again} />;
+  const isProblem = error instanceof ApiProblem;
+  useEffect(() => {
+    if (!isProblem) console.error(error);
+  }, [error, isProblem]);
   return (
-    <div role="alert">
-      <EmptyState
-        icon="errors"
-        title="This page could not be shown"
-        action={
-          <Button icon="refresh" onClick={() => location.reload()}>
-            Load the page anew
-          </Button>
-        }
-      >
-        Something in the dashboard went wrong. A newer version of it may have been installed since you opened it.
-      </EmptyState>
-    </div>
+    <>
+      <PageHeader title="Something went wrong" />
+      {isProblem ? (
+        <ErrorState problem={error} onRetry={() => void router.invalidate()} />
+      ) : (
+        <div role="alert">
+          <EmptyState
+            icon="errors"
+            title="This page could not be shown"
+            action={
+              <Button icon="refresh" onClick={() => location.reload()}>
+                Load the page anew
+              </Button>
+            }
+          >
+            A newer version of the dashboard may have been installed since you opened it.
+          </EmptyState>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Instead of everything: nobody answered who is signed in. */
+export function ShellFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
+  return (
+    <main className={styles.content}>
+      <PageFailed error={error} />
+    </main>
   );
 }
