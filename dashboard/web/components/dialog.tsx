@@ -15,6 +15,8 @@ export interface DialogProps {
   /** Cannot be closed by Escape or a click beside it, because what it shows is not shown again. */
   readonly mustAnswer?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
+  /** Where the focus goes when what opened the dialog is gone by then. */
+  readonly finalFocus?: RefObject<HTMLElement | null> | undefined;
   /** Buttons, the main one last. */
   readonly footer?: ReactNode;
   readonly children?: ReactNode;
@@ -46,6 +48,7 @@ export function Dialog(props: DialogProps): ReactNode {
           ref={popup}
           className={classNames(styles.popup, asDrawer ? styles.drawer : styles[size])}
           initialFocus={props.initialFocus ?? (asDrawer ? heading : firstControl)}
+          {...(props.finalFocus && { finalFocus: props.finalFocus })}
         >
           <header className={styles.head}>
             <div className={styles.words}>

@@ -1,4 +1,5 @@
-import { createContext, type ReactNode, useContext, useId, useState } from 'react';
+import { createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
+import { describeInvalid, isControl } from './describe-invalid.ts';
 import styles from './field.module.css';
 
 interface FieldControl {
@@ -30,7 +31,15 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
   const problem = found ?? error;
   const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ') || undefined;
   return (
-    <div className={styles.field}>
+    // Instead of the browser's bubble, which hides what it speaks of, in another language than the page.
+    <div
+      className={styles.field}
+      onInvalidCapture={(event) => {
+        if (isControl(event.target)) report(describeInvalid(event.target));
+        focusFirstInvalid(event);
+      }}
+      onInput={({ target }) => isControl(target) && target.validity.valid && report(undefined)}
+    >
       <label id={`${id}-label`} className={hideLabel ? 'visually-hidden' : styles.label} htmlFor={id}>
         {label}
         {!required && !hideLabel && <span className={styles.optional}>optional</span>}
@@ -48,6 +57,15 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
       </div>
     </div>
   );
+}
+
+/** After a closed section around it has opened. */
+function focusFirstInvalid(event: FormEvent): void {
+  event.preventDefault();
+  const control = event.target;
+  if (!isControl(control)) return;
+  const first = control.form?.querySelector('input:invalid, select:invalid, textarea:invalid');
+  if (first === control) requestAnimationFrame(() => control.focus());
 }
 
 const ALONE: FieldControl = { id: '', required: false, invalid: false, describedBy: undefined, report: () => {} };

@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
@@ -17,6 +17,8 @@ export interface KeyOverlaysProps {
   readonly onChange: (next: Partial<KeysSearch>) => void;
   readonly action: KeyAction | undefined;
   readonly onAct: OnKeyAction;
+  /** Takes the focus when a key has been made. */
+  readonly createButton: RefObject<HTMLElement | null>;
 }
 
 /** Drawer and dialogs of the list: which drawer is open stands in the URL, what is being typed does not. */
@@ -33,7 +35,14 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
   const over = (
     <>
       {action && <ActionDialog organization={organization} action={action} onAct={onAct} onCreated={onCreated} />}
-      {created && <SecretDialog organization={organization} created={created} onClose={() => setCreated(undefined)} />}
+      {created && (
+        <SecretDialog
+          organization={organization}
+          created={created}
+          onClose={() => setCreated(undefined)}
+          finalFocus={search.key === undefined ? props.createButton : undefined}
+        />
+      )}
     </>
   );
   return (

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
@@ -21,6 +21,7 @@ export function KeysPage(): ReactNode {
   const search = useSearch({ from: '/app/o/$organization/keys' });
   const navigate = useNavigate({ from: '/o/$organization/keys' });
   const [action, setAction] = useState<KeyAction>();
+  const createButton = useRef<HTMLButtonElement>(null);
   const params = { organization };
   const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
@@ -35,7 +36,7 @@ export function KeysPage(): ReactNode {
         title="API keys"
         description="Every request of your applications carries one of these."
         actions={
-          <Button tone="primary" icon="plus" onClick={onCreate}>
+          <Button ref={createButton} tone="primary" icon="plus" onClick={onCreate}>
             Create key
           </Button>
         }
@@ -74,6 +75,7 @@ export function KeysPage(): ReactNode {
         onChange={onChange}
         action={action}
         onAct={setAction}
+        createButton={createButton}
       />
     </>
   );

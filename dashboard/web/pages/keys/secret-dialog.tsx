@@ -1,5 +1,5 @@
 import { useBlocker } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { CreatedKeyView } from '../../../contract/keys.ts';
 import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
@@ -17,10 +17,11 @@ export interface SecretDialogProps {
   readonly organization: string;
   readonly created: CreatedKeyView;
   readonly onClose: () => void;
+  readonly finalFocus: RefObject<HTMLElement | null> | undefined;
 }
 
 /** The only time that a key is seen. It cannot be left by mistake before it was copied: not by Escape, not by going back, not by a reload. */
-export function SecretDialog({ organization, created, onClose }: SecretDialogProps): ReactNode {
+export function SecretDialog({ organization, created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
   const blocker = useBlocker({
@@ -34,6 +35,7 @@ export function SecretDialog({ organization, created, onClose }: SecretDialogPro
       open
       mustAnswer
       size="large"
+      finalFocus={finalFocus}
       onClose={onClose}
       title={`Your new key “${created.key.name}”`}
       description="Copy it now and keep it where your application reads its secrets. It is not stored here and will not be shown again; a lost key can only be replaced."
@@ -68,7 +70,7 @@ function SecretAndSnippets({
   organization,
   created,
   onCopied,
-}: Omit<SecretDialogProps, 'onClose'> & { readonly onCopied: () => void }): ReactNode {
+}: Omit<SecretDialogProps, 'onClose' | 'finalFocus'> & { readonly onCopied: () => void }): ReactNode {
   const { apiUrl } = useSession();
   const { data: answer } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
   const { key, secret } = created;
