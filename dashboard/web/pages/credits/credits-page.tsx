@@ -72,7 +72,7 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
         <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
       ) : (
         <>
-          <LedgerTable organization={id} entries={entries} filtered={isFiltered(search)} />
+          <LedgerTable organization={id} entries={organization.data && entries} filtered={isFiltered(search)} />
           {entries !== undefined && entries.length > 0 && (
             <LoadMore
               hasMore={pages.hasNextPage}

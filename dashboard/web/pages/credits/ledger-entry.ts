@@ -2,7 +2,7 @@ import type { LedgerEntryView } from '../../../contract/money.ts';
 import { formatMoney, formatMoneyExactly } from '../../format/format-money.ts';
 
 /** What an entry of the ledger is, in a word. A credit that takes away corrects another. */
-export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): string {
+export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): 'Charge' | 'Credit' | 'Correction' {
   if (kind === 'charge') return 'Charge';
   return BigInt(amountNanoUsd) < 0n ? 'Correction' : 'Credit';
 }

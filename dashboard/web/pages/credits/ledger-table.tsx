@@ -40,13 +40,15 @@ export function LedgerTable({ organization, entries, filtered }: LedgerTableProp
   );
 }
 
+const TONES = { Charge: 'neutral', Credit: 'good', Correction: 'warn' } as const;
+
 function columnsFor(organization: string): readonly Column<LedgerEntryView>[] {
   return [
     { id: 'time', header: 'Time', cell: ({ atMs }) => <Instant atMs={atMs} />, width: '190px' },
     {
       id: 'kind',
       header: 'Kind',
-      cell: (entry) => <StatusPill tone={entry.kind === 'credit' ? 'good' : 'neutral'}>{entryTitle(entry)}</StatusPill>,
+      cell: (entry) => <StatusPill tone={TONES[entryTitle(entry)]}>{entryTitle(entry)}</StatusPill>,
       width: '120px',
     },
     { id: 'about', header: 'About', cell: (entry) => <About organization={organization} entry={entry} /> },

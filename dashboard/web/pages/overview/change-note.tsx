@@ -19,7 +19,7 @@ const WORDS = { up: 'more', down: 'less', same: '' } as const;
 /** `↑ 12%`, in words for screen readers. */
 export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteProps): ReactNode {
   const hint = was === undefined ? undefined : `${was} in the ${before} before`;
-  if (change === undefined) return <span className={styles.note}>Nothing to compare with</span>;
+  if (change === undefined) return <span className={styles.note}>No earlier data</span>;
   if (change.direction === 'same') {
     return (
       <span className={styles.note} data-hint={hint}>
@@ -27,7 +27,7 @@ export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteP
       </span>
     );
   }
-  const tone = upIsBad && (change.direction === 'up' ? styles.bad : styles.good);
+  const tone = upIsBad && change.isNotable && (change.direction === 'up' ? styles.bad : styles.good);
   return (
     <span className={classNames(styles.note, tone)} data-hint={hint}>
       <span aria-hidden="true">{ARROWS[change.direction]} </span>

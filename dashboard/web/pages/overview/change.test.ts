@@ -4,21 +4,21 @@ import { errorRate, pointChange, relativeChange } from './change.ts';
 
 describe('a change against the range before', () => {
   it('is a percentage, with a decimal while it is small', () => {
-    expect(relativeChange(112, 100)).toEqual({ direction: 'up', amount: '12%' });
-    expect(relativeChange(88, 100)).toEqual({ direction: 'down', amount: '12%' });
-    expect(relativeChange(100.5, 100)).toEqual({ direction: 'up', amount: '0.5%' });
-    expect(relativeChange(0, 100)).toEqual({ direction: 'down', amount: '100%' });
+    expect(relativeChange(112, 100)).toEqual({ direction: 'up', amount: '12%', isNotable: true });
+    expect(relativeChange(88, 100)).toEqual({ direction: 'down', amount: '12%', isNotable: true });
+    expect(relativeChange(100.5, 100)).toEqual({ direction: 'up', amount: '0.5%', isNotable: false });
+    expect(relativeChange(0, 100)).toEqual({ direction: 'down', amount: '100%', isNotable: true });
   });
 
   it('is none where it rounds to nothing', () => {
-    expect(relativeChange(100.01, 100)).toEqual({ direction: 'same', amount: '0%' });
-    expect(pointChange(0.01, 0.01)).toEqual({ direction: 'same', amount: '0 pt' });
+    expect(relativeChange(100.01, 100)).toEqual({ direction: 'same', amount: '0%', isNotable: false });
+    expect(pointChange(0.01, 0.01)).toEqual({ direction: 'same', amount: '0 pt', isNotable: false });
   });
 
   it('is a factor where a percentage would be a long number', () => {
-    expect(relativeChange(999, 100)).toEqual({ direction: 'up', amount: '899%' });
-    expect(relativeChange(1000, 100)).toEqual({ direction: 'up', amount: '10×' });
-    expect(relativeChange(1_234_500, 100)).toEqual({ direction: 'up', amount: '12,345×' });
+    expect(relativeChange(999, 100)).toEqual({ direction: 'up', amount: '899%', isNotable: true });
+    expect(relativeChange(1000, 100)).toEqual({ direction: 'up', amount: '10×', isNotable: true });
+    expect(relativeChange(1_234_500, 100)).toEqual({ direction: 'up', amount: '12,345×', isNotable: true });
   });
 
   it('is not told where nothing was before', () => {
@@ -29,8 +29,9 @@ describe('a change against the range before', () => {
   });
 
   it('of shares is in pt', () => {
-    expect(pointChange(0.02, 0.01)).toEqual({ direction: 'up', amount: '1 pt' });
-    expect(pointChange(0.031, 0.156)).toEqual({ direction: 'down', amount: '13 pt' });
+    expect(pointChange(0.02, 0.01)).toEqual({ direction: 'up', amount: '1 pt', isNotable: true });
+    expect(pointChange(0.016, 0.01)).toEqual({ direction: 'up', amount: '0.6 pt', isNotable: false });
+    expect(pointChange(0.031, 0.156)).toEqual({ direction: 'down', amount: '13 pt', isNotable: true });
   });
 
   it('goes up exactly when the figure is larger', () => {

@@ -3,31 +3,38 @@ export interface Change {
   readonly direction: 'up' | 'down' | 'same';
   /** `12%` or `1.5 pt`, without a sign. */
   readonly amount: string;
+  /** Large enough to be more than noise. */
+  readonly isNotable: boolean;
 }
 
 /** Above this a percentage says less than a factor. */
 const FACTOR_FROM = 10;
+/** In percent, and in percentage points. */
+const NOTABLE_PERCENT = 10;
+const NOTABLE_POINTS = 1;
 
 /** Against the range before, which had something; `undefined` where there is nothing to compare with. */
 export function relativeChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined || before <= 0) return undefined;
   const ratio = now / before;
-  if (ratio >= FACTOR_FROM) return { direction: 'up', amount: `${Math.round(ratio).toLocaleString('en-US')}×` };
-  return change(ratio - 1, 100, '%');
+  if (ratio >= FACTOR_FROM)
+    return { direction: 'up', amount: `${Math.round(ratio).toLocaleString('en-US')}×`, isNotable: true };
+  return change(ratio - 1, '%', NOTABLE_PERCENT);
 }
 
 /** Between two shares, in percentage points: of a rate of 1 % that became 2 % nobody wants to read that it rose by 100 %. */
 export function pointChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined) return undefined;
-  return change(now - before, 100, ' pt');
+  return change(now - before, ' pt', NOTABLE_POINTS);
 }
 
 /** One decimal below ten, where it says something; a change that rounds to nothing is none. */
-function change(difference: number, scale: number, unit: string): Change {
-  const magnitude = Math.abs(difference) * scale;
+function change(difference: number, unit: string, notableFrom: number): Change {
+  const magnitude = Math.abs(difference) * 100;
   const rounded = magnitude < 9.95 ? Math.round(magnitude * 10) / 10 : Math.round(magnitude);
-  if (rounded === 0) return { direction: 'same', amount: `0${unit}` };
-  return { direction: difference > 0 ? 'up' : 'down', amount: `${rounded.toLocaleString('en-US')}${unit}` };
+  if (rounded === 0) return { direction: 'same', amount: `0${unit}`, isNotable: false };
+  const amount = `${rounded.toLocaleString('en-US')}${unit}`;
+  return { direction: difference > 0 ? 'up' : 'down', amount, isNotable: rounded >= notableFrom };
 }
 
 /** Failures of all requests; `undefined` where there were none. */

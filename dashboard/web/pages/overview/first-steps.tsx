@@ -58,7 +58,7 @@ export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode
           <Mark number={3} done={false} />
           <div className={styles.words}>
             <h3>See it here</h3>
-            <p>Spend, requests and tokens appear on this page a few seconds after the first request.</p>
+            <p>Spend, requests and tokens appear on this page shortly after the first request.</p>
           </div>
         </li>
       </ol>

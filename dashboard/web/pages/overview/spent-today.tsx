@@ -12,17 +12,16 @@ const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-dig
 export function SpentToday({ organization }: { readonly organization: OrganizationView }): ReactNode {
   const { spentTodayNanoUsd, limits } = organization;
   const resetMs = useNextReset();
-  const resets = (
-    <span data-hint={`The day ends at 00:00 UTC, which is ${clock.format(resetMs)} in your zone`}>
-      {limits.dailyBudgetNanoUsd === undefined ? 'day ends' : 'resets'} {clock.format(resetMs)}
-      <span className="visually-hidden"> in your zone, 00:00 UTC</span>
-    </span>
-  );
-  if (limits.dailyBudgetNanoUsd === undefined) return <>No daily budget · {resets}</>;
+  const hint = `The day ends at 00:00 UTC, which is ${clock.format(resetMs)} in your zone`;
+  if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
   const budget = dayBudget(spentTodayNanoUsd, limits.dailyBudgetNanoUsd);
   return (
     <>
-      of <Money nanoUsd={budget.budgetNanoUsd} /> · {resets}
+      of <Money nanoUsd={budget.budgetNanoUsd} /> ·{' '}
+      <span data-hint={hint}>
+        resets {clock.format(resetMs)}
+        <span className="visually-hidden"> in your zone, 00:00 UTC</span>
+      </span>
       <div className={styles.bar}>
         <ProgressBar
           label="Spent today of the daily budget"
