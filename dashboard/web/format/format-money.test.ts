@@ -1,42 +1,46 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseUsd } from '../../../ext-proc/domain/money.ts';
-import { formatMoney, formatMoneyExactly, formatPricePerMillion } from './format-money.ts';
+import { formatDollars, formatMoney, formatMoneyExactly, formatPricePerMillion } from './format-money.ts';
 
-describe('formatMoney', () => {
+describe('amounts', () => {
   it.each([
     ['0', '$0.00'],
-    ['1234500000000', '$1,234.50'],
-    ['4200001', '$0.0042'],
     ['1', '$0.000000001'],
-    ['995000000', '$1.00'],
+    ['123', '$0.00000012'],
+    ['4200001', '$0.0042'],
+    ['10000000', '$0.01'],
+    ['99600000', '$0.10'],
+    ['250000000', '$0.25'],
     ['999999999', '$1.00'],
-    ['-2500000000', '−$2.50'],
-  ])('writes %s as %s', (nanoUsd, text) => {
+    ['1000000000', '$1.00'],
+    ['1234567890123', '$1,234.57'],
+    ['-4200001', '−$0.0042'],
+    ['-12500000000', '−$12.50'],
+    ['9007199254740993000000000', '$9,007,199,254,740,993.00'],
+  ])('of %s nano-dollars read %s', (nanoUsd, text) => {
     expect(formatMoney(nanoUsd)).toBe(text);
   });
-});
 
-describe('formatMoneyExactly', () => {
-  it('keeps every digit', () => {
+  it('are off by a twentieth at most, and never nothing where there is something', () => {
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
-        const text = formatMoneyExactly(nano.toString());
-        expect(parseUsd(text.replace('$', '').replace('−', '-'))).toBe(nano);
+      fc.property(fc.bigInt({ min: 1n, max: 10n ** 18n }), (nano) => {
+        const shown = Number(formatMoney(nano.toString()).replaceAll(/[$,]/g, ''));
+        const real = Number(nano) / 1e9;
+        expect(Math.abs(shown - real)).toBeLessThanOrEqual(Math.max(real / 20, real >= 1 ? 0.005 + real * 1e-12 : 0));
+        expect(shown).toBeGreaterThan(0);
       }),
     );
   });
-});
 
-describe('formatPricePerMillion', () => {
-  it.each([
-    ['0', '$0.00'],
-    ['250000', '$0.25'],
-    ['125000', '$0.125'],
-    ['1', '$0.000001'],
-    ['1250000000', '$1,250.00'],
-    ['2505000', '$2.505'],
-  ])('writes %s as %s', (picoUsd, text) => {
-    expect(formatPricePerMillion(picoUsd)).toBe(text);
+  it('are exact where they are asked to be', () => {
+    expect(formatMoneyExactly('4200001')).toBe('$0.004200001');
+    expect(formatMoneyExactly('-12500000000')).toBe('−$12.5');
+  });
+
+  it('come from charts as numbers of dollars, and from prices as pico-dollars per token', () => {
+    expect(formatDollars(12.5)).toBe('$12.50');
+    expect(formatDollars(0.0042)).toBe('$0.0042');
+    // 0.25 USD per million tokens are 250,000 pico-dollars per token.
+    expect(formatPricePerMillion('250000')).toBe('$0.25');
   });
 });

@@ -5,7 +5,7 @@ import type { DeviceView } from '../../../contract/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Button } from '../../components/button.tsx';
+import { IconButton } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -63,18 +63,16 @@ function EndSession({ device }: { readonly device: DeviceView }): ReactNode {
     },
   });
   return (
-    <Button
-      size="small"
-      busy={end.isPending}
-      aria-label={`Sign out ${deviceName(device.userAgent)}, ${device.address}`}
+    <IconButton
+      icon="signOut"
+      disabled={end.isPending}
+      label={`Sign out ${deviceName(device.userAgent)}, ${device.address}`}
       onClick={() =>
         end.mutate(
           { params: { device: device.id } },
           { onError: ({ message }) => toast({ tone: 'bad', text: message }) },
         )
       }
-    >
-      Sign out
-    </Button>
+    />
   );
 }

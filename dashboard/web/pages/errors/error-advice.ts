@@ -43,7 +43,9 @@ function retry(code: ErrorCode, { status, retryAfter }: CatalogueEntry): string 
   if (known !== undefined) return known;
   if (retryAfter === 'window') return 'Yes, after the seconds in retry-after.';
   if (retryAfter !== undefined) return `Yes, after ${retryAfter} seconds.`;
-  return status >= 500 || TITLES[status] === TITLES[408] ? 'Yes, with backoff.' : 'No. Change the request first.';
+  return status >= 500 || TITLES[status] === TITLES[408]
+    ? 'Yes, with backoff.'
+    : 'No. It fails again unless something changes.';
 }
 
 function billed({ billed: when }: CatalogueEntry): string {

@@ -1,0 +1,97 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { ask, send } from './api.ts';
+import { ApiProblem } from './problem.ts';
+
+interface Sent {
+  readonly url: string;
+  readonly init: RequestInit;
+}
+
+/** Answers every request alike and keeps what was sent. */
+function answerWith(answer: () => Response | Promise<Response>): Sent[] {
+  const sent: Sent[] = [];
+  vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+    sent.push({ url, init });
+    return Promise.resolve().then(answer);
+  });
+  return sent;
+}
+
+const json = (body: unknown, status = 200) => new Response(JSON.stringify(body), { status });
+const problemOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.unreachable(),
+    (error: unknown) => {
+      expect(error).toBeInstanceOf(ApiProblem);
+      return error as ApiProblem;
+    },
+  );
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe('asking', () => {
+  it('sends cookies of this site only, no body and nothing from a cache', async () => {
+    const sent = answerWith(() => json({ keys: [] }));
+    const answer = await ask('GET /api/organizations/:organization/keys', { params: { organization: 'org-1' } });
+    expect(answer).toEqual({ keys: [] });
+    expect(sent[0]).toMatchObject({
+      url: '/api/organizations/org-1/keys',
+      init: { method: 'GET', credentials: 'same-origin', cache: 'no-store', redirect: 'error' },
+    });
+    expect(sent[0]?.init).not.toHaveProperty('body');
+  });
+
+  it('ends with its own signal, with the reason of who ended it', async () => {
+    vi.stubGlobal('fetch', (_: string, { signal }: RequestInit) =>
+      Promise.reject(signal?.aborted ? signal.reason : new Error('not ended')),
+    );
+    const reason = new Error('left the page');
+    await expect(ask('GET /api/session', {}, AbortSignal.abort(reason))).rejects.toBe(reason);
+  });
+});
+
+describe('sending', () => {
+  it('always has a JSON body, which a form of another site cannot send', async () => {
+    const sent = answerWith(() => new Response(null, { status: 204 }));
+    expect(await send('DELETE /api/session')).toEqual({});
+    await send('POST /api/session', { body: { email: 'a@b.c', password: 'p' } });
+    expect(sent.map(({ init }) => init.body)).toEqual(['{}', '{"email":"a@b.c","password":"p"}']);
+    expect(sent.map(({ init }) => init.headers)).toEqual(Array(2).fill({ 'content-type': 'application/json' }));
+  });
+});
+
+describe('a problem', () => {
+  it('is what the server said, field by field', async () => {
+    answerWith(() => json({ problem: 'invalid', message: 'Not so.', fields: { name: 'Too long.' } }, 400));
+    const problem = await problemOf(ask('GET /api/session', {}));
+    expect(problem).toMatchObject({
+      problem: 'invalid',
+      message: 'Not so.',
+      fields: { name: 'Too long.' },
+      isConnection: false,
+    });
+  });
+
+  it.each([
+    [401, 'not_signed_in'],
+    [502, 'unreachable'],
+    [503, 'unreachable'],
+    [500, 'internal'],
+    [200, 'internal'],
+  ])('with status %i and no JSON of ours is %s', async (status, kind) => {
+    answerWith(() => new Response('<h1>a proxy</h1>', { status }));
+    expect((await problemOf(ask('GET /api/session', {}))).problem).toBe(kind);
+  });
+
+  it('is the connection where there was no answer', async () => {
+    answerWith(() => Promise.reject(new TypeError('Failed to fetch')));
+    expect(await problemOf(ask('GET /api/session', {}))).toMatchObject({ problem: 'unreachable', isConnection: true });
+  });
+
+  it('is the time where the answer did not come in time', async () => {
+    const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
+    answerWith(() => Promise.reject(new DOMException('', 'TimeoutError')));
+    expect(await problemOf(ask('GET /api/session', {}))).toMatchObject({ problem: 'timed_out', isConnection: true });
+    timeout.mockRestore();
+  });
+});

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { formatBytes, formatCompact, formatCount, formatDuration, formatPercent } from './format-number.ts';
+
+describe('numbers', () => {
+  it('are whole up to ten thousand and short from there on', () => {
+    expect([0, 9999, 10_000, 12_345, 1_234_567, -12_345].map(formatCompact)).toEqual([
+      '0',
+      '9,999',
+      '10K',
+      '12.3K',
+      '1.23M',
+      '-12.3K',
+    ]);
+    expect(formatCount(1_234_567)).toBe('1,234,567');
+  });
+
+  it('that are shares have one decimal', () => {
+    expect([0, 0.0042, 0.5, 1].map(formatPercent)).toEqual(['0%', '0.4%', '50%', '100%']);
+  });
+
+  it('that are lengths of time choose their unit', () => {
+    const cases: [number, string][] = [
+      [0, '0 ms'],
+      [999, '999 ms'],
+      [1240, '1.24 s'],
+      [12_340, '12.3 s'],
+      [125_000, '2 min 5 s'],
+      [3_600_000, '1 h 0 min'],
+      [3 * 86_400_000, '3 d 0 h'],
+    ];
+    for (const [milliseconds, text] of cases) expect(formatDuration(milliseconds)).toBe(text);
+  });
+
+  it('that are bytes choose their unit', () => {
+    expect([0, 1023, 1024, 1_610_612_736, 5e12].map(formatBytes)).toEqual([
+      '0 B',
+      '1023 B',
+      '1.0 KiB',
+      '1.5 GiB',
+      '4.5 TiB',
+    ]);
+  });
+});
