@@ -1,0 +1,77 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { fillRequestLog } from '../load/fill-request-log.ts';
+import { requirement } from '../requirement.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+
+/** Every address of the page, as an operator sees it, who sees them all. `$organization` is filled in. */
+const ADDRESSES = [
+  '/o/$organization/overview',
+  '/o/$organization/keys',
+  '/o/$organization/requests',
+  '/o/$organization/usage',
+  '/o/$organization/credits',
+  '/o/$organization/models',
+  '/o/$organization/members',
+  '/o/$organization/audit',
+  '/errors',
+  '/account',
+  '/operator/organizations',
+  '/operator/users',
+  '/operator/mapping',
+  '/operator/system',
+  '/operator/audit',
+  '/no-such-page',
+];
+
+const LOOKS = [
+  { name: 'a desktop, light', width: 1280, colorScheme: 'light' },
+  { name: 'a phone, dark', width: 360, colorScheme: 'dark' },
+] as const;
+
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let password: string;
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {}, large: {} });
+    ({ organizationId } = await stack.operator.customer({ organization: { name: 'Acme' } }));
+    await fillRequestLog(stack.databaseUrl, { organizationId, rows: 2_000, days: 7, models: ['small', 'large'] });
+    password = await stack.createUser('operator@gateway.example', 'operator');
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  describe.each(LOOKS)('on $name', ({ width, colorScheme }) => {
+    test('no page has a barrier, moves sideways or complains', async () => {
+      const { page, complaints } = await openPage(stack, { width, colorScheme });
+      await page.goto('/sign-in');
+      const found: string[] = (await barriers(page)).map((barrier) => `/sign-in: ${barrier}`);
+      await signIn(page, 'operator@gateway.example', password);
+      for (const address of ADDRESSES) {
+        await page.goto(address.replace('$organization', organizationId));
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.waitForLoadState('networkidle');
+        for (const barrier of await barriers(page)) found.push(`${address}: ${barrier}`);
+        if (await overflows(page)) found.push(`${address}: is wider than the screen`);
+      }
+      expect([...found, ...complaints()]).toEqual([]);
+    });
+  });
+});
+
+async function barriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run()')) as axe.AxeResults;
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id} at ${target.join(' ')}`));
+}
+
+function overflows(page: Page): Promise<boolean> {
+  return page.evaluate('document.documentElement.scrollWidth > window.innerWidth') as Promise<boolean>;
+}

@@ -1,0 +1,206 @@
+import OpenAI, { APIError } from 'openai';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { requirement } from '../requirement.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+
+/** What an owner does in the first hour, and what an operator does to him: in a real browser, with every request through a real Envoy. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let owner: WatchedPage;
+  let client: OpenAI;
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), {
+      small: { capabilities: ['tools'], usd_per_million_tokens: { input: 1, output: 2 } },
+      large: { usd_per_million_tokens: { input: 10, output: 20 } },
+    });
+    ({ organizationId } = await stack.operator.customer({
+      credit: '10',
+      organization: { name: 'Acme', limits: { requestsPerMinute: 1000, dailyBudgetNanoUsd: 5_000_000_000n } },
+    }));
+    const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
+    owner = await openPage(stack);
+    await signIn(owner.page, 'owner@acme.example', password);
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  const complete = (model: string) =>
+    client.chat.completions.create({ model, messages: [{ role: 'user', content: 'Hello' }] });
+
+  test('signing in leads to the overview of the own organization', async () => {
+    const { page } = owner;
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`/o/${organizationId}/overview`);
+    await page.getByText('Available balance').waitFor();
+    await page.getByText('$10.00').first().waitFor();
+  });
+
+  test('a key with every restriction is shown once, and works at once through Envoy', async () => {
+    const { page } = owner;
+    await goTo(page, 'API keys');
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Create an API key' });
+    await dialog.getByLabel('Name').fill('Production');
+    for (const scope of await dialog.getByRole('checkbox').all()) await scope.check();
+    await section(dialog, 'Models');
+    await dialog.getByLabel('Allowed models').fill('small');
+    await page.getByRole('option', { name: /small/ }).click();
+    await dialog.getByLabel('Name').click();
+    await section(dialog, 'Addresses');
+    await dialog.getByLabel('Allowed addresses').fill('127.0.0.0/8');
+    await dialog.getByLabel('Allowed addresses').press('Enter');
+    await section(dialog, 'Expiry');
+    await dialog.getByText('30 days').click();
+    await section(dialog, 'Limits');
+    await dialog.getByLabel('Requests per minute').fill('100');
+    await dialog.getByLabel('Tokens per minute').fill('1000000');
+    await dialog.getByLabel('Daily budget').fill('2');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+
+    const shown = page.getByRole('dialog', { name: /Your new key/ });
+    const secret = (
+      await shown
+        .locator('code', { hasText: /^sk-gw-/ })
+        .first()
+        .innerText()
+    ).trim();
+    expect(secret).toMatch(/^sk-gw-[\w-]{43}$/);
+    await shown.getByRole('button', { name: /Copy/ }).first().click();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(secret);
+    await shown.getByRole('button', { name: 'I have stored it' }).click();
+    await shown.waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(secret);
+
+    client = new OpenAI({ baseURL: `${stack.origin}/v1`, apiKey: secret, maxRetries: 0 });
+    const answer = await complete('small');
+    expect(answer.choices[0]?.message.content).toBe('Hello from the provider.');
+    expect(await failure(complete('large'))).toBe('403 model_not_allowed');
+  });
+
+  test('its requests appear in the log, with what they cost and why they were refused', async () => {
+    const { page } = owner;
+    await goTo(page, 'Requests');
+    const rows = page.getByRole('table').getByRole('row');
+    await rows.filter({ hasText: 'model_not_allowed' }).waitFor();
+    const served = rows.filter({ hasText: 'small' }).first();
+    await served.waitFor();
+    await served.click();
+    const drawer = page.getByRole('dialog');
+    await drawer.getByText('127.0.0.1').first().waitFor();
+    await drawer.getByText(/^gen-/).first().waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  test('and in the charts of the overview', async () => {
+    const { page } = owner;
+    await goTo(page, 'Overview');
+    await page.getByText('$0.00002').first().waitFor({ timeout: 30_000 });
+    await page.getByText('small').first().waitFor();
+  });
+
+  test('an edit holds for the next request', async () => {
+    const { page } = owner;
+    await goTo(page, 'API keys');
+    await act(page, 'Production', 'Edit');
+    const dialog = page.getByRole('dialog', { name: /^Edit/ });
+    await section(dialog, 'Models');
+    await dialog.getByLabel('Allowed models').fill('large');
+    await page.getByRole('option', { name: /large/ }).click();
+    await dialog.getByRole('button', { name: 'Save changes' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await complete('large')).object).toBe('chat.completion');
+  });
+
+  test('suspended and resumed by an operator, who then gives credit', async () => {
+    const password = await stack.createUser('operator@gateway.example', 'operator');
+    const { page, complaints } = await openPage(stack);
+    await signIn(page, 'operator@gateway.example', password);
+    await page.goto(`/o/${organizationId}/overview`);
+    await page.getByRole('button', { name: 'Suspend' }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /Suspend/ })
+      .click();
+    await page.getByRole('button', { name: 'Resume' }).waitFor();
+    expect(await failure(complete('small'))).toBe('403 org_suspended');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /Resume/ })
+      .click();
+    await page.getByRole('button', { name: 'Suspend' }).waitFor();
+    expect((await complete('small')).object).toBe('chat.completion');
+
+    await page
+      .getByRole('button', { name: /credit/i })
+      .first()
+      .click();
+    const credit = page.getByRole('dialog');
+    await credit.getByLabel('Amount').fill('25');
+    await credit.getByLabel('Note').fill('Invoice 17');
+    await credit
+      .getByRole('button', { name: /credit/i })
+      .last()
+      .click();
+    await credit.waitFor({ state: 'detached' });
+    expect(await stack.operator.balance(organizationId)).toBeGreaterThan(34.9);
+    expect(complaints()).toEqual([]);
+  });
+
+  test('revoked, its next request is refused', async () => {
+    const { page } = owner;
+    await goTo(page, 'API keys');
+    await act(page, 'Production', 'Revoke');
+    await page
+      .getByRole('dialog', { name: /^Revoke/ })
+      .getByRole('button', { name: 'Revoke key' })
+      .click();
+    await page.getByRole('dialog', { name: /^Revoke/ }).waitFor({ state: 'detached' });
+    expect(await failure(complete('small'))).toBe('401 key_revoked');
+  });
+
+  test('the audit log tells of all that', async () => {
+    const { page } = owner;
+    await goTo(page, 'Audit log');
+    for (const words of [/revoked/i, /suspended/i, /credit/i, /Production/])
+      await page.getByText(words).first().waitFor();
+  });
+
+  test('nothing broke the content security policy, and nothing failed unseen', () => {
+    expect(owner.complaints()).toEqual([]);
+  });
+});
+
+/** Ends in the status and code of the error. */
+async function failure(answer: Promise<unknown>): Promise<string> {
+  try {
+    await answer;
+    return 'no failure';
+  } catch (error) {
+    if (!(error instanceof APIError)) throw error;
+    return `${error.status} ${error.code}`;
+  }
+}
+
+async function goTo(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation').getByRole('link', { name, exact: true }).first().click();
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+}
+
+/** Opens a part of the form that is closed at first. */
+async function section(dialog: Locator, title: string): Promise<void> {
+  const summary = dialog.locator('summary', { hasText: title });
+  if ((await summary.locator('..').getAttribute('open')) === null) await summary.click();
+}
+
+async function act(page: Page, key: string, action: string): Promise<void> {
+  await page.getByRole('row').filter({ hasText: key }).getByRole('button').last().click();
+  await page.getByRole('menuitem', { name: action }).click();
+}
