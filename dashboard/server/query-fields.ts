@@ -7,10 +7,6 @@ const MAX_TEXT = 200;
 /** Ids start with the milliseconds in 48 bits. */
 const MAX_MOMENT_MS = 2 ** 48 - 1;
 
-export function idField(prefix: string) {
-  return z.string().regex(new RegExp(`^${prefix}-[0-9A-HJKMNP-TV-Z]{26}$`), { error: 'This is no id.' });
-}
-
 /** As it was written by whoever made it: models, codes, search. */
 export const textField = z
   .string()

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { RequestFilter } from '../contract/request-log.ts';
-import { idField, momentField, textField, wholeNumberField } from './query-fields.ts';
+import { idOf } from './input-fields.ts';
+import { momentField, textField, wholeNumberField } from './query-fields.ts';
 
 const FILTER = {
   fromMs: momentField.exactOptional(),
   toMs: momentField.exactOptional(),
-  key: idField('key').exactOptional(),
+  key: idOf('key').exactOptional(),
   model: textField.exactOptional(),
   outcome: z.enum(['succeeded', 'failed'], { error: 'succeeded or failed.' }).exactOptional(),
   status: wholeNumberField(100, 599).exactOptional(),
@@ -17,6 +18,6 @@ export const requestFilter: z.ZodType<RequestFilter> = z.strictObject(FILTER);
 
 export const requestPageQuery: z.ZodType<RequestFilter & { before?: string; after?: string }> = z.strictObject({
   ...FILTER,
-  before: idField('log').exactOptional(),
-  after: idField('log').exactOptional(),
+  before: idOf('log').exactOptional(),
+  after: idOf('log').exactOptional(),
 });

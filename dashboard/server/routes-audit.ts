@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { auditPage } from '../store/audit-pages.ts';
-import { idField } from './query-fields.ts';
+import { idOf } from './input-fields.ts';
 import { type Route, route } from './route.ts';
 
 const PAGE_ROWS = 50;
-const before = idField('evt').exactOptional();
+const before = idOf('evt').exactOptional();
 
 export const AUDIT_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/audit', {
@@ -15,7 +15,7 @@ export const AUDIT_ROUTES: readonly Route[] = [
   }),
   route('GET /api/audit', {
     access: 'operator',
-    input: z.strictObject({ before, organization: idField('org').exactOptional() }),
+    input: z.strictObject({ before, organization: idOf('org').exactOptional() }),
     answer({ deps, input: { organization, ...rest } }) {
       const about = organization === undefined ? {} : { organizationId: organization };
       return auditPage(deps.database, { ...about, ...rest, limit: PAGE_ROWS });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { UsageGroupName } from '../contract/money.ts';
 import type { UsageQuery } from '../store/usage-reads.ts';
+import { idOf } from './input-fields.ts';
 import type { Problem } from './problem.ts';
 import { wrongField } from './problem.ts';
-import { dayField, dayOf, idField, textField } from './query-fields.ts';
+import { dayField, dayOf, textField } from './query-fields.ts';
 
 const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
 /** As many as the API sums up (INTERFACE 4). */
@@ -21,7 +22,7 @@ export const usageInput: z.ZodType<UsageInput> = z.strictObject({
   from: dayField,
   to: dayField,
   by: z.string().regex(/^(?:day|model|key)(?:,(?:day|model|key)){0,2}$/, { error: `A list of: ${GROUPS.join(', ')}.` }),
-  key: idField('key').exactOptional(),
+  key: idOf('key').exactOptional(),
   model: textField.exactOptional(),
 });
 

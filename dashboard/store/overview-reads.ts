@@ -62,17 +62,29 @@ export interface FirstEventCell {
 const FROM = 'to_timestamp($2::double precision / 1000)';
 const TO = 'to_timestamp($3::double precision / 1000)';
 const HOURS = `from request_stats where organization_id = $1 and hour >= ${FROM} and hour < ${TO}`;
+/** Days that are summed up, and the hours since then: for ranges that begin and end with a day. */
+const SUMMED_UNTIL = '(select summed_until from request_days)';
+const LOGGED = 'key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets';
+const SUMMED_DAYS = `from (
+    select day::timestamptz as hour, ${LOGGED} from request_day_stats
+    where organization_id = $1 and day >= ${FROM}::date and day < least(${TO}::date, ${SUMMED_UNTIL})
+    union all
+    select hour, ${LOGGED} from request_stats
+    where organization_id = $1 and hour >= greatest(${FROM}, ${SUMMED_UNTIL}::timestamptz) and hour < ${TO}
+  ) as logged where true`;
 const DAYS = `from daily_usage where organization_id = $1 and day >= ${FROM}::date and day < ${TO}::date`;
 /** The range before is as long and ends at $4. */
 const IS_BEFORE = 'to_timestamp($4::double precision / 1000)';
 
-const TOTALS: Statement = {
-  name: 'overview_totals',
-  text: `select hour < ${IS_BEFORE} as "isBefore", code, sum(requests)::double precision as requests,
+function totalsStatement({ isDaily }: OverviewPeriod): Statement {
+  return {
+    name: `overview_totals${isDaily ? '_by_day' : ''}`,
+    text: `select hour < ${IS_BEFORE} as "isBefore", code, sum(requests)::double precision as requests,
       sum(prompt_tokens)::double precision as "promptTokens", sum(completion_tokens)::double precision as "completionTokens",
       sum(cost_nano_usd)::text as cost
-    ${HOURS} group by 1, 2`,
-};
+    ${isDaily ? SUMMED_DAYS : HOURS} group by 1, 2`,
+  };
+}
 
 const SPEND: Statement = {
   name: 'overview_spend',
@@ -84,14 +96,16 @@ const SPEND: Statement = {
 const BUCKETS = 11;
 const NO_BUCKETS = `'{${Array(BUCKETS).fill(0).join(',')}}'`;
 /** Most rows are of failures and of reads, and have none: comparing the arrays whole is cheaper than summing zeros. */
-const FIRST_EVENTS: Statement = {
-  name: 'overview_first_events',
-  text: `select hour < ${IS_BEFORE} as "isBefore", array[${Array.from(
-    { length: BUCKETS },
-    (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::double precision`,
-  ).join(', ')}] as buckets
-    ${HOURS} and first_event_buckets <> ${NO_BUCKETS} group by 1`,
-};
+function firstEventsStatement({ isDaily }: OverviewPeriod): Statement {
+  return {
+    name: `overview_first_events${isDaily ? '_by_day' : ''}`,
+    text: `select hour < ${IS_BEFORE} as "isBefore", array[${Array.from(
+      { length: BUCKETS },
+      (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::double precision`,
+    ).join(', ')}] as buckets
+    ${isDaily ? SUMMED_DAYS : HOURS} and first_event_buckets <> ${NO_BUCKETS} group by 1`,
+  };
+}
 
 const GROUP_COLUMN = { model: 'model', key: 'key_id' } as const satisfies Record<OverviewGroup, string>;
 
@@ -101,7 +115,7 @@ function seriesStatement({ by, isDaily }: OverviewPeriod): Statement {
   const start = `date_bin($4::double precision * interval '1 millisecond', hour, ${FROM})`;
   const [tokens, cost] = ['sum(prompt_tokens + completion_tokens)', 'sum(cost_nano_usd)'];
   const hours = `select ${start} as start, ${group} as id, sum(requests) as requests, ${isDaily ? 0 : tokens} as tokens,
-    ${isDaily ? 0 : cost} as cost ${HOURS} group by 1, 2`;
+    ${isDaily ? 0 : cost} as cost ${isDaily ? SUMMED_DAYS : HOURS} group by 1, 2`;
   const days = `select day::timestamptz, ${group}, 0, ${tokens}, ${cost} ${DAYS} group by 1, 2`;
   return {
     name: `overview_series_by_${by}${isDaily ? '_and_day' : ''}`,
@@ -129,8 +143,8 @@ export async function readOverview(pool: pg.Pool, period: OverviewPeriod): Promi
   const bothRanges = [organizationId, fromMs - (toMs - fromMs), toMs, fromMs];
   const [series, totals, firstEvents, spend] = await Promise.all([
     run<SeriesCell>(pool, seriesStatement(period), [organizationId, fromMs, toMs, stepMs]),
-    run<TotalCell>(pool, TOTALS, bothRanges),
-    run<FirstEventCell>(pool, FIRST_EVENTS, bothRanges),
+    run<TotalCell>(pool, totalsStatement(period), bothRanges),
+    run<FirstEventCell>(pool, firstEventsStatement(period), bothRanges),
     isDaily ? run<SpendCell>(pool, SPEND, bothRanges) : undefined,
   ]);
   return { series, totals, firstEvents, ...(spend === undefined ? {} : { spend }) };

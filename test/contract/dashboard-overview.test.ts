@@ -4,6 +4,7 @@ import { overviewOf, overviewPeriod } from '../../dashboard/server/overview-view
 import { openDatabase } from '../../dashboard/server/stores.ts';
 import { readOverview } from '../../dashboard/store/overview-reads.ts';
 import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import { sumUpRequestDays } from '../../ext-proc/stores/postgres/request-day-stats.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
@@ -138,6 +139,28 @@ describe('the overview', () => {
       groupBy: new Set(),
     });
     expect(usage[0]?.costNanoUsd).toBe(130n);
+  });
+
+  it('of a month is the same before and after its days are summed up, and needs their hours no more', async () => {
+    await newCustomer();
+    const days = Array.from({ length: 70 }, (_, day) => day);
+    await log.write(days.flatMap((day) => [logged(day * DAY_MS), logged(day * DAY_MS - HOUR_MS, { model: 'large' })]));
+    await log.write(days.map((day) => logged(day * DAY_MS, { ...refused, code: `code_${day % 3}` })));
+    const [byModel, byKey] = [await overview('30d', 'model'), await overview('30d', 'key')];
+    expect(byModel.totals).toMatchObject({ requests: 90, failures: 30, firstEventP50Ms: 150 });
+    expect(byModel.before.requests).toBe(90);
+    await Promise.all([1, 2, 3].map(() => sumUpRequestDays(database, NOW_MS)));
+    await database.query('delete from request_stats where organization_id = $1 and hour < $2', [
+      customer.organizationId,
+      new Date(utcDay(NOW_MS) * DAY_MS),
+    ]);
+    expect(await overview('30d', 'model')).toEqual(byModel);
+    expect(await overview('30d', 'key')).toEqual(byKey);
+    // What is logged of a day that is not summed up yet is there at once.
+    await log.write([logged(0)]);
+    expect((await overview('30d')).totals.requests).toBe(91);
+    await sumUpRequestDays(database, NOW_MS);
+    expect((await overview('30d')).totals.requests).toBe(91);
   });
 
   it('names keys, and sums up what comes after the eight largest', async () => {

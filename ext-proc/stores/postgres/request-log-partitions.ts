@@ -2,6 +2,7 @@ import pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../domain/clock.ts';
 import { idFloor } from '../../domain/ids.ts';
 import { run, type Statement, type StoreLog } from './connection-pool.ts';
+import { sumUpRequestDays } from './request-day-stats.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** Today and a week ahead, so that a database nobody opens for a few days still has its partitions. */
@@ -48,13 +49,14 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
 }
 
-/** Makes and drops while the process lives. Returns how to stop. */
+/** Makes, drops and sums up days while the process lives. Returns how to stop. */
 export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log: StoreLog): () => void {
   let stopped = false;
   const check = async (): Promise<void> => {
     try {
       await makeLogPartitions(pool, Date.now(), log);
       await dropOldLog(pool, Date.now(), retentionMs(), log);
+      await sumUpRequestDays(pool, Date.now());
     } catch (error) {
       if (!stopped) log.warn({ error: String(error) }, 'partitions of the request log could not be checked yet');
     }
