@@ -1,13 +1,13 @@
 import 'uplot/dist/uPlot.min.css';
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import uPlot from 'uplot';
-import { useIsDark } from '../shell/theme.ts';
 import styles from './chart.module.css';
 import type { ChartProps } from './chart.tsx';
 import { ChartLegend, seriesColour } from './chart-legend.tsx';
 import { chartOptions, type Palette } from './chart-options.ts';
 import { stack } from './chart-stack.ts';
 import { formatStep, stepLengthMs } from './chart-step.ts';
+import { useIsDark } from './theme.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 

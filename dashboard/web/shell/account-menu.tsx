@@ -5,9 +5,9 @@ import { useSession } from '../api/session.ts';
 import { useSend } from '../api/use-send.ts';
 import { Icon } from '../components/icon.tsx';
 import { Menu } from '../components/menu.tsx';
+import { chooseTheme, useTheme } from '../components/theme.ts';
 import { useToast } from '../components/toast.tsx';
 import styles from './sidebar.module.css';
-import { chooseTheme, useTheme } from './theme.ts';
 
 export function AccountMenu(): ReactNode {
   const { user } = useSession();

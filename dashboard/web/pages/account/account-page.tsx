@@ -3,7 +3,7 @@ import { useSession } from '../../api/session.ts';
 import { Card } from '../../components/card.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { SegmentedControl } from '../../components/radio-group.tsx';
-import { chooseTheme, useTheme } from '../../shell/theme.ts';
+import { chooseTheme, useTheme } from '../../components/theme.ts';
 import { ChangePassword } from './change-password.tsx';
 import { Devices } from './devices.tsx';
 

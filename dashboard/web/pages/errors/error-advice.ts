@@ -52,6 +52,16 @@ function billed({ billed: when }: CatalogueEntry): string {
   return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
 }
 
+/** Absent: no code of the catalogue, such as one that a later version knows. */
+export function adviceFor(code: string): ErrorAdvice | undefined {
+  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : undefined;
+  return known && adviceOf(known, CATALOGUE[known]);
+}
+
+function adviceOf(code: ErrorCode, entry: CatalogueEntry): ErrorAdvice {
+  return { code, entry, retry: retry(code, entry), billed: billed(entry) };
+}
+
 /** A template of the catalogue as people read it: `{model}` is what it will name. */
 export function readableMessage({ message }: CatalogueEntry): string {
   return message === '{problem}'
@@ -62,10 +72,7 @@ export function readableMessage({ message }: CatalogueEntry): string {
 /** The catalogue by status, as far as every word of `search` is found in an entry. */
 export function findErrors(search: string): readonly ErrorGroup[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = Object.entries<CatalogueEntry>(CATALOGUE).map(([name, entry]): ErrorAdvice => {
-    const code = name as ErrorCode;
-    return { code, entry, retry: retry(code, entry), billed: billed(entry) };
-  });
+  const all = Object.entries<CatalogueEntry>(CATALOGUE).map(([code, entry]) => adviceOf(code as ErrorCode, entry));
   const found = all.filter(({ code, entry }) => {
     const text =
       `${code} ${entry.status} ${entry.type} ${entry.message} ${entry.advice} ${entry.param ?? ''}`.toLowerCase();
