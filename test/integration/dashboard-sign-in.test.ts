@@ -135,7 +135,10 @@ describe('signing in', () => {
     }
     const message = 'The e-mail address or the password is wrong.';
     expect([...answers]).toEqual([`403 ${JSON.stringify({ problem: 'wrong_password', message })}`]);
-    expect((await auditOf(known.id))[0]).toMatchObject({ action: 'user.sign_in_failed', actor_user_id: null });
+    for (const { id } of [known, invited, disabled]) {
+      const failed = (await auditOf(id)).filter(({ action }) => action === 'user.sign_in_failed');
+      expect(failed[0]).toMatchObject({ actor: 'somebody', actor_user_id: null });
+    }
   });
 
   it('keeps nothing of what was typed for an unknown user: it may be a password', async () => {
