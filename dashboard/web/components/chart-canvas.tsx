@@ -10,6 +10,8 @@ import { formatStep, stepLengthMs } from './chart-step.ts';
 import { useIsDark } from './theme.ts';
 
 const NONE: ReadonlySet<string> = new Set();
+/** Where no step is looked at. */
+const OUTSIDE_PX = -10;
 
 export interface ChartCanvasProps extends ChartProps {
   readonly startsMs: readonly number[];
@@ -71,18 +73,22 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
 
   useEffect(() => plot.current?.setData(data), [data]);
 
+  const look = (index: number | undefined) => {
+    setAt(index);
+    const seconds = index === undefined ? undefined : data[0][index];
+    const own = plot.current ? [plot.current] : [];
+    for (const chart of syncKey === undefined ? own : uPlot.sync(syncKey).plots) {
+      const left = seconds === undefined ? OUTSIDE_PX : chart.valToPos(seconds, 'x');
+      chart.setCursor({ left, top: seconds === undefined ? OUTSIDE_PX : 0 });
+    }
+  };
   const move = (event: KeyboardEvent) => {
     const last = startsMs.length - 1;
     const next = { ArrowLeft: (at ?? last + 1) - 1, ArrowRight: (at ?? -1) + 1, Home: 0, End: last }[event.key];
     if (next === undefined && event.key !== 'Escape') return;
     event.preventDefault();
     const chosen = next === undefined ? undefined : Math.min(last, Math.max(0, next));
-    setAt(chosen);
-    const seconds = chosen === undefined ? undefined : data[0][chosen];
-    plot.current?.setCursor({
-      left: seconds === undefined ? -10 : plot.current.valToPos(seconds, 'x'),
-      top: seconds === undefined ? -10 : 10,
-    });
+    look(chosen);
   };
 
   return (
@@ -96,7 +102,7 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
         className={styles.canvas}
         style={{ height: heightPx }}
         onKeyDown={move}
-        onBlur={() => setAt(undefined)}
+        onBlur={() => look(undefined)}
       />
       <div className="visually-hidden" role="status">
         {at !== undefined && document.activeElement === box.current && describe(props, at)}

@@ -33,7 +33,7 @@ export function OverviewStats({ organization, overview }: OverviewStatsProps): R
       <Stat
         label="Spent today"
         value={organization && <Money nanoUsd={organization.spentTodayNanoUsd} />}
-        note={organization && <SpentToday organization={organization} />}
+        note={<SpentToday organization={organization} />}
       />
       <Stat
         label="Requests"

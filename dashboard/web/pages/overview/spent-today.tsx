@@ -9,8 +9,11 @@ import styles from './spent-today.module.css';
 const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** The day of budgets ends at midnight UTC, which is some other hour for who reads this. */
-export function SpentToday({ organization }: { readonly organization: OrganizationView }): ReactNode {
-  const { spentTodayNanoUsd, limits } = organization;
+export function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
+  return <div className={styles.room}>{organization && <Budget {...organization} />}</div>;
+}
+
+function Budget({ spentTodayNanoUsd, limits }: OrganizationView): ReactNode {
   const resetMs = useNextReset();
   const hint = `The day ends at 00:00 UTC, which is ${clock.format(resetMs)} in your zone`;
   if (limits.dailyBudgetNanoUsd === undefined) return <span data-hint={hint}>No daily budget</span>;
