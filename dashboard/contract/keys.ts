@@ -51,12 +51,13 @@ export interface KeyChange {
 }
 
 export interface KeysApi {
+  /** Newest first: all that are not revoked, and the thousand newest of those that are. */
   'GET /api/organizations/:organization/keys': { query: Empty; answer: { keys: readonly KeyView[] } };
   'POST /api/organizations/:organization/keys': { body: KeyRestrictions; answer: CreatedKeyView };
   'GET /api/organizations/:organization/keys/:key': { query: Empty; answer: KeyView };
   'PATCH /api/organizations/:organization/keys/:key': { body: KeyChange; answer: KeyView };
   'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; answer: KeyView };
-  /** A new key with the same settings; the old one is revoked after so many hours, 0: now. */
+  /** A new key with the same settings; the old one is revoked after so many hours, at most 720; 0: now. */
   'POST /api/organizations/:organization/keys/:key/replacement': {
     body: { revokeOldAfterHours: number };
     answer: CreatedKeyView;

@@ -132,7 +132,7 @@ export interface OperatorApi {
   'PATCH /api/organizations/:organization': { body: OrganizationChangeInput; answer: OrganizationView };
   'POST /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
   'DELETE /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
-  /** Negative amounts correct. A reference is applied once. */
+  /** Negative amounts correct. A reference is applied once: a second time it is a `conflict` of the field `reference`. */
   'POST /api/organizations/:organization/credits': {
     body: { amountNanoUsd: string; note?: string; reference?: string };
     answer: OrganizationView;
@@ -145,6 +145,7 @@ export interface OperatorApi {
     body: { email: string; operator: boolean; organizationId?: string; role?: 'owner' | 'member' };
     answer: { user: UserRow; link: LinkView };
   };
+  /** A link to set a new password; until it is used, the former password stays. */
   'POST /api/users/:user/reset': { body: Empty; answer: LinkView };
   'POST /api/users/:user/disablement': { body: Empty; answer: UserRow };
   'DELETE /api/users/:user/disablement': { body: Empty; answer: UserRow };

@@ -44,7 +44,7 @@ export interface PeopleApi {
   };
   'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };
   'DELETE /api/organizations/:organization/members/:user': { body: Empty; answer: Empty };
-  /** A new link for somebody who was invited and has not come yet. */
+  /** A new link for somebody who was invited and has not come yet; the former one is worth nothing any more. */
   'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; answer: LinkView };
   'GET /api/organizations/:organization/audit': { query: { before?: string }; answer: AuditPage };
 }

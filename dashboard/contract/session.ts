@@ -42,7 +42,7 @@ export interface SessionApi {
   'POST /api/password-links/inspection': { body: { token: string }; answer: PasswordLinkView };
   /** Sets the password, uses the link up and signs in. */
   'POST /api/password-links/use': { body: { token: string; password: string }; answer: SessionView };
-  /** Every other session of the user ends. */
+  /** Every other session of the user ends. A wrong `current` is `wrong_password`, and counts as an attempt to sign in. */
   'PUT /api/password': { body: { current: string; next: string }; answer: Empty };
   'GET /api/devices': { query: Empty; answer: { devices: readonly DeviceView[] } };
   'DELETE /api/devices/:device': { body: Empty; answer: Empty };
