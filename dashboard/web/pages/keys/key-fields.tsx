@@ -34,7 +34,6 @@ export function KeyFields(props: KeyFieldsProps): ReactNode {
           onChange={(name) => onChange({ ...draft, name })}
           maxLength={200}
           autoComplete="off"
-          autoFocus
         />
       </Field>
       <fieldset className={styles.scopes}>

@@ -62,7 +62,6 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
             }}
             maxLength={254}
             autoComplete="off"
-            autoFocus
           />
         </Field>
         <RadioGroup label="Role" value={role} onChange={setRole} choices={ROLES} />
