@@ -1,6 +1,6 @@
 import type { SessionView } from '../contract/session.ts';
 import { noteFailedSignIn } from '../store/failed-sign-ins.ts';
-import { inspectPasswordLink, usePasswordLink as redeemPasswordLink } from '../store/password-links.ts';
+import { inspectPasswordLink, redeemPasswordLink } from '../store/password-links.ts';
 import { countAttempt, forgetAttempts } from '../store/sign-in-attempts.ts';
 import { findCredentials, setPasswordHash } from '../store/users.ts';
 import { actorOf } from './actor.ts';

@@ -114,7 +114,7 @@ export async function inspectPasswordLink(pool: pg.Pool, tokenHash: Buffer): Pro
 }
 
 /** Sets the password, once; every session of the user ends. The actor is the user. `undefined`: as for inspectPasswordLink. */
-export async function usePasswordLink(
+export async function redeemPasswordLink(
   pool: pg.Pool,
   tokenHash: Buffer,
   passwordHash: string,

@@ -6,7 +6,7 @@ import {
   createPasswordLink,
   inspectPasswordLink,
   type LinkPurpose,
-  usePasswordLink,
+  redeemPasswordLink,
 } from '../../dashboard/store/password-links.ts';
 import { createSession, findSession } from '../../dashboard/store/sessions.ts';
 import { findCredentials, setDisabled, setPasswordHash } from '../../dashboard/store/users.ts';
@@ -31,7 +31,7 @@ describe('links that set a password', () => {
       result,
       tokenHash,
       inspect: () => inspectPasswordLink(database.pool, tokenHash),
-      use: (hash = 'chosen') => usePasswordLink(database.pool, tokenHash, hash, '192.0.2.9'),
+      use: (hash = 'chosen') => redeemPasswordLink(database.pool, tokenHash, hash, '192.0.2.9'),
     };
   }
 
