@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import type { OverviewGroup } from '../contract/organization.ts';
+import { loggedHours, loggedSums, moment } from './logged-sums.ts';
 
 /**
  * Where each figure comes from. Requests, failures and percentiles: the hourly sums of the request log, which may lack lines after a crash
@@ -58,37 +59,25 @@ export interface FirstEventCell {
   readonly buckets: readonly number[];
 }
 
-/** $1 organization, $2 start and $3 end in milliseconds. */
-const FROM = 'to_timestamp($2::double precision / 1000)';
-const TO = 'to_timestamp($3::double precision / 1000)';
-const HOURS = `from request_stats where organization_id = $1 and hour >= ${FROM} and hour < ${TO}`;
-/** Days that are summed up, and the hours since then: for ranges that begin and end with a day. */
-const SUMMED_UNTIL = '(select summed_until from request_days)';
-const LOGGED = 'key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets';
-const SUMMED_DAYS = `from (
-    select day::timestamptz as hour, ${LOGGED} from request_day_stats
-    where organization_id = $1 and day >= ${FROM}::date and day < least(${TO}::date, ${SUMMED_UNTIL})
+/** $1 is the organization, $2 the start of the range or of the one before, $3 the end; $4 is where the range before ends. */
+const [START, END, TURN] = [moment('$2'), moment('$3'), moment('$4')];
+const BOTH_RANGES = `from (
+    select true as "isBefore", * from (${loggedSums(START, TURN)}) as earlier
     union all
-    select hour, ${LOGGED} from request_stats
-    where organization_id = $1 and hour >= greatest(${FROM}, ${SUMMED_UNTIL}::timestamptz) and hour < ${TO}
-  ) as logged where true`;
-const DAYS = `from daily_usage where organization_id = $1 and day >= ${FROM}::date and day < ${TO}::date`;
-/** The range before is as long and ends at $4. */
-const IS_BEFORE = 'to_timestamp($4::double precision / 1000)';
+    select false, * from (${loggedSums(TURN, END)}) as later
+  ) as logged`;
+const DAYS = `from daily_usage where organization_id = $1 and day >= ${START}::date and day < ${END}::date`;
 
-function totalsStatement({ isDaily }: OverviewPeriod): Statement {
-  return {
-    name: `overview_totals${isDaily ? '_by_day' : ''}`,
-    text: `select hour < ${IS_BEFORE} as "isBefore", code, sum(requests)::double precision as requests,
-      sum(prompt_tokens)::double precision as "promptTokens", sum(completion_tokens)::double precision as "completionTokens",
-      sum(cost_nano_usd)::text as cost
-    ${isDaily ? SUMMED_DAYS : HOURS} group by 1, 2`,
-  };
-}
+const TOTALS: Statement = {
+  name: 'overview_totals',
+  text: `select "isBefore", code, sum(requests)::double precision as requests, sum(prompt_tokens)::double precision as "promptTokens",
+      sum(completion_tokens)::double precision as "completionTokens", sum(cost_nano_usd)::text as cost
+    ${BOTH_RANGES} group by 1, 2`,
+};
 
 const SPEND: Statement = {
   name: 'overview_spend',
-  text: `select day < ${IS_BEFORE}::date as "isBefore", sum(prompt_tokens)::double precision as "promptTokens",
+  text: `select day < ${TURN}::date as "isBefore", sum(prompt_tokens)::double precision as "promptTokens",
       sum(completion_tokens)::double precision as "completionTokens", sum(cost_nano_usd)::text as cost
     ${DAYS} group by 1`,
 };
@@ -96,30 +85,32 @@ const SPEND: Statement = {
 const BUCKETS = 11;
 const NO_BUCKETS = `'{${Array(BUCKETS).fill(0).join(',')}}'`;
 /** Most rows are of failures and of reads, and have none: comparing the arrays whole is cheaper than summing zeros. */
-function firstEventsStatement({ isDaily }: OverviewPeriod): Statement {
-  return {
-    name: `overview_first_events${isDaily ? '_by_day' : ''}`,
-    text: `select hour < ${IS_BEFORE} as "isBefore", array[${Array.from(
-      { length: BUCKETS },
-      (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::double precision`,
-    ).join(', ')}] as buckets
-    ${isDaily ? SUMMED_DAYS : HOURS} and first_event_buckets <> ${NO_BUCKETS} group by 1`,
-  };
-}
+const FIRST_EVENTS: Statement = {
+  name: 'overview_first_events',
+  text: `select "isBefore", array[${Array.from(
+    { length: BUCKETS },
+    (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::double precision`,
+  ).join(', ')}] as buckets
+    ${BOTH_RANGES} where first_event_buckets <> ${NO_BUCKETS} group by 1`,
+};
 
 const GROUP_COLUMN = { model: 'model', key: 'key_id' } as const satisfies Record<OverviewGroup, string>;
 
 /** Groups below the largest are summed up here: there may be thousands of keys. */
 function seriesStatement({ by, isDaily }: OverviewPeriod): Statement {
   const group = GROUP_COLUMN[by];
-  const start = `date_bin($4::double precision * interval '1 millisecond', hour, ${FROM})`;
+  const start = `date_bin($4::double precision * interval '1 millisecond', hour, ${START})`;
   const [tokens, cost] = ['sum(prompt_tokens + completion_tokens)', 'sum(cost_nano_usd)'];
-  const hours = `select ${start} as start, ${group} as id, sum(requests) as requests, ${isDaily ? 0 : tokens} as tokens,
-    ${isDaily ? 0 : cost} as cost ${isDaily ? SUMMED_DAYS : HOURS} group by 1, 2`;
-  const days = `select day::timestamptz, ${group}, 0, ${tokens}, ${cost} ${DAYS} group by 1, 2`;
+  const cells = isDaily
+    ? `select date_trunc('day', hour) as start, ${group} as id, sum(requests) as requests, 0 as tokens, 0 as cost
+        from (${loggedSums(START, END)}) as logged group by 1, 2
+      union all
+      select day::timestamptz, ${group}, 0, ${tokens}, ${cost} ${DAYS} group by 1, 2`
+    : `select ${start} as start, ${group} as id, sum(requests) as requests, ${tokens} as tokens, ${cost} as cost
+        from (${loggedHours(START, END)}) as logged group by 1, 2`;
   return {
     name: `overview_series_by_${by}${isDaily ? '_and_day' : ''}`,
-    text: `with cells as (${isDaily ? `${hours} union all ${days}` : hours}), ranked as (
+    text: `with cells as (${cells}), ranked as (
         select id, row_number() over (order by sum(cost) desc, sum(requests) desc, id) as rank
         from cells where id <> '' group by id order by rank limit ${MAX_SERIES}
       )
@@ -142,9 +133,9 @@ export async function readOverview(pool: pg.Pool, period: OverviewPeriod): Promi
   const { organizationId, fromMs, toMs, stepMs, isDaily } = period;
   const bothRanges = [organizationId, fromMs - (toMs - fromMs), toMs, fromMs];
   const [series, totals, firstEvents, spend] = await Promise.all([
-    run<SeriesCell>(pool, seriesStatement(period), [organizationId, fromMs, toMs, stepMs]),
-    run<TotalCell>(pool, totalsStatement(period), bothRanges),
-    run<FirstEventCell>(pool, firstEventsStatement(period), bothRanges),
+    run<SeriesCell>(pool, seriesStatement(period), [organizationId, fromMs, toMs, ...(isDaily ? [] : [stepMs])]),
+    run<TotalCell>(pool, TOTALS, bothRanges),
+    run<FirstEventCell>(pool, FIRST_EVENTS, bothRanges),
     isDaily ? run<SpendCell>(pool, SPEND, bothRanges) : undefined,
   ]);
   return { series, totals, firstEvents, ...(spend === undefined ? {} : { spend }) };

@@ -144,12 +144,23 @@ describe('the overview', () => {
   it('of a month is the same before and after its days are summed up, and needs their hours no more', async () => {
     await newCustomer();
     const days = Array.from({ length: 70 }, (_, day) => day);
-    await log.write(days.flatMap((day) => [logged(day * DAY_MS), logged(day * DAY_MS - HOUR_MS, { model: 'large' })]));
+    for (const hours of [0, 4, 13, 19]) {
+      await log.write(days.flatMap((day) => [logged(day * DAY_MS + hours * HOUR_MS, { model: `model-${hours}` })]));
+    }
     await log.write(days.map((day) => logged(day * DAY_MS, { ...refused, code: `code_${day % 3}` })));
     const [byModel, byKey] = [await overview('30d', 'model'), await overview('30d', 'key')];
-    expect(byModel.totals).toMatchObject({ requests: 90, failures: 30, firstEventP50Ms: 150 });
-    expect(byModel.before.requests).toBe(90);
+    const short = [await overview('24h'), await overview('7d')];
+    expect(byModel.totals).toMatchObject({ requests: 149, failures: 30, firstEventP50Ms: 150 });
+    expect(byModel.before.requests).toBe(150);
     await Promise.all([1, 2, 3].map(() => sumUpRequestDays(database, NOW_MS)));
+    // These begin in the middle of a day.
+    expect([await overview('24h'), await overview('7d')]).toEqual(short);
+    // All but those of today.
+    const { rows } = await database.query<{ sum: string }>(
+      'select sum(requests) from request_day_stats where organization_id = $1 and day < $2',
+      [customer.organizationId, '2026-11-20'],
+    );
+    expect(rows[0]?.sum).toBe(String(5 * 70 - 4));
     await database.query('delete from request_stats where organization_id = $1 and hour < $2', [
       customer.organizationId,
       new Date(utcDay(NOW_MS) * DAY_MS),
@@ -158,9 +169,9 @@ describe('the overview', () => {
     expect(await overview('30d', 'key')).toEqual(byKey);
     // What is logged of a day that is not summed up yet is there at once.
     await log.write([logged(0)]);
-    expect((await overview('30d')).totals.requests).toBe(91);
+    expect((await overview('30d')).totals.requests).toBe(150);
     await sumUpRequestDays(database, NOW_MS);
-    expect((await overview('30d')).totals.requests).toBe(91);
+    expect((await overview('30d')).totals.requests).toBe(150);
   });
 
   it('names keys, and sums up what comes after the eight largest', async () => {
