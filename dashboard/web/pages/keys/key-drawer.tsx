@@ -58,15 +58,15 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
 function KeyButtons({ of: key, onAct }: { readonly of: KeyView } & Pick<KeyDrawerProps, 'onAct'>): ReactNode {
   return (
     <>
-      <Button tone="danger" onClick={() => onAct({ what: 'revoke', of: key })}>
+      <Button onClick={() => onAct({ what: 'revoke', of: key })}>
         Revoke
       </Button>
       {mayReplace(key) && (
-        <Button icon="refresh" onClick={() => onAct({ what: 'replace', of: key })}>
+        <Button onClick={() => onAct({ what: 'replace', of: key })}>
           Replace
         </Button>
       )}
-      <Button icon="edit" onClick={() => onAct({ what: 'edit', of: key })}>
+      <Button onClick={() => onAct({ what: 'edit', of: key })}>
         Edit
       </Button>
     </>

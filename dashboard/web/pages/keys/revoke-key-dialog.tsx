@@ -4,6 +4,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Instant } from '../../components/instant.tsx';
 import { useToast } from '../../components/toast.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
+import styles from './keys.module.css';
 
 export function RevokeKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
   const toast = useToast();
@@ -24,13 +25,15 @@ export function RevokeKeyDialog({ organization, of: key, onClose }: KeyDialogPro
       problem={revoke.error}
       onConfirm={() => revoke.mutate({ params: { organization, key: key.id } })}
     >
-      <p>It stops working at once: requests in flight finish, new ones get 401 key_revoked. This cannot be undone.</p>
-      {key.lastUsedAtMs !== undefined && (
-        <p>
-          Last used <Instant atMs={key.lastUsedAtMs} show="relative" />
-          {key.lastAddress !== undefined && ` from ${key.lastAddress}`}.
-        </p>
-      )}
+      <div className={styles.paragraphs}>
+        <p>It stops working at once: requests in flight finish, new ones get 401 key_revoked. This cannot be undone.</p>
+        {key.lastUsedAtMs !== undefined && (
+          <p>
+            Last used <Instant atMs={key.lastUsedAtMs} show="relative" />
+            {key.lastAddress !== undefined && ` from ${key.lastAddress}`}.
+          </p>
+        )}
+      </div>
     </ConfirmDialog>
   );
 }
