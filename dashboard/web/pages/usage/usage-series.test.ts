@@ -35,6 +35,14 @@ describe('series of usage', () => {
     ]);
   });
 
+  it('keep the order of what they cost, whatever is measured', () => {
+    const rows = [row({ model: 'busy', requests: 9, costNanoUsd: '1' }), row({ model: 'dear', costNanoUsd: '2' })];
+    expect(usageSeries(rows, DAYS, 'requests').map(({ id, values }) => [id, values[1]])).toEqual([
+      ['dear', 1],
+      ['busy', 9],
+    ]);
+  });
+
   it('keep keys of one name apart', () => {
     const rows = [row({ keyId: 'key-1', keyName: 'Test' }), row({ keyId: 'key-2', keyName: 'Test' })];
     expect(usageSeries(rows, DAYS, 'requests')).toHaveLength(2);

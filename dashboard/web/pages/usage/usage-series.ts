@@ -14,8 +14,9 @@ export const MAX_SERIES = 8;
 export const OTHERS = 'others';
 
 /**
- * Rows by day, and by model or key or both, as series: the largest first, the rest together as one. Days without a row are zero. A row of
- * a day that is not asked for is left out, so that the chart never says more than its axis.
+ * Rows by day, and by model or key or both, as series: the dearest first, the rest together as one. That order whatever is measured, so that
+ * a colour stays with its model. Days without a row are zero. A row of a day that is not asked for is left out, so that the chart never
+ * says more than its axis.
  */
 export function usageSeries(
   rows: readonly UsageRowView[],
@@ -23,20 +24,28 @@ export function usageSeries(
   measure: Measure,
 ): readonly DailySeries[] {
   const places = new Map(days.map((day, place) => [day, place]));
-  const found = new Map<string, { readonly id: string; readonly label: string; readonly values: number[] }>();
+  const found = new Map<string, Found>();
   for (const row of rows) {
     const place = places.get(row.day ?? '');
     if (place === undefined) continue;
     const id = [row.model, row.keyId].filter((part) => part !== undefined).join(' ');
-    const series = found.get(id) ?? { id, label: labelOf(row), values: days.map(() => 0) };
+    const series = found.get(id) ?? { id, label: labelOf(row), values: days.map(() => 0), costNanoUsd: 0n };
     found.set(id, series);
     series.values[place] = (series.values[place] ?? 0) + measured(row, measure);
+    series.costNanoUsd += BigInt(row.costNanoUsd);
   }
-  const sorted = [...found.values()].sort((a, b) => total(b) - total(a) || (a.label < b.label ? -1 : 1));
+  const sorted = [...found.values()]
+    .sort((a, b) => Number(b.costNanoUsd - a.costNanoUsd) || total(b) - total(a) || (a.label < b.label ? -1 : 1))
+    .map(({ id, label, values }): DailySeries => ({ id, label, values }));
   if (sorted.length <= MAX_SERIES) return sorted;
   const rest = sorted.slice(MAX_SERIES);
   const values = days.map((_, place) => rest.reduce((sum, series) => sum + (series.values[place] ?? 0), 0));
   return [...sorted.slice(0, MAX_SERIES), { id: OTHERS, label: `${rest.length} others`, values }];
+}
+
+interface Found extends DailySeries {
+  readonly values: number[];
+  costNanoUsd: bigint;
 }
 
 function labelOf({ model, keyId, keyName }: UsageRowView): string {
@@ -55,6 +64,6 @@ function measured(row: UsageRowView, measure: Measure): number {
   }
 }
 
-function total({ values }: DailySeries): number {
+function total({ values }: Found): number {
   return values.reduce((sum, value) => sum + value, 0);
 }

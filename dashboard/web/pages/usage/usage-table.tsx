@@ -84,13 +84,13 @@ const GROUP_COLUMNS: Readonly<Record<UsageGroupName, TableColumn<UsageRowView>>>
 
 type Figure = 'requests' | 'promptTokens' | 'cachedTokens' | 'completionTokens' | 'reasoningTokens';
 
-/** The last four are tokens. Cached ones are part of input, reasoning of output: said by their place and small letters. */
+/** The last four are tokens. Cached ones are part of input, reasoning ones of output, beside which they stand. */
 const FIGURES: readonly (readonly [Column, string, Figure])[] = [
   ['requests', 'Requests', 'requests'],
   ['input', 'Input', 'promptTokens'],
-  ['cached', 'cached', 'cachedTokens'],
+  ['cached', 'Cached', 'cachedTokens'],
   ['output', 'Output', 'completionTokens'],
-  ['reasoning', 'reasoning', 'reasoningTokens'],
+  ['reasoning', 'Reasoning', 'reasoningTokens'],
 ];
 
 function columnsFor(
