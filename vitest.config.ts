@@ -2,9 +2,16 @@ import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
-const MEASURING = ['load', 'transport-load', 'kill-under-load', 'idempotency-durability', 'storm', 'crash', 'chat'].map(
-  (name) => `test/integration/${name}.test.ts`,
-);
+const MEASURING = [
+  'load',
+  'transport-load',
+  'kill-under-load',
+  'idempotency-durability',
+  'storm',
+  'crash',
+  'chat',
+  'dashboard-speed',
+].map((name) => `test/integration/${name}.test.ts`);
 
 export default defineConfig({
   test: {
