@@ -37,7 +37,7 @@ export interface AuditPage {
 
 export interface PeopleApi {
   'GET /api/organizations/:organization/members': { query: Empty; answer: { members: readonly MemberView[] } };
-  /** Somebody who is a user already is added; somebody new gets an invitation link. */
+  /** Somebody new gets an invitation link; somebody who is a user already is added, but by operators only. */
   'POST /api/organizations/:organization/members': {
     body: { email: string; role: 'owner' | 'member' };
     answer: { member: MemberView; link?: LinkView };

@@ -64,6 +64,10 @@ export const MEMBER_ROUTES: readonly Route[] = [
 
 async function add(call: OrganizationCall, user: UserRecord, role: MemberRole): Promise<Invited | Problem> {
   const { deps, organizationId } = call;
+  // Nothing proves that an address is its user's: whoever invited him first may have used the link himself, and would get in here.
+  if (call.role !== 'operator' && !(await findMember(deps.database, organizationId, user.id))) {
+    return conflictingField('email', 'Has an account already. Ask the operator to add this person.');
+  }
   const result = await addMember(deps.database, organizationId, user.id, role, actorOf(call));
   return result.kind === 'added' ? { member: result.member } : notAdded(result);
 }

@@ -62,9 +62,11 @@ describe('inviting', () => {
     expect(await actionsOf(body.member.userId)).toEqual(['user.created 1', 'user.invited 1', 'user.invited 1']);
   });
 
-  it('a user adds him, without a link to what is his', async () => {
+  it('a user is for operators only, who add him without a link to what is his', async () => {
     const user = await dashboard.addUser();
-    const { body } = await invite(owner, user.email);
+    const refused = await invite(owner, user.email);
+    expect([refused.status, Object.keys(refused.body.fields ?? {})]).toEqual([409, ['email']]);
+    const { body } = await invite(operator, user.email);
     expect(body).toEqual({ member: expect.objectContaining({ userId: user.id, role: 'member', invited: false }) });
     expect(await actionsOf(user.id)).toEqual(['user.created', 'user.added 1']);
     const twice = await invite(owner, user.email, 'owner');
