@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import styles from './chart.module.css';
 import { ChartTable } from './chart-table.tsx';
 import { Skeleton } from './skeleton.tsx';
@@ -35,11 +35,14 @@ export interface ChartProps {
 }
 
 // uPlot and its CSS are a fifth of the page: only who looks at a chart loads them.
-const ChartCanvas = lazy(() => import('./chart-canvas.tsx').then((module) => ({ default: module.ChartCanvas })));
+const load = () => import('./chart-canvas.tsx');
+const ChartCanvas = lazy(() => load().then((module) => ({ default: module.ChartCanvas })));
 
 /** Values over time. Hover, or arrow keys when it has the focus, show all values of a step; a hidden table has them for screen readers. */
 export function Chart(props: ChartProps): ReactNode {
   const { label, startsMs, heightPx = 240 } = props;
+  // While the figures are still coming.
+  useEffect(() => void load().catch(() => {}), []);
   const place = <Skeleton height={`${heightPx}px`} />;
   return (
     <figure className={styles.chart} aria-label={label}>
