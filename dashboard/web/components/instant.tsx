@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { formatDate, formatInstant, formatRelative, formatShortInstant, formatUtc } from '../format/format-instant.ts';
+import { classNames } from './class-names.ts';
 import styles from './figure.module.css';
 
 export interface InstantProps {
@@ -19,7 +20,7 @@ export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNo
   const isShort = show === 'relative' || show === 'short';
   return (
     <time
-      className={styles.figure}
+      className={classNames(styles.figure, show === 'full' && styles.full)}
       dateTime={new Date(atMs).toISOString()}
       data-hint={[isShort && formatInstant(atMs), utc, note].filter(Boolean).join(' · ')}
     >

@@ -44,6 +44,8 @@ export interface TableProps<Row> {
   readonly sorting?: Sorting | undefined;
   /** On a phone: each row as a small list (default), or the table scrolls sideways. */
   readonly narrow?: 'list' | 'scroll';
+  /** For many columns and rows that are looked through rather than read. */
+  readonly dense?: boolean;
 }
 
 export function Table<Row>(props: TableProps<Row>): ReactNode {
@@ -59,7 +61,10 @@ function FilledTable<Row>(props: TableProps<Row>): ReactNode {
       className={classNames(styles.box, overflows && styles.scrolls)}
       {...(overflows && { role: 'group', tabIndex: 0, 'aria-label': `${props.caption}, scrolls sideways` })}
     >
-      <table aria-busy={rows === undefined} className={classNames(styles.table, narrow === 'list' && styles.list)}>
+      <table
+        aria-busy={rows === undefined}
+        className={classNames(styles.table, props.dense && styles.dense, narrow === 'list' && styles.list)}
+      >
         <caption className="visually-hidden">{props.caption}</caption>
         <TableHead columns={columns} sorting={props.sorting} />
         <tbody>

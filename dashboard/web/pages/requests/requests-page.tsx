@@ -1,6 +1,78 @@
-import type { ReactNode } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useMemo, useState } from 'react';
+import { CsvLink } from '../../components/csv-link.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useOrganization } from '../../shell/use-organization.ts';
+import { CodeNote } from './code-note.tsx';
+import { FollowSwitch } from './follow-switch.tsx';
+import { NewRequests } from './new-requests.tsx';
+import { NoRequests } from './no-requests.tsx';
+import { OlderRequests } from './older-requests.tsx';
+import { RequestDrawer } from './request-drawer.tsx';
+import { canFollow, filterOf, isFiltered } from './requests-filter.ts';
+import { RequestsFilterBar } from './requests-filter-bar.tsx';
+import type { RequestsSearch } from './requests-search.ts';
+import { RequestsTable } from './requests-table.tsx';
+import { useRequestLog } from './use-request-log.ts';
+import { useScrolledDown } from './use-scrolled-down.ts';
+
+const TOP_PX = 240;
 
 export function RequestsPage(): ReactNode {
-  return <PageHeader title="Requests" />;
+  const { id: organization } = useOrganization();
+  const search = useSearch({ from: '/app/o/$organization/requests' });
+  const navigate = useNavigate({ from: '/o/$organization/requests' });
+  const [paused, setPaused] = useState(false);
+  const { open, ...filters } = search;
+  const filterText = JSON.stringify(filters);
+  // The drawer is not part of it: whoever opens one must not lose the list.
+  const filter = useMemo(() => filterOf(JSON.parse(filterText) as RequestsSearch, Date.now()), [filterText]);
+  const scrolledDown = useScrolledDown(TOP_PX);
+  const log = useRequestLog(organization, filter, { following: canFollow(search) && !paused, holding: scrolledDown });
+  const go = (next: RequestsSearch, replace: boolean) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
+  const onFilter = (next: RequestsSearch) => go({ ...next, open: undefined }, true);
+  const { pages, rows } = log;
+  return (
+    <>
+      <PageHeader
+        title="Requests"
+        description="What was asked with the organization’s keys, refused requests too."
+        actions={
+          <>
+            {canFollow(search) && <FollowSwitch paused={paused} onChange={setPaused} />}
+            <CsvLink organization={organization} table="requests" query={{ ...filter }} />
+          </>
+        }
+      />
+      <RequestsFilterBar organization={organization} search={search} onChange={onFilter} />
+      {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
+      {pages.error && rows === undefined ? (
+        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
+      ) : (
+        <>
+          <RequestsTable
+            rows={rows}
+            isNew={log.isNew}
+            openId={open}
+            stale={pages.isPlaceholderData}
+            onOpen={({ id }) => go({ open: id }, open !== undefined)}
+            empty={
+              <NoRequests organization={organization} search={search} pages={pages} filtered={isFiltered(search)} />
+            }
+          />
+          <OlderRequests pages={pages} shown={rows?.length ?? 0} />
+        </>
+      )}
+      <NewRequests count={log.waiting} more={log.waitingMore} onShow={log.show} />
+      <RequestDrawer
+        organization={organization}
+        id={open}
+        rows={rows}
+        onOpen={(id) => go({ open: id }, true)}
+        onClose={() => go({ open: undefined }, true)}
+      />
+    </>
+  );
 }

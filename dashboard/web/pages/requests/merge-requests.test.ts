@@ -1,0 +1,47 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RequestView } from '../../../contract/request-log.ts';
+import { leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
+
+const row = (id: string): RequestView => ({
+  id,
+  atMs: 0,
+  keyId: 'key-1',
+  keyName: 'Backend',
+  status: 200,
+  durationMs: 1,
+  streamed: false,
+  route: 'chat',
+});
+const rows = (...ids: string[]) => ids.map(row);
+const ids = (list: readonly RequestView[]) => list.map(({ id }) => id);
+
+describe('following the log', () => {
+  it('puts a long request where it arrived, below newer ones that were there before', () => {
+    expect(ids(mergeRequests(rows('f', 'b'), rows('e', 'd', 'a')))).toEqual(['f', 'e', 'd', 'b', 'a']);
+  });
+
+  it('shows each request once, newest first, however answers overlap', () => {
+    const some = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: 4 }));
+    fc.assert(
+      fc.property(some, some, (newer, older) => {
+        const merged = ids(mergeRequests(rows(...newer), rows(...older)));
+        expect(merged).toEqual([...new Set([...newer, ...older])].sort().reverse());
+      }),
+    );
+  });
+
+  it('knows what is new in an answer', () => {
+    const page = { requests: rows('e', 'd', 'c') };
+    expect(ids(unknownRequests(page, rows('d', 'a')))).toEqual(['e', 'c']);
+  });
+
+  it('begins anew only when something may be missing in between', () => {
+    const known = rows('d', 'c');
+    expect(leavesGap({ requests: rows('g', 'f'), next: 'f' }, known)).toBe(true);
+    expect(leavesGap({ requests: rows('g', 'f') }, known)).toBe(false);
+    expect(leavesGap({ requests: rows('e', 'd'), next: 'd' }, known)).toBe(false);
+    expect(leavesGap({ requests: rows('g'), next: 'f', searchedToMs: 1 }, known)).toBe(false);
+    expect(leavesGap({ requests: rows('g', 'f'), next: 'f' }, [])).toBe(true);
+  });
+});

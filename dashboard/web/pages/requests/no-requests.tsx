@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { LinkButton } from '../../components/link-button.tsx';
+import type { RequestPages } from './older-requests.tsx';
+import type { RequestsSearch } from './requests-search.ts';
+
+export interface NoRequestsProps {
+  readonly organization: string;
+  readonly search: RequestsSearch;
+  readonly filtered: boolean;
+  readonly pages: RequestPages;
+}
+
+export function NoRequests({ organization, search, filtered, pages }: NoRequestsProps): ReactNode {
+  const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
+  if (search.search !== undefined) {
+    return (
+      <EmptyState icon="search" title="No request has this id">
+        Paste the whole x-request-id of an answer, or a generation id, which begins with gen-. Requests are kept for a
+        limited time.
+      </EmptyState>
+    );
+  }
+  if (searchedToMs !== undefined && pages.hasNextPage) {
+    return (
+      <EmptyState
+        icon="search"
+        title="Nothing fits so far"
+        action={
+          <Button busy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+            Search further back
+          </Button>
+        }
+      >
+        No request since <Instant atMs={searchedToMs} /> fits these filters.
+      </EmptyState>
+    );
+  }
+  if (filtered) {
+    return (
+      <EmptyState icon="filter" title="No request fits these filters">
+        Choose a longer time, or take a filter away.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon="requests"
+      title="No requests yet"
+      action={
+        <LinkButton to="/o/$organization/keys" params={{ organization }} icon="key">
+          API keys
+        </LinkButton>
+      }
+    >
+      Create a key and send a first request: it appears here within a second.
+    </EmptyState>
+  );
+}

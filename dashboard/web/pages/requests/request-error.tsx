@@ -1,0 +1,27 @@
+import type { ReactNode } from 'react';
+import { Banner } from '../../components/banner.tsx';
+import { Fact, Facts } from '../../components/facts.tsx';
+import { LinkButton } from '../../components/link-button.tsx';
+import { adviceFor, readableMessage } from '../errors/error-advice.ts';
+import styles from './requests.module.css';
+
+/** What the code means and what to do about it. The request's own message is not kept. */
+export function RequestError({ code }: { readonly code: string }): ReactNode {
+  const advice = adviceFor(code);
+  if (advice === undefined) return null;
+  return (
+    <section className={styles.advice} aria-label="About this error">
+      <Banner tone="neutral">{readableMessage(advice.entry)}</Banner>
+      <Facts>
+        <Fact label="What to do">{advice.entry.advice}</Fact>
+        <Fact label="Retry">{advice.retry}</Fact>
+        <Fact label="Billed">{advice.billed}</Fact>
+      </Facts>
+      <div>
+        <LinkButton size="small" to="/errors" hash={code} icon="errors">
+          About {code}
+        </LinkButton>
+      </div>
+    </section>
+  );
+}

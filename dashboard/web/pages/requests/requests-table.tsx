@@ -1,0 +1,136 @@
+import type { ReactNode } from 'react';
+import type { RequestView } from '../../../contract/request-log.ts';
+import { StatusPill } from '../../components/badge.tsx';
+import { classNames } from '../../components/class-names.ts';
+import { Duration } from '../../components/count.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { Money } from '../../components/money.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import { routeWords, statusTone, tokenWords } from './request-words.ts';
+import styles from './requests.module.css';
+import { CLIENT_LEFT } from './result-choice.ts';
+
+export interface RequestsTableProps {
+  /** Absent: coming. */
+  readonly rows: readonly RequestView[] | undefined;
+  readonly isNew: (request: RequestView) => boolean;
+  readonly openId: string | undefined;
+  /** Of the filter before; the answer for the new one is on its way. */
+  readonly stale: boolean;
+  readonly onOpen: (request: RequestView) => void;
+  readonly empty: ReactNode;
+}
+
+export function RequestsTable({ rows, isNew, openId, stale, onOpen, empty }: RequestsTableProps): ReactNode {
+  return (
+    <div className={classNames(styles.table, stale && styles.stale)} aria-busy={stale}>
+      <Table
+        caption="Requests, newest first"
+        columns={COLUMNS}
+        rows={rows}
+        rowKey={({ id }) => id}
+        dense
+        isNew={isNew}
+        onOpen={onOpen}
+        openKey={openId}
+        skeletonRows={14}
+        empty={empty}
+      />
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<RequestView>[] = [
+  { id: 'time', header: 'Time', hideBelow: 'narrow', cell: ({ atMs }) => <Instant atMs={atMs} show="short" /> },
+  { id: 'status', header: 'Status', hideBelow: 'narrow', cell: (request) => <Status of={request} /> },
+  { id: 'model', header: 'Model', hideBelow: 'narrow', cell: (request) => <Target of={request} /> },
+  {
+    id: 'key',
+    header: 'Key',
+    hideBelow: 'wide',
+    cell: ({ keyName }) => (
+      <span className={styles.name} data-hint={keyName}>
+        {keyName}
+      </span>
+    ),
+  },
+  {
+    id: 'tokens',
+    header: 'Tokens',
+    numeric: true,
+    hideBelow: 'narrow',
+    cell: (request) => tokenWords(request) ?? <None />,
+  },
+  {
+    id: 'cost',
+    header: 'Cost',
+    numeric: true,
+    hideBelow: 'narrow',
+    cell: ({ costNanoUsd }) => (costNanoUsd === undefined ? <None /> : <Money nanoUsd={costNanoUsd} />),
+  },
+  {
+    id: 'first',
+    header: 'First token',
+    numeric: true,
+    hideBelow: 'wide',
+    cell: ({ firstEventMs }) => (firstEventMs === undefined ? <None /> : <Duration milliseconds={firstEventMs} />),
+  },
+  {
+    id: 'duration',
+    header: 'Duration',
+    numeric: true,
+    hideBelow: 'medium',
+    cell: ({ durationMs }) => <Duration milliseconds={durationMs} />,
+  },
+  { id: 'phone', header: 'Request', showBelow: 'narrow', cell: (request) => <TwoLines of={request} /> },
+];
+
+function Status({ of: request }: { readonly of: RequestView }): ReactNode {
+  const { status, code } = request;
+  return (
+    <span className={styles.status} data-hint={code}>
+      <StatusPill tone={statusTone(request)}>{status}</StatusPill>
+      <span className={styles.code}>{code ?? (status === CLIENT_LEFT ? 'client left' : '')}</span>
+    </span>
+  );
+}
+
+/** The model, or what else was asked for. */
+function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
+  const words = model ?? routeWords(route);
+  return (
+    <span className={classNames(styles.name, model === undefined && styles.muted)} data-hint={words}>
+      {words}
+    </span>
+  );
+}
+
+function None(): ReactNode {
+  return (
+    <span className={styles.muted}>
+      <span aria-hidden="true">–</span>
+      <span className="visually-hidden">none</span>
+    </span>
+  );
+}
+
+function TwoLines({ of: request }: { readonly of: RequestView }): ReactNode {
+  const { atMs, keyName, costNanoUsd, durationMs } = request;
+  return (
+    <div className={styles.lines}>
+      <div className={styles.line}>
+        <Target of={request} />
+        <Status of={request} />
+      </div>
+      <div className={styles.line}>
+        <span className={styles.name}>
+          <Instant atMs={atMs} show="short" /> · {keyName}
+        </span>
+        <span className={styles.figures}>
+          {costNanoUsd !== undefined && <Money nanoUsd={costNanoUsd} />}
+          <Duration milliseconds={durationMs} />
+        </span>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { RequestFilter, RequestPage, RequestView } from '../../../contract/request-log.ts';
+import { ask } from '../../api/api.ts';
+import { askPagesKey, useAskPages } from '../../api/use-ask-pages.ts';
+import { LOOK_BACK_MS, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
+
+const ENDPOINT = 'GET /api/organizations/:organization/requests';
+const FOLLOW_MS = 2_000;
+/** A page that is left open over night does not keep all of it: more than so many, and it begins anew. */
+const MAX_SHOWN = 300;
+const NONE: readonly RequestView[] = [];
+
+/** What came while one was looking. */
+interface Newer {
+  /** Of which filter. */
+  readonly of: string;
+  readonly shown: readonly RequestView[];
+  readonly waiting: readonly RequestView[];
+  /** More came than was told: what is shown has to begin anew. */
+  readonly gap: boolean;
+}
+
+export interface RequestLogOptions {
+  readonly following: boolean;
+  /** The reader is further down, where nothing may move: what comes waits. */
+  readonly holding: boolean;
+}
+
+/** Older pages as they are asked for, and in front of them what comes. */
+export function useRequestLog(organization: string, filter: RequestFilter, options: RequestLogOptions) {
+  const client = useQueryClient();
+  const input = useMemo(() => ({ params: { organization }, query: filter }), [organization, filter]);
+  const pages = useAskPages(ENDPOINT, input, 'before', { once: true, keepPrevious: true });
+  const of = JSON.stringify(input);
+  const empty: Newer = { of, shown: NONE, waiting: NONE, gap: false };
+  const [stored, setNewer] = useState(empty);
+  const newer = stored.of === of ? stored : empty;
+  const older = useMemo(() => pages.data?.pages.flatMap(({ requests }) => requests), [pages.data]);
+  const rows = useMemo(() => older && mergeRequests(newer.shown, older), [older, newer.shown]);
+  const isThere = pages.isSuccess && !pages.isPlaceholderData;
+
+  const beginAnew = async () => {
+    // Everything loaded would be asked for again otherwise, page after page.
+    client.setQueryData<typeof pages.data>(askPagesKey(ENDPOINT, input), (data) =>
+      data ? { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) } : data,
+    );
+    const { isSuccess } = await pages.refetch();
+    if (isSuccess) setNewer(empty);
+  };
+  const take = (page: RequestPage) => {
+    if (rows === undefined) return;
+    const known = mergeRequests(newer.waiting, rows);
+    const unknown = unknownRequests(page, known);
+    if (unknown.length === 0) return;
+    const gap = newer.gap || leavesGap(page, known) || newer.shown.length + newer.waiting.length > MAX_SHOWN;
+    if (options.holding) setNewer({ ...newer, waiting: mergeRequests(unknown, newer.waiting), gap });
+    else if (gap) void beginAnew();
+    else setNewer({ ...empty, shown: mergeRequests([...unknown, ...newer.waiting], newer.shown) });
+  };
+  const show = () => {
+    if (newer.gap) void beginAnew();
+    else setNewer({ ...empty, shown: mergeRequests(newer.waiting, newer.shown) });
+  };
+  const { holding } = options;
+  const hasWaiting = newer.waiting.length > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the reader is back at the top, and not whenever something comes
+  useEffect(() => {
+    if (!holding && hasWaiting) show();
+  }, [holding]);
+  useFollow(input, { enabled: isThere && options.following, sinceMs: pages.dataUpdatedAt, take });
+  return {
+    pages,
+    rows,
+    waiting: newer.waiting.length,
+    waitingMore: newer.gap,
+    show,
+    isNew: (request: RequestView) => newer.shown.includes(request),
+  };
+}
+
+interface FollowOptions {
+  readonly enabled: boolean;
+  /** When what is there was asked for. */
+  readonly sinceMs: number;
+  readonly take: (page: RequestPage) => void;
+}
+
+/** Asks for what arrived since the last look, and some minutes before it, as long as the page can be seen. */
+function useFollow(
+  { params, query }: { readonly params: { readonly organization: string }; readonly query: RequestFilter },
+  { enabled, sinceMs, take }: FollowOptions,
+): void {
+  const last = useRef({ query, atMs: sinceMs });
+  if (last.current.query !== query) last.current = { query, atMs: sinceMs };
+  const { data } = useQuery({
+    queryKey: [ENDPOINT, params, query, 'newer'],
+    queryFn: async ({ signal }) => {
+      const nowMs = Date.now();
+      const sinceThenMs = Math.max(last.current.atMs, sinceMs) - LOOK_BACK_MS;
+      const fromMs = Math.max(query.fromMs ?? 0, sinceThenMs, 0);
+      const page = await ask(ENDPOINT, { params, query: { ...query, fromMs } }, signal);
+      last.current = { query, atMs: nowMs };
+      return page;
+    },
+    enabled,
+    refetchInterval: FOLLOW_MS,
+    gcTime: 0,
+  });
+  const latest = useRef(take);
+  useEffect(() => {
+    latest.current = take;
+  });
+  useEffect(() => {
+    if (enabled && data) latest.current(data);
+  }, [enabled, data]);
+}
