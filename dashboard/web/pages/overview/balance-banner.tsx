@@ -4,6 +4,7 @@ import { useSession } from '../../api/session.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Instant } from '../../components/instant.tsx';
 import { Money } from '../../components/money.tsx';
+import { useOrganization } from '../../shell/use-organization.ts';
 import { TopUpButton } from '../credits/top-up-button.tsx';
 import { balanceWarning } from './balance-warning.ts';
 
@@ -16,17 +17,18 @@ export interface BalanceBannerProps {
 /** What has to be known before anything else: requests are refused, or will be soon. Nothing, most of the time. */
 export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps): ReactNode {
   const { topUpUrl } = useSession();
+  const isOperator = useOrganization().role === 'operator';
   const warning = balanceWarning(organization, spentNanoUsd);
   if (warning === undefined) return null;
   if (warning.kind === 'suspended') {
     return (
       <Banner tone="bad" title="This organization is suspended">
-        Every request is refused with <code>org_suspended</code> since <Instant atMs={warning.sinceMs} />. Ask your
-        operator to resume it.
+        Every request is refused with <code>org_suspended</code> since <Instant atMs={warning.sinceMs} />.
+        {!isOperator && ' Ask your operator to resume it.'}
       </Banner>
     );
   }
-  const help = topUpUrl === undefined ? ' Ask your operator for credit.' : '';
+  const help = topUpUrl === undefined && !isOperator ? ' Ask your operator for credit.' : '';
   if (warning.kind === 'empty') {
     return (
       <Banner tone="bad" title="No balance is left" action={<TopUpButton />}>

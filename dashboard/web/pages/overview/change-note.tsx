@@ -23,7 +23,9 @@ export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteP
   if (change.direction === 'same') {
     return (
       <span className={styles.note} data-hint={hint}>
-        No change
+        <span aria-hidden="true">±</span>
+        {change.amount}
+        <span className="visually-hidden"> change against the {before} before</span>
       </span>
     );
   }
