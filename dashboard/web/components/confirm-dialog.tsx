@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useId, useState } from 'react';
 import type { ApiProblem } from '../api/problem.ts';
 import { Banner } from './banner.tsx';
 import { Button } from './button.tsx';
@@ -22,6 +22,8 @@ export interface ConfirmDialogProps {
   readonly typeToConfirm?: string;
   readonly busy?: boolean;
   readonly problem?: ApiProblem | null;
+  /** Takes the focus when what opened the dialog is gone by then. While it holds nothing the focus goes back as ever. */
+  readonly finalFocus?: RefObject<HTMLElement | null> | undefined;
 }
 
 export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
@@ -32,6 +34,7 @@ export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
       onClose={props.onClose}
       title={props.title}
       size="small"
+      finalFocus={props.finalFocus}
       footer={
         <>
           <Button onClick={props.onClose}>Cancel</Button>

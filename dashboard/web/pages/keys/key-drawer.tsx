@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import type { ReactNode, RefObject } from 'react';
 import type { KeyView } from '../../../contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
@@ -22,12 +22,13 @@ export interface KeyDrawerProps {
   readonly keys: readonly KeyView[] | undefined;
   readonly onClose: () => void;
   readonly onAct: OnKeyAction;
+  readonly details: RefObject<HTMLDivElement | null>;
   /** What opens over it. */
   readonly children: ReactNode;
 }
 
 /** Everything about one key, beside the list. */
-export function KeyDrawer({ organization, id, keys, onClose, onAct, children }: KeyDrawerProps): ReactNode {
+export function KeyDrawer({ organization, id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
   const key = keys?.find((one) => one.id === id);
   return (
     <Drawer
@@ -37,7 +38,9 @@ export function KeyDrawer({ organization, id, keys, onClose, onAct, children }: 
       description={key && <KeyLine of={key} />}
       footer={key && whyFixed(key) === undefined && <KeyButtons of={key} onAct={onAct} />}
     >
-      {key ? <KeyDetails organization={organization} of={key} /> : <NoKey coming={keys === undefined} />}
+      <div ref={details} tabIndex={-1} className={styles.details}>
+        {key ? <KeyDetails organization={organization} of={key} /> : <NoKey coming={keys === undefined} />}
+      </div>
       {children}
     </Drawer>
   );
@@ -58,17 +61,9 @@ function KeyLine({ of: key }: { readonly of: KeyView }): ReactNode {
 function KeyButtons({ of: key, onAct }: { readonly of: KeyView } & Pick<KeyDrawerProps, 'onAct'>): ReactNode {
   return (
     <>
-      <Button onClick={() => onAct({ what: 'revoke', of: key })}>
-        Revoke
-      </Button>
-      {mayReplace(key) && (
-        <Button onClick={() => onAct({ what: 'replace', of: key })}>
-          Replace
-        </Button>
-      )}
-      <Button onClick={() => onAct({ what: 'edit', of: key })}>
-        Edit
-      </Button>
+      <Button onClick={() => onAct({ what: 'revoke', of: key })}>Revoke</Button>
+      {mayReplace(key) && <Button onClick={() => onAct({ what: 'replace', of: key })}>Replace</Button>}
+      <Button onClick={() => onAct({ what: 'edit', of: key })}>Edit</Button>
     </>
   );
 }

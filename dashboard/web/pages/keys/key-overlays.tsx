@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useState } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
@@ -17,7 +17,7 @@ export interface KeyOverlaysProps {
   readonly onChange: (next: Partial<KeysSearch>) => void;
   readonly action: KeyAction | undefined;
   readonly onAct: OnKeyAction;
-  /** Takes the focus when a key has been made. */
+  /** Takes the focus when what had it is gone. */
   readonly createButton: RefObject<HTMLElement | null>;
 }
 
@@ -25,6 +25,9 @@ export interface KeyOverlaysProps {
 export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
   const { organization, keys, search, onChange, action, onAct } = props;
   const [draft, setDraft] = useState(NEW_KEY);
+  const details = useRef<HTMLDivElement>(null);
+  // What a dialog was opened from may be gone with what it did.
+  const afterwards = search.key === undefined ? props.createButton : details;
   const [created, setCreated] = useState<CreatedKeyView>();
   const onCreated = (next: CreatedKeyView) => {
     setCreated(next);
@@ -34,13 +37,13 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
   };
   const over = (
     <>
-      {action && <ActionDialog organization={organization} action={action} onAct={onAct} onCreated={onCreated} />}
+      {action && <ActionDialog {...props} action={action} onCreated={onCreated} afterwards={afterwards} />}
       {created && (
         <SecretDialog
           organization={organization}
           created={created}
           onClose={() => setCreated(undefined)}
-          finalFocus={search.key === undefined ? props.createButton : undefined}
+          finalFocus={afterwards}
         />
       )}
     </>
@@ -65,6 +68,7 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
         keys={keys}
         onClose={() => onChange({ key: undefined })}
         onAct={onAct}
+        details={details}
       >
         {/* What opens over the drawer belongs to it: otherwise a click there would be one beside the drawer, and close it. */}
         {search.key !== undefined && over}
@@ -77,9 +81,11 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
 interface ActionDialogProps extends Pick<KeyOverlaysProps, 'organization' | 'onAct'> {
   readonly action: KeyAction;
   readonly onCreated: (created: CreatedKeyView) => void;
+  readonly afterwards: RefObject<HTMLElement | null>;
 }
 
-function ActionDialog({ organization, action: { what, of }, onAct, onCreated }: ActionDialogProps): ReactNode {
+function ActionDialog({ organization, action, onAct, onCreated, afterwards }: ActionDialogProps): ReactNode {
+  const { what, of } = action;
   const shared = { organization, of, onClose: () => onAct(undefined) };
   switch (what) {
     case 'edit':
@@ -87,6 +93,6 @@ function ActionDialog({ organization, action: { what, of }, onAct, onCreated }: 
     case 'replace':
       return <ReplaceKeyDialog {...shared} onCreated={onCreated} />;
     case 'revoke':
-      return <RevokeKeyDialog {...shared} />;
+      return <RevokeKeyDialog {...shared} afterwards={afterwards} />;
   }
 }

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, type RefObject, useRef } from 'react';
 import { useSend } from '../../api/use-send.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Instant } from '../../components/instant.tsx';
@@ -6,12 +6,19 @@ import { useToast } from '../../components/toast.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import styles from './keys.module.css';
 
-export function RevokeKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
+export interface RevokeKeyDialogProps extends KeyDialogProps {
+  /** Takes the focus when the button or row that had it is gone with the key. */
+  readonly afterwards: RefObject<HTMLElement | null>;
+}
+
+export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: RevokeKeyDialogProps): ReactNode {
+  const finalFocus = useRef<HTMLElement>(null);
   const toast = useToast();
   const revoke = useSend('POST /api/organizations/:organization/keys/:key/revocation', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: ({ name }) => {
       toast({ tone: 'good', text: `Key “${name}” revoked.` });
+      finalFocus.current = afterwards.current;
       onClose();
     },
   });
@@ -20,6 +27,7 @@ export function RevokeKeyDialog({ organization, of: key, onClose }: KeyDialogPro
       open
       onClose={onClose}
       title={`Revoke “${key.name}” now?`}
+      finalFocus={finalFocus}
       confirm="Revoke key"
       busy={revoke.isPending}
       problem={revoke.error}

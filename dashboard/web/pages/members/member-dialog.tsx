@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, type RefObject, useRef } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
@@ -40,12 +40,25 @@ export function RoleDialog({ organization, of: member, isSelf, onClose }: Member
   );
 }
 
-export function RemoveDialog({ organization, of: member, isSelf, onClose }: MemberDialogProps): ReactNode {
+export interface RemoveDialogProps extends MemberDialogProps {
+  /** Takes the focus of the row that is gone. */
+  readonly inviteButton: RefObject<HTMLElement | null>;
+}
+
+export function RemoveDialog({
+  organization,
+  of: member,
+  isSelf,
+  onClose,
+  inviteButton,
+}: RemoveDialogProps): ReactNode {
+  const finalFocus = useRef<HTMLElement>(null);
   const toast = useToast();
   const navigate = useNavigate();
   const remove = useSend('DELETE /api/organizations/:organization/members/:user', {
     onDone: () => {
       toast({ tone: 'good', text: isSelf ? 'You have left the organization.' : `${member.email} was removed.` });
+      finalFocus.current = inviteButton.current;
       onClose();
       if (isSelf) void navigate({ to: '/' });
     },
@@ -55,6 +68,7 @@ export function RemoveDialog({ organization, of: member, isSelf, onClose }: Memb
       open
       onClose={onClose}
       title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
+      finalFocus={finalFocus}
       confirm={isSelf ? 'Leave' : 'Remove'}
       busy={remove.isPending}
       problem={remove.error}

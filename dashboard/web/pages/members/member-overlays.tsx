@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { LinkView } from '../../../contract/people.ts';
 import { useToast } from '../../components/toast.tsx';
 import { InvitationDialog } from './invitation-dialog.tsx';
@@ -14,6 +14,7 @@ export interface MemberOverlaysProps {
   readonly onInvitingEnds: () => void;
   readonly action: MemberAction | undefined;
   readonly onAct: OnMemberAction;
+  readonly inviteButton: RefObject<HTMLElement | null>;
 }
 
 export function MemberOverlays(props: MemberOverlaysProps): ReactNode {
@@ -40,7 +41,7 @@ export function MemberOverlays(props: MemberOverlaysProps): ReactNode {
         />
       )}
       {shared && action.what === 'role' && <RoleDialog {...shared} />}
-      {shared && action.what === 'remove' && <RemoveDialog {...shared} />}
+      {shared && action.what === 'remove' && <RemoveDialog {...shared} inviteButton={props.inviteButton} />}
       {shared && action.what === 'link' && (
         <NewLinkDialog
           {...shared}

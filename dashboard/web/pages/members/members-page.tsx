@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
@@ -25,8 +25,9 @@ export function MembersPage(): ReactNode {
   const onChange = (next: Partial<MembersSearch>, replace = true) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
   const onInvite = () => onChange({ dialog: 'invite' }, false);
+  const button = useRef<HTMLButtonElement>(null);
   const inviteButton = (
-    <Button tone="primary" icon="plus" onClick={onInvite}>
+    <Button ref={button} tone="primary" icon="plus" onClick={onInvite}>
       Invite
     </Button>
   );
@@ -78,6 +79,7 @@ export function MembersPage(): ReactNode {
         onInvitingEnds={() => onChange({ dialog: undefined })}
         action={action}
         onAct={setAction}
+        inviteButton={button}
       />
     </>
   );
