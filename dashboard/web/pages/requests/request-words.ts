@@ -1,5 +1,4 @@
 import type { RequestView } from '../../../contract/request-log.ts';
-import type { Tone } from '../../components/badge.tsx';
 import { formatCount } from '../../format/format-number.ts';
 import { CLIENT_LEFT } from './result-choice.ts';
 
@@ -16,7 +15,10 @@ export function routeWords(route: string): string {
 }
 
 /** A stream that broke has status 200 and a code: it failed all the same. */
-export function statusTone({ status, code }: Pick<RequestView, 'status' | 'code'>): Tone {
+export function statusTone({
+  status,
+  code,
+}: Pick<RequestView, 'status' | 'code'>): 'neutral' | 'good' | 'warn' | 'bad' {
   if (status === CLIENT_LEFT && code === undefined) return 'neutral';
   if (status >= 500 || (code !== undefined && status < 400)) return 'bad';
   return status >= 400 ? 'warn' : 'good';

@@ -1,9 +1,15 @@
 import { CATALOGUE, type CatalogueEntry } from '../../../../ext-proc/errors/catalogue.ts';
-import type { Choice } from '../../components/select.tsx';
 import type { RequestsSearch } from './requests-search.ts';
 
 /** How a request ended, as one choice: everything, an outcome, a status or a code. */
 export type ResultFilter = Pick<RequestsSearch, 'outcome' | 'status' | 'code'>;
+
+/** Of a Select. */
+export interface ResultChoice {
+  readonly value: string;
+  readonly label: string;
+  readonly group?: string;
+}
 
 /** A client that left before there was an answer. It has no code. */
 export const CLIENT_LEFT = 499;
@@ -21,9 +27,9 @@ export function resultFilter(choice: string): ResultFilter {
 }
 
 /** All of them, by status. What a link asks for is among them, whatever it is. */
-export function resultChoices(chosen: string): readonly Choice<string>[] {
+export function resultChoices(chosen: string): readonly ResultChoice[] {
   const byStatus = Map.groupBy(Object.entries<CatalogueEntry>(CATALOGUE), ([, { status }]) => status);
-  const known: readonly Choice<string>[] = [
+  const known: readonly ResultChoice[] = [
     { value: '', label: 'All results' },
     { value: 'succeeded', label: 'Succeeded' },
     { value: 'failed', label: 'Failed' },
