@@ -13,6 +13,7 @@ import {
   toggleGroup,
 } from './usage-search.ts';
 
+const KEY = 'key-01M7YXN3KQCZNWNS0YTY0V6B73';
 const NOW_MS = Date.UTC(2026, 10, 21, 10, 30);
 
 describe('the search of the usage page', () => {
@@ -21,15 +22,23 @@ describe('the search of the usage page', () => {
       readUsageSearch({
         range: '90d',
         by: 'key,day',
-        key: 'key-1',
+        key: KEY,
         model: '',
         show: 'tokens',
         sort: 'cost',
         order: 'asc',
       }),
-    ).toEqual({ range: '90d', by: 'day,key', key: 'key-1', show: 'tokens', sort: 'cost', order: 'asc' });
+    ).toEqual({ range: '90d', by: 'day,key', key: KEY, show: 'tokens', sort: 'cost', order: 'asc' });
     expect(
-      readUsageSearch({ range: '1y', by: 'colour', key: 7, model: 'x'.repeat(301), show: [], sort: 'id', order: 'up' }),
+      readUsageSearch({
+        range: '1y',
+        by: 'colour',
+        key: 'key-7',
+        model: 'x'.repeat(301),
+        show: [],
+        sort: 'id',
+        order: 'up',
+      }),
     ).toEqual({});
   });
 

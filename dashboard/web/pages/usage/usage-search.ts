@@ -25,7 +25,8 @@ export interface UsageSearch {
 
 export const DEFAULT_PRESET: Preset = '30d';
 const DEFAULT_GROUPS: readonly UsageGroupName[] = ['model'];
-/** Above every id and name that the server accepts. */
+const KEY_ID = /^key-[0-9A-HJKMNP-TV-Z]{26}$/;
+/** Above every name that the server accepts. */
 const MAX_TEXT = 300;
 
 /** Whatever a URL says: what cannot be is left out. */
@@ -35,7 +36,8 @@ export function readUsageSearch(raw: Readonly<Record<string, unknown>>): UsageSe
   return compact({
     ...(objectionToDays(days) === undefined ? days : { range: oneOf(PRESETS, raw.range) }),
     by: groups.length === 0 ? undefined : groups.join(','),
-    key: text(raw.key),
+    // The server would refuse the whole question for what is no id.
+    key: KEY_ID.test(text(raw.key) ?? '') ? text(raw.key) : undefined,
     model: text(raw.model),
     show: oneOf(MEASURES, raw.show),
     sort: oneOf(COLUMNS, raw.sort),
