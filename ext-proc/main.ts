@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { resolve } from 'node:path';
+import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
@@ -10,7 +11,9 @@ import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
+import { envoyStats } from './envoy-config/envoy-stats.ts';
 import { ClusterPublisher } from './envoy-config/publish.ts';
+import { ENVOY_STAYS, followEnvoyLeaving } from './envoy-leaving.ts';
 import { followConfiguration } from './follow-configuration.ts';
 import { createGateway } from './gateway.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
@@ -26,6 +29,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { watchActivity } from './telemetry/process-report-activity.ts';
 import { createConfigurationReport } from './telemetry/process-report-configuration.ts';
 import { createReadiness, type Readiness, sharedProbeKey } from './telemetry/readiness.ts';
+import { watchLimitStore } from './telemetry/watch-limit-store.ts';
 import { allWorkersMetrics, serveWorkerMetrics } from './telemetry/worker-metrics.ts';
 import { startTransport } from './transport/start.ts';
 
@@ -57,9 +61,10 @@ async function main(): Promise<void> {
   for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])
     await mkdir(folder, { recursive: true, mode: 0o700 });
 
-  const stores = await openStores(loaded.config, log).catch(explainUnavailable);
+  const metrics = createMetrics({ workerIndex, version: packageFile.version });
+  const stores = await openStores(loaded.config, metrics, log).catch(explainUnavailable);
   if (stores === undefined) return;
-  await serve(loaded, paths, stores, log);
+  await serve(loaded, paths, stores, metrics, log);
 }
 
 /** Not a configuration error: the supervisor tries again, and a store that is only late is found then. */
@@ -69,14 +74,15 @@ function explainUnavailable(error: unknown): undefined {
   process.exit(1);
 }
 
-async function openStores(config: GatewayConfig, log: Log) {
+async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
   const { postgres } = config.stores;
   if (postgres.kind === 'embedded') {
     return refuseToStart(
       'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
     );
   }
-  const database = await openPostgres({ url: postgres.url, log });
+  const database = await openPostgres({ url: postgres.url, log, onBatch: metrics.databaseBatch });
+  metrics.watchDatabase(database.pools);
   const onTakenOver = (reason: string) => {
     log.fatal(reason);
     process.exit(1);
@@ -86,7 +92,7 @@ async function openStores(config: GatewayConfig, log: Log) {
   return {
     database,
     databaseUrl: postgres.url,
-    limits: opened.limits,
+    limits: watchLimitStore(opened.limits, metrics, clock),
     leaseMs: opened.leaseMs,
     limitsOpenInMs: opened.opensInMs,
   };
@@ -94,10 +100,16 @@ async function openStores(config: GatewayConfig, log: Log) {
 
 type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
 
-async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, log: Log): Promise<void> {
+async function serve(
+  loaded: LoadedConfig,
+  paths: RuntimePaths,
+  stores: Stores,
+  allMetrics: Metrics,
+  log: Log,
+): Promise<void> {
   const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
-  const { metrics, activity } = watchActivity(createMetrics(), clock);
+  const { metrics, activity } = watchActivity(allMetrics, clock);
   const money = await openAccounting({
     database,
     limits,
@@ -113,18 +125,27 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
   const { accounting } = money;
   const tokens = createTokenCounter({ log });
   const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
+  const envoy = isFirst && !process.connected ? followEnvoyLeaving({ paths, log }) : ENVOY_STAYS;
   const readiness = createReadiness({
     listen: initial.listen,
     ...(process.env.ENVOY_HOST ? { envoyHost: process.env.ENVOY_HOST } : {}),
     probeKey: await sharedProbeKey(paths.probeKey),
-    completionsRefused: () => completionsRefused(accounting, limitsOpenInMs),
+    completionsRefused: async () => envoy.notReady() ?? completionsRefused(accounting, limitsOpenInMs),
   });
   if (isFirst) await writeBootstrap(initial, paths);
   const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });
   const published = await clusters.publish(initial);
   if (!published.ok) throw new Error(published.reason);
   const configuration = createConfigurationReport(resolve(configPath), clock, loaded);
-  const config = followConfiguration({ path: configPath, initial: loaded, clusters, report: configuration, log });
+  metrics.watchConfiguration(configuration.current);
+  const config = followConfiguration({
+    path: configPath,
+    initial: loaded,
+    clusters,
+    report: configuration,
+    metrics,
+    log,
+  });
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
   const retentionMs = (): number => config.current().requestLogRetentionMs;
   const requestLog = keepRequestLog({ databaseUrl, retentionMs, metrics, log });
@@ -151,6 +172,10 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
     onFault: ({ kind, requestId, error }) =>
       log.error({ err: error, request_id: requestId, fault: kind }, 'transport fault'),
   });
+  metrics.watchMemory(() => [
+    { use: 'request_bodies', heldBytes: transport.bodyBytes(), limitBytes: BODY_BUDGET_BYTES },
+    { use: 'answers', heldBytes: delivery.answers.heldBytes, limitBytes: delivery.answers.limitBytes },
+  ]);
   const health = await startHealth(initial, paths, readiness, metrics);
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
@@ -171,8 +196,11 @@ async function serve(loaded: LoadedConfig, paths: RuntimePaths, stores: Stores, 
 
   onceAskedToEnd(log, async (drainMs) => {
     readiness.drain();
+    const deadlineMs = performance.now() + drainMs;
     const left = await transport.drain(drainMs);
     if (left > 0) log.warn({ left }, 'requests were cut: the time to drain is over');
+    await envoy.handedOut(deadlineMs - performance.now());
+    await envoy.close();
     await transport.close();
     config.close();
     clusters.close();
@@ -201,11 +229,19 @@ function startHealth(
   { listen, workers }: GatewayConfig,
   paths: RuntimePaths,
   readiness: Readiness,
-  { registry }: Metrics,
+  metrics: Metrics,
 ): Promise<HealthServer> {
+  const { registry } = metrics;
   if (!isFirst) return serveWorkerMetrics(registry, paths.metricsSocket(workerIndex));
   const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
-  const page = { contentType: registry.contentType, read: () => allWorkersMetrics(registry, others) };
+  metrics.watchReadiness(readiness.notReady);
+  const page = {
+    contentType: registry.contentType,
+    read: async () => {
+      const parts = await Promise.all([allWorkersMetrics(registry, others), envoyStats(paths.envoyAdminSocket)]);
+      return parts.join('\n');
+    },
+  };
   return startHealthServer(listen.metrics, readiness, page);
 }
 

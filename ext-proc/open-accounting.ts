@@ -52,6 +52,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
   });
   metrics.watchSpool(spool.pending);
+  metrics.watchHolds(holds.live);
   const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
   await replayUntilDone(accounting.replaySpool, log);
   const claims = createClaims({

@@ -29,7 +29,10 @@ test('an answer that finds no room is 503 no_capacity and not charged; there is 
     await charging.promise;
     const { outcome, charges } = await deliverTo(delivery, second, order());
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
-    expect([charges, outcome.attempts]).toEqual([[], [{ provider: 'alpha', result: 'no_room' }]]);
+    expect([charges, outcome.attempts]).toEqual([
+      [],
+      [{ provider: 'alpha', result: 'no_room', durationMs: expect.any(Number) }],
+    ]);
     committed.resolve(undefined);
     expect((await held).outcome.status).toBe(200);
     expect((await deliverTo(delivery, third, order())).outcome.status).toBe(200);

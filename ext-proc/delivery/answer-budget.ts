@@ -3,11 +3,15 @@
  * client has taken it, which a client may never do. Without it 100 clients with answers of 50 MB ended the process.
  */
 export class AnswerBudget {
-  readonly #limitBytes: number;
+  readonly limitBytes: number;
   #heldBytes = 0;
 
   constructor(limitBytes: number) {
-    this.#limitBytes = limitBytes;
+    this.limitBytes = limitBytes;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   /** Room for one answer, empty at first. */
@@ -15,7 +19,7 @@ export class AnswerBudget {
     let held = 0;
     return {
       take: (bytes) => {
-        if (this.#heldBytes + bytes > this.#limitBytes) return false;
+        if (this.#heldBytes + bytes > this.limitBytes) return false;
         this.#heldBytes += bytes;
         held += bytes;
         return true;

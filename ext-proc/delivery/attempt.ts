@@ -20,6 +20,8 @@ export interface OpenedJson {
   /** Released when the answer is out of memory. */
   readonly room: AnswerRoom;
   readonly completion: Completion;
+  /** Both since the delivery began. */
+  readonly askedMs: number;
   readonly latencyMs: number;
 }
 
@@ -30,6 +32,8 @@ export interface OpenedStream {
   readonly source: StreamSource;
   /** Begins with the first event that is a chunk. */
   readonly first: Batch;
+  /** Both since the delivery began. */
+  readonly askedMs: number;
   readonly latencyMs: number;
 }
 
@@ -39,6 +43,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
   const drained = isDrained(run, target);
   if (exchange.gone.aborted && !drained) return FAILURES.abandoned;
   if (order.leaseLost.aborted) return FAILURES.leaseLost;
+  const askedMs = elapsedMs(run);
   const call = providers.call(providerRequest(order, target));
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
@@ -47,7 +52,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
   let opened: Opened | ProviderFailure | undefined;
   try {
-    opened = await open(run, target, call);
+    opened = await open(run, target, call, askedMs);
     return opened.kind === 'failure' ? withoutSecret(opened, target) : opened;
   } finally {
     if (opened?.kind !== 'stream') call.release(opened?.kind === 'json');
@@ -63,17 +68,17 @@ function setLimit(run: Run, call: ProviderCall): void {
   else call.limit(leftMs, FAILURES.deadline);
 }
 
-async function open(run: Run, target: Target, call: ProviderCall): Promise<Opened | ProviderFailure> {
+async function open(run: Run, target: Target, call: ProviderCall, askedMs: number): Promise<Opened | ProviderFailure> {
   const head = await call.head();
   if (head.kind === 'failure') return head;
   if (head.status < 200 || head.status > 299) return failureOf(run, call, head);
   const encoding = head.header('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return FAILURES.encoded;
   const contentType = head.header('content-type')?.toLowerCase() ?? '';
-  if (!run.order.chat.stream) return openJson(run, target, call);
+  if (!run.order.chat.stream) return openJson(run, target, call, askedMs);
   if (contentType.includes('html')) return FAILURES.malformed;
   if (contentType.includes('json')) return errorInJson(call);
-  return openStream(run, target, call);
+  return openStream(run, target, call, askedMs);
 }
 
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
@@ -90,7 +95,12 @@ async function failureOf(run: Run, call: ProviderCall, head: ProviderHead): Prom
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
 }
 
-async function openJson(run: Run, target: Target, call: ProviderCall): Promise<OpenedJson | ProviderFailure> {
+async function openJson(
+  run: Run,
+  target: Target,
+  call: ProviderCall,
+  askedMs: number,
+): Promise<OpenedJson | ProviderFailure> {
   const latencyMs = elapsedMs(run);
   const room = run.answers.open();
   let passedOn = false;
@@ -98,7 +108,8 @@ async function openJson(run: Run, target: Target, call: ProviderCall): Promise<O
     const answer = await readCompletion(run, call, room);
     if (answer.kind === 'failure') return answer;
     passedOn = true;
-    return { kind: 'json', target, room, latencyMs, text: answer.text, completion: answer.completion };
+    const { text, completion } = answer;
+    return { kind: 'json', target, room, askedMs, latencyMs, text, completion };
   } finally {
     if (!passedOn) room.release();
   }
@@ -127,7 +138,12 @@ async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
   return value !== undefined && hasError(value) ? bodyFailure(value) : FAILURES.malformed;
 }
 
-async function openStream(run: Run, target: Target, call: ProviderCall): Promise<OpenedStream | ProviderFailure> {
+async function openStream(
+  run: Run,
+  target: Target,
+  call: ProviderCall,
+  askedMs: number,
+): Promise<OpenedStream | ProviderFailure> {
   const source = new StreamSource(call, run.order.config.limits.responseBodyBytes);
   for (;;) {
     const batch = await source.next();
@@ -140,7 +156,7 @@ async function openStream(run: Run, target: Target, call: ProviderCall): Promise
       call.limit(remainingMs(run), FAILURES.deadline);
       call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
       const first = { ...batch, events: batch.events.slice(index) };
-      return { kind: 'stream', target, call, source, first, latencyMs: elapsedMs(run) };
+      return { kind: 'stream', target, call, source, first, askedMs, latencyMs: elapsedMs(run) };
     }
     if (batch.end) return batch.end.kind === 'end' ? FAILURES.malformed : batch.end;
   }

@@ -2,7 +2,7 @@ import type { Target } from '../config/gateway-config.ts';
 import { attempt, type Opened } from './attempt.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { asksForLongPause, backoffMs } from './retry-after.ts';
-import { isDrained, type Run, remainingMs } from './run.ts';
+import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { pause } from './wait.ts';
 
 /** Asks the model's targets in order until one answers; the failure to report when none does (INTERFACE 4 and 5). */
@@ -23,9 +23,11 @@ export async function openFirst(run: Run): Promise<Opened | ProviderFailure> {
 async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Opened | ProviderFailure> {
   const { order, exchange, attempts } = run;
   for (let asked = 1; ; asked++) {
+    const askedMs = elapsedMs(run);
     const result = await attempt(run, target);
     if (result.kind !== 'failure') return result;
-    attempts.push({ provider: target.provider.name, result: result.result });
+    const durationMs = elapsedMs(run) - askedMs;
+    attempts.push({ provider: target.provider.name, result: result.result, durationMs });
     const again = result.retry === 'same' && asked <= order.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(result.retryAfterMs))) return result;
     const waitMs = backoffMs(asked, result.retryAfterMs);

@@ -10,8 +10,10 @@ import { usageJson } from './usage.ts';
 export async function deliverJson(run: Run, opened: OpenedJson): Promise<DeliveryOutcome> {
   const { order, exchange, attempts } = run;
   const provider = opened.target.provider.name;
-  attempts.push({ provider, result: 'ok' });
-  const generationTimeMs = elapsedMs(run) - opened.latencyMs;
+  const endedMs = elapsedMs(run);
+  const { askedMs, latencyMs } = opened;
+  attempts.push({ provider, result: 'ok', durationMs: endedMs - askedMs, firstEventMs: latencyMs - askedMs });
+  const generationTimeMs = endedMs - latencyMs;
   const meter = new AnswerMeter(order);
   meter.take(opened.completion);
   const { usage, counted } = await meter.usage(order.chat, run.countTokens);
@@ -36,7 +38,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
       usage,
       usageCounted: counted,
       cancelled: exchange.gone.aborted,
-      latencyMs: opened.latencyMs,
+      latencyMs,
       generationTimeMs,
     },
     order.keepsAnswer ? body : undefined,
@@ -48,5 +50,5 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     'x-generation-id': order.generationId,
   };
   await respond(run, { status: 200, headers, body });
-  return { status: 200, attempts, timeToFirstEventMs: opened.latencyMs, clientGone: exchange.gone.aborted };
+  return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone: exchange.gone.aborted };
 }

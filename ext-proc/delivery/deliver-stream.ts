@@ -22,7 +22,12 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
       begun = client;
     });
     complete = relayed.failure === undefined;
-    run.attempts.push({ provider: provider.name, result: relayed.failure?.result ?? 'ok' });
+    run.attempts.push({
+      provider: provider.name,
+      result: relayed.failure?.result ?? 'ok',
+      durationMs: relayed.lastEventMs - opened.askedMs,
+      firstEventMs: opened.latencyMs - opened.askedMs,
+    });
     const metered = await relayed.meter.usage(order.chat, run.countTokens);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
     const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;

@@ -18,6 +18,8 @@ export interface Delivery {
   deliver(order: Order, exchange: Exchange, account: Account): Promise<DeliveryOutcome>;
   /** Answers with what an earlier attempt was answered. A refusal: not answered, and may be tried again. */
   replay(replay: Replay, exchange: Exchange): Promise<Refusal | undefined>;
+  /** JSON answers in memory, all together. */
+  readonly answers: Pick<AnswerBudget, 'heldBytes' | 'limitBytes'>;
   /** Ends every call under way. */
   close(): Promise<void>;
 }
@@ -41,6 +43,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const answers = new AnswerBudget(answerBudgetBytes);
   const providers = createProviderClient(egressSocketPath);
   return {
+    answers,
     deliver(order, exchange, account) {
       const startedMs = clock.monotonicMs();
       return deliver({ order, exchange, account, clock, providers, countTokens, answers, startedMs, attempts: [] });

@@ -63,6 +63,10 @@ export interface Attempt {
   readonly provider: string;
   /** `ok` or why the attempt failed. */
   readonly result: string;
+  /** From asking the provider to the end of its answer, or to its failure. */
+  readonly durationMs?: number;
+  /** From asking the provider to the first event of its stream, or to the head of its other answer. */
+  readonly firstEventMs?: number;
 }
 
 /** Tokens of each text, in order. Never rejects: what cannot be counted in time is estimated, so that no charge is lost. */

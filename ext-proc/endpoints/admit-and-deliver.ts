@@ -89,18 +89,23 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
 }
 
 async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: OpenHold): Promise<EndpointResult> {
+  const { metrics } = deps;
+  const { stream } = order.chat;
+  let firstEventMs: number | undefined;
+  if (stream) metrics.streamStarted();
   try {
     const outcome = await deps.delivery.deliver(order, call.exchange, hold);
+    firstEventMs = outcome.timeToFirstEventMs;
     note(deps, call, outcome, hold);
     return { kind: 'answered', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };
   } finally {
+    if (stream) metrics.streamEnded(firstEventMs);
     await hold.release();
   }
 }
 
 function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcome, hold: OpenHold): void {
   metrics.attempts(outcome.attempts);
-  if (outcome.timeToFirstEventMs !== undefined) metrics.firstEvent(outcome.timeToFirstEventMs);
   const provider = outcome.attempts.at(-1)?.provider;
   if (provider !== undefined) notes.provider = provider;
   notes.attempts = outcome.attempts.map(({ provider, result }) => `${provider}:${result}`);

@@ -87,9 +87,48 @@ function ejectedClusters({ cluster_statuses = [] }: ClusterStatuses): Set<string
   return names;
 }
 
-function adminGet(socketPath: string, path: string): Promise<string | undefined> {
+/**
+ * The public listener goes on serving for Envoy's drain time, but every answer ends its connection; then it takes no new ones. Egress stays
+ * open. Resolves to that time; `undefined`: Envoy does not answer.
+ */
+export async function drainIngress(socketPath: string): Promise<number | undefined> {
+  const info = await adminGet(socketPath, '/server_info');
+  const asked = await ask(socketPath, 'POST', '/drain_listeners?inboundonly&graceful&skip_exit');
+  if (info === undefined || asked === undefined) return undefined;
+  const { command_line_options: { drain_time = '600s' } = {} }: DrainInfo = JSON.parse(info);
+  return Number.parseFloat(drain_time) * 1000;
+}
+
+interface DrainInfo {
+  /** `600s` */
+  readonly command_line_options?: { readonly drain_time?: string };
+}
+
+/** What is still to be handed to clients. */
+export interface IngressLoad {
+  readonly requests: number;
+  /** Of answers that are complete for us, and that their clients have not taken yet. */
+  readonly bufferedBytes: number;
+}
+
+/** `undefined`: Envoy does not answer. */
+export async function readIngressLoad(socketPath: string): Promise<IngressLoad | undefined> {
+  const stats = await adminGet(socketPath, '/stats?filter=%5Ehttp%5C.ingress%5C.downstream_');
+  if (stats === undefined) return undefined;
+  const stat = (name: string): number =>
+    Number(new RegExp(`^http\\.ingress\\.downstream_${name}: (\\d+)$`, 'm').exec(stats)?.[1] ?? 0);
+  return { requests: stat('rq_active'), bufferedBytes: stat('cx_tx_bytes_buffered') };
+}
+
+/** `undefined`: Envoy does not answer. */
+export function adminGet(socketPath: string, path: string): Promise<string | undefined> {
+  return ask(socketPath, 'GET', path);
+}
+
+function ask(socketPath: string, method: 'GET' | 'POST', path: string): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const call = request({ socketPath, path, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false }, (answer) => {
+    const options = { socketPath, method, path, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false };
+    const call = request(options, (answer) => {
       const chunks: Buffer[] = [];
       let length = 0;
       answer.on('data', (chunk: Buffer) => {

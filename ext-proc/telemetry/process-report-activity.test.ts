@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
-import { createMetrics, type EndedRequest } from './metrics.ts';
+import { createMetrics } from './metrics.ts';
 import { watchActivity } from './process-report-activity.ts';
+import type { EndedRequest } from './request-metrics.ts';
 
 function watched() {
   const metrics = createMetrics();

@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
-import type { EndedRequest, Metrics } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import { createProviderLog, type ProviderLog } from './process-report-providers.ts';
+import type { EndedRequest } from './request-metrics.ts';
 
 /** Counts what process reports tell, from what the metrics are told anyway. */
 export interface ProcessActivity {

@@ -58,6 +58,8 @@ class BufferedLog implements RequestLog {
   /** In a row. */
   #failures = 0;
   #dropped = 0;
+  /** When the last batch was written, or the first line came that waits. */
+  #stalledSinceMs = 0;
   #isFull = false;
   #isClosed = false;
 
@@ -66,7 +68,10 @@ class BufferedLog implements RequestLog {
     this.#metrics = metrics;
     this.#log = log;
     this.#bounds = bounds;
-    metrics.watchRequestLog(() => this.waiting());
+    metrics.watchRequestLog(
+      () => this.waiting(),
+      () => (this.waiting() === 0 ? 0 : performance.now() - this.#stalledSinceMs),
+    );
   }
 
   waiting(): number {
@@ -82,6 +87,7 @@ class BufferedLog implements RequestLog {
       this.#refuse();
       return;
     }
+    if (this.waiting() === 0) this.#stalledSinceMs = performance.now();
     this.#fresh.push(entry);
     if (this.#fresh.length === this.#bounds.batch && this.#failures === 0) this.#schedule(0);
     else if (this.#timer === undefined) this.#schedule(this.#bounds.everyMs);
@@ -134,6 +140,7 @@ class BufferedLog implements RequestLog {
     try {
       const { refused } = await this.#store.write(this.#underWay);
       this.#underWay = [];
+      this.#stalledSinceMs = performance.now();
       this.#metrics.requestLogWritten(lines - refused);
       if (refused > 0) this.#drop(refused);
       if (this.#failures > 0) {

@@ -4,7 +4,7 @@ import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type
 
 /**
  * Several gateway processes are one service to whoever reads its metrics. Only the first has the metrics address; the others give theirs on a
- * socket, and the first adds them up.
+ * socket, and the first puts them on its page. Each process's series carry its index as `worker`, so that nothing is added up here.
  */
 type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
 
@@ -37,13 +37,18 @@ export async function serveWorkerMetrics(registry: Registry, socketPath: string)
   };
 }
 
-/** This process's metrics and those of every other that answers now, added up. One that is being restarted is missing, and back soon. */
+/** This process's metrics and those of every other that answers now. One that is being restarted is missing, and back soon. */
 export async function allWorkersMetrics(registry: Registry, otherSockets: readonly string[]): Promise<string> {
   if (otherSockets.length === 0) return registry.metrics();
   const own = await registry.getMetricsAsJSON();
   const others = await Promise.all(otherSockets.map(readWorkerMetrics));
   const answered = others.filter((metrics) => metrics !== undefined);
-  return AggregatorRegistry.aggregate([own, ...answered]).metrics();
+  return AggregatorRegistry.aggregate([own, ...answered].map(keepAll)).metrics();
+}
+
+/** The start of a process is left out where processes are added up, which they are not. */
+function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
+  return metrics.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric));
 }
 
 function readWorkerMetrics(socketPath: string): Promise<MetricsOfWorker | undefined> {

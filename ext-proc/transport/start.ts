@@ -32,6 +32,8 @@ export interface TransportFault {
 
 export interface Transport {
   inFlight(): number;
+  /** Request bodies in memory, all together. */
+  bodyBytes(): number;
   /** Takes no new requests and waits for those in flight; resolves with how many were left when the time was up. */
   drain(timeoutMs: number): Promise<number>;
   close(): Promise<void>;
@@ -70,6 +72,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
   sweep.unref();
   return {
     inFlight: () => inFlight.size,
+    bodyBytes: () => budget.heldBytes,
     async drain(timeoutMs) {
       server.stopAccepting();
       if (inFlight.size > 0) {

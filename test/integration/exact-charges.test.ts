@@ -8,6 +8,7 @@ import type { ProviderUsage } from '../provider/chat-format.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, untilNothingHeld } from './gateway-client.ts';
+import { metric } from './metrics-page.ts';
 import { type Stack, startStack } from './stack.ts';
 
 const REQUESTS = 300;
@@ -200,7 +201,7 @@ test(`${REQUESTS} mixed requests: every balance is what the provider's usage say
   // Every kind was there, so that none of it passed unseen.
   expect(new Set(plans.map(({ kind, stream }) => `${kind} ${stream}`)).size).toBe(13);
   const counted = generations.filter((generation) => generation.counted).length;
-  expect(await metric('gateway_usage_counted_total')).toBe(counted);
+  expect(await metric(stack.metricsOrigin, 'gateway_usage_counted_total')).toBe(counted);
 
   function generationsOf(owner: number): number {
     return [...planOfId.values()].filter((one) => one.owner === owner).length;
@@ -262,9 +263,4 @@ async function allGenerations(): Promise<Generation[]> {
   } finally {
     await client.end();
   }
-}
-
-async function metric(name: string): Promise<number> {
-  const text = await (await fetch(`${stack.metricsOrigin}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1]);
 }

@@ -6,6 +6,7 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { createGate } from '../provider/gate.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient } from './gateway-client.ts';
+import { metric } from './metrics-page.ts';
 import { startTestPostgres, type TestPostgres } from './postgres-server.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -55,11 +56,6 @@ async function loggedOf(requestIds: readonly unknown[]): Promise<number> {
   return Number(rows[0]?.lines);
 }
 
-async function metric(name: string): Promise<number> {
-  const page = await (await fetch(`${stack.metricsOrigin}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(page)?.[1]);
-}
-
 test('lines wait for a log that is locked, and for a server that crashes with them; requests go on, and none is lost', async () => {
   provider.script('one', jsonAnswer());
   const gate = createGate();
@@ -71,7 +67,7 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   await new Promise((resolve) => setTimeout(resolve, 700));
   const late = await client.chat({ model: 'one' });
   expect(late.status).toBe(200);
-  expect(await metric('gateway_request_log_waiting')).toBe(41);
+  expect(await metric(stack.metricsOrigin, 'gateway_request_log_waiting')).toBe(41);
 
   const underWay = client.chat({ model: 'gated' });
   await gate.waitFor(1);
@@ -85,7 +81,7 @@ test('lines wait for a log that is locked, and for a server that crashes with th
 
   const requestIds = [...received, late, overtaken].map(({ headers }) => headers['x-request-id']);
   await expect.poll(() => loggedOf(requestIds), { timeout: 15_000, interval: 100 }).toBe(42);
-  expect(await metric('gateway_request_log_dropped_total')).toBe(0);
+  expect(await metric(stack.metricsOrigin, 'gateway_request_log_dropped_total')).toBe(0);
   const [sums] = await sql<{ requests: string }>(
     stack.databaseUrl,
     "select sum(requests) as requests from request_stats where code = ''",

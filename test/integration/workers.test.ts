@@ -9,6 +9,7 @@ import { createGate } from '../provider/gate.ts';
 import { requirement } from '../requirement.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from './gateway-client.ts';
+import { metric } from './metrics-page.ts';
 import { type SupervisedStack, startSupervisedStack } from './stack.ts';
 import type { TestConfig } from './test-config.ts';
 
@@ -253,8 +254,8 @@ async function heldUsd(client: GatewayClient): Promise<number> {
 }
 
 async function modelRequests(): Promise<number> {
-  const text = await (await fetch(`${stack.metricsOrigin}/metrics`)).text();
-  return Number(/^gateway_requests_total\{route="models",status="200",code=""\} (\d+)$/m.exec(text)?.[1] ?? 0);
+  const counted = await metric(stack.metricsOrigin, 'gateway_requests_total', { route: 'models', status: '200' });
+  return Number.isNaN(counted) ? 0 : counted;
 }
 
 function gatewayProcesses(supervisorPid: number): number[] {

@@ -1,3 +1,4 @@
+import type { BatchFigures } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
 export interface BatchBounds {
@@ -27,6 +28,7 @@ interface Waiting<T, R> {
 export function createBatching<T, R>(
   bounds: BatchBounds,
   runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>,
+  onBatch: (figures: Omit<BatchFigures, 'batch'>) => void = () => undefined,
 ): (item: T) => Promise<R> {
   let waiting: Waiting<T, R>[] = [];
   let inFlight = 0;
@@ -69,18 +71,24 @@ export function createBatching<T, R>(
   }
 
   async function deliver(batch: readonly Waiting<T, R>[]): Promise<void> {
+    const sentMs = lastSentMs;
+    let failed = true;
     try {
       const outcomes = await runBatch(batch.map((entry) => entry.item));
       batch.forEach((entry, index) => {
         const outcome = outcomes[index] ?? { ok: false, error: new Error('a batch answered fewer items than it has') };
-        if (outcome.ok) entry.resolve(outcome.value);
-        else entry.reject(outcome.error);
+        if (outcome.ok) {
+          failed = false;
+          entry.resolve(outcome.value);
+        } else entry.reject(outcome.error);
       });
     } catch (error) {
       for (const entry of batch) entry.reject(error);
     } finally {
       inFlight--;
       schedule();
+      const waitedMs = sentMs - (batch[0]?.sinceMs ?? sentMs);
+      onBatch({ items: batch.length, waitedMs, tookMs: performance.now() - sentMs, failed });
     }
   }
 

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { UtcDay } from '../../domain/clock.ts';
 import type { Principal, RateLimits, Scope } from '../../domain/principal.ts';
 import type { KeyStore } from '../key-store.ts';
+import type { OnBatch } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { createBatching, type Outcome } from './batching.ts';
 import { run, type Statement } from './connection-pool.ts';
@@ -70,16 +71,26 @@ interface KeyRow {
  * Reads callers, many to a query (DESIGN 3). `memoryOwner` is this process's own mark while it keeps limits in memory: once another process
  * has put its mark into the database, nothing is admitted here any more.
  */
-export function createKeyLookup(pool: pg.Pool, memoryOwner: () => string | undefined): KeyStore {
-  const find = createBatching<Lookup, Principal | undefined>(BOUNDS, async (lookups) => {
-    const [first] = lookups;
-    const sameDay = lookups.every((lookup) => lookup.day === first?.day);
-    if (sameDay) return findAll(pool, lookups, memoryOwner);
-    // Around midnight only.
-    const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], memoryOwner)));
-    return outcomes.flat();
-  });
+export function createKeyLookup(pool: pg.Pool, memoryOwner: () => string | undefined, onBatch?: OnBatch): KeyStore {
+  const find = createBatching<Lookup, Principal | undefined>(
+    BOUNDS,
+    (lookups) => findBatch(pool, lookups, memoryOwner),
+    (figures) => onBatch?.({ batch: 'key_lookup', ...figures }),
+  );
   return { findByHash: (hash, day) => find({ hash, day }) };
+}
+
+async function findBatch(
+  pool: pg.Pool,
+  lookups: readonly Lookup[],
+  memoryOwner: () => string | undefined,
+): Promise<readonly Outcome<Principal | undefined>[]> {
+  const [first] = lookups;
+  const sameDay = lookups.every((lookup) => lookup.day === first?.day);
+  if (sameDay) return findAll(pool, lookups, memoryOwner);
+  // Around midnight only.
+  const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], memoryOwner)));
+  return outcomes.flat();
 }
 
 async function findAll(

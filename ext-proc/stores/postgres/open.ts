@@ -2,6 +2,7 @@ import type { Administration } from '../administration.ts';
 import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
+import type { OnBatch, PoolFigures } from '../store-figures.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { addDeadLetter } from './dead-letters.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
@@ -31,6 +32,7 @@ export interface PostgresOptions {
   readonly log: StoreLog;
   /** For requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
+  readonly onBatch?: OnBatch;
 }
 
 export interface Postgres {
@@ -45,6 +47,8 @@ export interface Postgres {
   memoryModeLock(onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
   /** To be held by every process that keeps limits in a store that it shares with others. */
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
+  /** Its connections now. */
+  pools(): readonly PoolFigures[];
   /** Rejects with StoreUnavailable when PostgreSQL is away. */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -76,10 +80,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   }
   const stopMakingPartitions = keepMakingPartitions(others, log);
   return {
-    keys: createKeyLookup(requests, lock.owner),
+    keys: createKeyLookup(requests, lock.owner, options.onBatch),
     ledger: {
-      settle: createSettlementWriter(requests),
-      settleClaimed: createClaimedSettlementWriter(claims),
+      settle: createSettlementWriter(requests, options.onBatch),
+      settleClaimed: createClaimedSettlementWriter(claims, options.onBatch),
       deadLetter: (settlement, reason) => addDeadLetter(others, settlement, reason),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
@@ -110,6 +114,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     memoryModeLock: lock.take,
     sharedModeLock: lock.share,
+    pools: () => [poolFigures('requests', requests), poolFigures('others', others), poolFigures('idempotency', claims)],
     ping: async () => {
       await run(requests, PING, []);
     },
@@ -119,6 +124,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       await endPools();
     },
   };
+}
+
+function poolFigures(pool: PoolFigures['pool'], of: ReturnType<typeof createPool>): PoolFigures {
+  return { pool, limit: of.options.max, open: of.totalCount, idle: of.idleCount, waiting: of.waitingCount };
 }
 
 const PING = { name: 'ping', text: 'select 1' };

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { AccountSnapshot } from '../../domain/principal.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
+import type { OnBatch } from '../store-figures.ts';
 import { createBatching, type Outcome } from './batching.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
@@ -35,14 +36,22 @@ interface SettledRow {
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
 
 /** Group commit (DESIGN 3). */
-export function createSettlementWriter(pool: pg.Pool): (settlement: Settlement) => Promise<AccountSnapshot> {
+export function createSettlementWriter(
+  pool: pg.Pool,
+  onBatch?: OnBatch,
+): (settlement: Settlement) => Promise<AccountSnapshot> {
   const once: CommitOnce<Settlement, AccountSnapshot> = (batch) => charge(pool, batch);
-  return createBatching(BOUNDS, (batch) => commit(batch, once));
+  return createBatching(
+    BOUNDS,
+    (batch) => commit(batch, once),
+    (figures) => onBatch?.({ batch: 'settlement', ...figures }),
+  );
 }
 
 /** The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one transaction. */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
+  onBatch?: OnBatch,
 ): (settlement: ClaimedSettlement) => Promise<AccountSnapshot | undefined> {
   const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = (batch) =>
     inTransaction(pool, 'begin', async (client) => {
@@ -51,11 +60,15 @@ export function createClaimedSettlementWriter(
       const charged = owned.length === 0 ? [] : await charge(client, owned);
       return batch.map((settlement) => charged[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
     });
-  return createBatching(CLAIMED_BOUNDS, async (batch) => {
-    const outcomes: Outcome<AccountSnapshot | undefined>[] = [];
-    for (const part of inParts(batch)) outcomes.push(...(await commit(part, once)));
-    return outcomes;
-  });
+  return createBatching(
+    CLAIMED_BOUNDS,
+    async (batch) => {
+      const outcomes: Outcome<AccountSnapshot | undefined>[] = [];
+      for (const part of inParts(batch)) outcomes.push(...(await commit(part, once)));
+      return outcomes;
+    },
+    (figures) => onBatch?.({ batch: 'claimed_settlement', ...figures }),
+  );
 }
 
 /** A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two or more transactions instead of one. */

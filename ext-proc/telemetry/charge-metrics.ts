@@ -1,0 +1,124 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { usdNumber } from '../domain/money.ts';
+import type { LiveHold } from '../stores/limit-store.ts';
+
+export interface ChargeMetrics {
+  charged(charge: {
+    model: string;
+    costUsd: number;
+    promptTokens: number;
+    completionTokens: number;
+    counted: boolean;
+  }): void;
+  /** Requests that had to end because their hold's lease ran out, or was about to. */
+  holdsLost(holds: number): void;
+  settlementFailed(): void;
+  /** A charge went to the dead letters: an operator has to look at it. */
+  chargeBuried(): void;
+  /** Neither PostgreSQL nor the spool took a charge. */
+  chargeLost(): void;
+  /** Says what waits in the spool whenever somebody asks. */
+  watchSpool(pending: () => readonly { readonly bytes: number }[]): void;
+  /** Says what is held whenever somebody asks. */
+  watchHolds(live: () => readonly LiveHold[]): void;
+}
+
+export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
+  const cost = new Counter({
+    name: 'gateway_charged_usd_total',
+    help: 'Charged to organizations, by model.',
+    labelNames: ['model'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'gateway_tokens_total',
+    help: 'Tokens charged, by model and type.',
+    labelNames: ['model', 'type'],
+    registers,
+  });
+  const counted = new Counter({
+    name: 'gateway_usage_counted_total',
+    help: 'Answers whose usage the provider did not send, or sent absurd, and which were counted instead.',
+    registers,
+  });
+  return {
+    charged(charge) {
+      cost.inc({ model: charge.model }, charge.costUsd);
+      tokens.inc({ model: charge.model, type: 'prompt' }, charge.promptTokens);
+      tokens.inc({ model: charge.model, type: 'completion' }, charge.completionTokens);
+      if (charge.counted) counted.inc();
+    },
+    ...failureMetrics(registers),
+    watchSpool: (pending) => addSpoolGauges(registers, pending),
+    watchHolds: (live) => addHoldGauges(registers, live),
+  };
+}
+
+function failureMetrics(
+  registers: Registry[],
+): Pick<ChargeMetrics, 'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost'> {
+  const lost = new Counter({
+    name: 'gateway_holds_lost_total',
+    help: 'Requests ended because the lease of their hold ran out, or could not be renewed in time.',
+    registers,
+  });
+  const unsettled = new Counter({
+    name: 'gateway_settlements_failed_total',
+    help: 'Attempts to commit a charge that failed.',
+    registers,
+  });
+  const buried = new Counter({
+    name: 'gateway_dead_letters_total',
+    help: 'Charges that the ledger refused and that were put into dead_letters; ledger verify counts what is there.',
+    registers,
+  });
+  const lostCharges = new Counter({
+    name: 'gateway_charges_lost_total',
+    help: 'Charges that neither PostgreSQL nor the spool took: their answers ended with an error.',
+    registers,
+  });
+  return {
+    holdsLost: (holds) => lost.inc(holds),
+    settlementFailed: () => unsettled.inc(),
+    chargeBuried: () => buried.inc(),
+    chargeLost: () => lostCharges.inc(),
+  };
+}
+
+function addSpoolGauges(registers: Registry[], pending: () => readonly { readonly bytes: number }[]): void {
+  new Gauge({
+    name: 'gateway_spool_charges',
+    help: 'Charges that wait in the spool for PostgreSQL; completions are refused meanwhile.',
+    registers,
+    collect() {
+      this.set(pending().length);
+    },
+  });
+  new Gauge({
+    name: 'gateway_spool_bytes',
+    help: 'Size of what waits in the spool.',
+    registers,
+    collect() {
+      this.set(pending().reduce((sum, { bytes }) => sum + bytes, 0));
+    },
+  });
+}
+
+function addHoldGauges(registers: Registry[], live: () => readonly LiveHold[]): void {
+  new Gauge({
+    name: 'gateway_holds',
+    help: 'Holds of this process: admitted completions that are neither charged nor released yet.',
+    registers,
+    collect() {
+      this.set(live().length);
+    },
+  });
+  new Gauge({
+    name: 'gateway_held_usd',
+    help: 'What these holds keep of balances: the worst case of every completion under way.',
+    registers,
+    collect() {
+      this.set(usdNumber(live().reduce((sum, { holdNanoUsd }) => sum + holdNanoUsd, 0n)));
+    },
+  });
+}

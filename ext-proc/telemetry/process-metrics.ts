@@ -1,0 +1,106 @@
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import type { ReportedConfiguration } from '../stores/process-reports.ts';
+
+export interface ProcessMetrics {
+  /** The file changed, or somebody asked. */
+  configurationRead(result: 'applied' | 'refused'): void;
+  watchConfiguration(current: () => ReportedConfiguration): void;
+  /** What the process may hold in memory at once, and what it holds now. */
+  watchMemory(budgets: () => readonly MemoryBudget[]): void;
+  /** Of the process that has the metrics address: whether a request through Envoy would be served. */
+  watchReadiness(notReady: () => Promise<string | undefined>): void;
+}
+
+export interface MemoryBudget {
+  readonly use: 'answers' | 'request_bodies';
+  readonly heldBytes: number;
+  readonly limitBytes: number;
+}
+
+export function createProcessMetrics(registers: Registry[], version: string): ProcessMetrics {
+  for (const register of registers) collectDefaultMetrics({ register });
+  new Gauge({
+    name: 'gateway_build_info',
+    help: 'Always 1; the labels say which release runs, on which Node.',
+    labelNames: ['version', 'node_version'],
+    registers,
+  }).set({ version, node_version: process.versions.node }, 1);
+  const reads = new Counter({
+    name: 'gateway_configuration_reads_total',
+    help: 'Configuration files read after the start, by result: applied, refused.',
+    labelNames: ['result'],
+    registers,
+  });
+  for (const result of ['applied', 'refused']) reads.inc({ result }, 0);
+  return {
+    configurationRead: (result) => reads.inc({ result }),
+    watchConfiguration: (current) => addConfigurationGauges(registers, current),
+    watchMemory: (budgets) => addMemoryGauges(registers, budgets),
+    watchReadiness(notReady) {
+      new Gauge({
+        name: 'gateway_ready',
+        help: '1 when a request through Envoy would be served now, as /ready says; asked anew for each reading.',
+        registers,
+        async collect() {
+          this.set((await notReady()) === undefined ? 1 : 0);
+        },
+      });
+    },
+  };
+}
+
+function addConfigurationGauges(registers: Registry[], current: () => ReportedConfiguration): void {
+  const gauges: readonly [name: string, help: string, value: (of: ReportedConfiguration) => number][] = [
+    [
+      'gateway_configuration_refused',
+      '1 while the configuration file as it is now is not in force, because it was refused.',
+      ({ refused }) => (refused === null ? 0 : 1),
+    ],
+    [
+      'gateway_configuration_loaded_timestamp_seconds',
+      'When the configuration in force was loaded.',
+      ({ loadedAtMs }) => loadedAtMs / 1000,
+    ],
+    [
+      'gateway_configuration_warnings',
+      'What is well formed in the configuration in force and cannot work: a secret that is missing, an unknown provider.',
+      ({ warnings }) => warnings.length,
+    ],
+    [
+      'gateway_configuration_restart_needed',
+      'Fields that were changed in the file and stay as they were until a restart.',
+      ({ restartNeeded }) => restartNeeded.length,
+    ],
+  ];
+  for (const [name, help, value] of gauges) {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(current()));
+      },
+    });
+  }
+}
+
+function addMemoryGauges(registers: Registry[], budgets: () => readonly MemoryBudget[]): void {
+  new Gauge({
+    name: 'gateway_memory_held_bytes',
+    help: 'Of request bodies (request_bodies) and JSON answers (answers) in memory; what would go above its limit is answered no_capacity.',
+    labelNames: ['use'],
+    registers,
+    collect() {
+      for (const { use, heldBytes } of budgets()) this.set({ use }, heldBytes);
+    },
+  });
+  new Gauge({
+    name: 'gateway_memory_limit_bytes',
+    help: 'The most that may be held in memory for a use.',
+    labelNames: ['use'],
+    registers,
+    collect() {
+      for (const { use, limitBytes } of budgets()) this.set({ use }, limitBytes);
+    },
+  });
+}

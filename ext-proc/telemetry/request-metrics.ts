@@ -1,0 +1,107 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { RouteName } from '../admission/route.ts';
+import type { Attempt } from '../delivery/delivery.ts';
+
+export interface RequestMetrics {
+  /** `probe`: one of our own readiness probes, which is in none of these. */
+  requestStarted(probe: boolean): void;
+  requestEnded(request: EndedRequest): void;
+  attempts(attempts: readonly Attempt[]): void;
+  streamStarted(): void;
+  /** `firstEventMs`: absent when it never had one. */
+  streamEnded(firstEventMs: number | undefined): void;
+}
+
+export interface EndedRequest {
+  readonly route: RouteName | 'none';
+  readonly status: number;
+  readonly code: string;
+  readonly durationMs: number;
+  readonly probe: boolean;
+}
+
+/** From a refusal to the longest `timeouts.total` that is usual. */
+export const DURATION_BUCKETS_S = [
+  0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900,
+];
+
+export function createRequestMetrics(registers: Registry[]): RequestMetrics {
+  const requests = new Counter({
+    name: 'gateway_requests_total',
+    help: 'Requests answered, by route, HTTP status and error code (empty: none). A stream that broke has status 200 and a code; 499 is a client that left.',
+    labelNames: ['route', 'status', 'code'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'From the request headers to the end of the answer.',
+    labelNames: ['route'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
+  return {
+    requestStarted(probe) {
+      if (!probe) inFlight.inc();
+    },
+    requestEnded({ route, status, code, durationMs, probe }) {
+      if (probe) return;
+      inFlight.dec();
+      requests.inc({ route, status: String(status), code });
+      duration.observe({ route }, durationMs / 1000);
+    },
+    ...streamMetrics(registers),
+    attempts: attemptMetrics(registers),
+  };
+}
+
+function streamMetrics(registers: Registry[]): Pick<RequestMetrics, 'streamStarted' | 'streamEnded'> {
+  const firstEvent = new Histogram({
+    name: 'gateway_time_to_first_event_seconds',
+    help: 'From the admission of a streamed completion to its first event, attempts that failed before it included.',
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const streams = new Gauge({
+    name: 'gateway_streams_in_flight',
+    help: 'Streamed completions between their admission and their end.',
+    registers,
+  });
+  return {
+    streamStarted: () => streams.inc(),
+    streamEnded(firstEventMs) {
+      streams.dec();
+      if (firstEventMs !== undefined) firstEvent.observe(firstEventMs / 1000);
+    },
+  };
+}
+
+function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
+  const attempts = new Counter({
+    name: 'gateway_upstream_attempts_total',
+    help: 'Provider calls, by provider and result.',
+    labelNames: ['provider', 'result'],
+    registers,
+  });
+  const total = new Histogram({
+    name: 'gateway_upstream_duration_seconds',
+    help: 'From asking a provider to the end of its answer, or to its failure.',
+    labelNames: ['provider'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const first = new Histogram({
+    name: 'gateway_upstream_time_to_first_event_seconds',
+    help: 'From asking a provider to the first event of its stream, or to the head of its other answer.',
+    labelNames: ['provider'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  return (list) => {
+    for (const { provider, result, durationMs, firstEventMs } of list) {
+      attempts.inc({ provider, result });
+      if (durationMs !== undefined) total.observe({ provider }, durationMs / 1000);
+      if (firstEventMs !== undefined) first.observe({ provider }, firstEventMs / 1000);
+    }
+  };
+}

@@ -1,0 +1,159 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { BatchFigures, PoolFigures } from '../stores/store-figures.ts';
+
+export interface StoreMetrics {
+  databaseBatch(batch: BatchFigures): void;
+  limitStoreCall(operation: LimitStoreOperation, tookMs: number, failed: boolean): void;
+  /** Says what connections there are whenever somebody asks. */
+  watchDatabase(pools: () => readonly PoolFigures[]): void;
+  requestLogWritten(lines: number): void;
+  requestLogDropped(lines: number): void;
+  /** Says how many lines wait, and how long nothing of them was written, whenever somebody asks. */
+  watchRequestLog(waiting: () => number, stalledMs: () => number): void;
+}
+
+export type LimitStoreOperation = 'admit' | 'release' | 'renew' | 'held' | 'take_read';
+
+/** From a script in memory to the time-out of a store. */
+const CALL_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3];
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 500];
+
+export function createStoreMetrics(registers: Registry[]): StoreMetrics {
+  return {
+    databaseBatch: batchMetrics(registers),
+    limitStoreCall: limitStoreMetrics(registers),
+    watchDatabase: (pools) => addPoolGauges(registers, pools),
+    ...requestLogMetrics(registers),
+  };
+}
+
+function batchMetrics(registers: Registry[]): StoreMetrics['databaseBatch'] {
+  const labelNames = ['batch'];
+  const items = new Histogram({
+    name: 'gateway_database_batch_items',
+    help: 'Calls that shared one round trip to PostgreSQL, by batch: key_lookup, settlement, claimed_settlement (with an Idempotency-Key).',
+    labelNames,
+    buckets: BATCH_BUCKETS,
+    registers,
+  });
+  const wait = new Histogram({
+    name: 'gateway_database_batch_wait_seconds',
+    help: 'How long the first call of a batch waited until the batch was sent.',
+    labelNames,
+    buckets: CALL_BUCKETS_S,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'gateway_database_batch_duration_seconds',
+    help: 'From sending a batch to its answer; of a settlement, to its commit.',
+    labelNames,
+    buckets: CALL_BUCKETS_S,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'gateway_database_batch_failures_total',
+    help: 'Batches of which nothing succeeded.',
+    labelNames,
+    registers,
+  });
+  for (const batch of ['key_lookup', 'settlement', 'claimed_settlement']) failures.inc({ batch }, 0);
+  return (figures) => {
+    const { batch } = figures;
+    items.observe({ batch }, figures.items);
+    wait.observe({ batch }, figures.waitedMs / 1000);
+    duration.observe({ batch }, figures.tookMs / 1000);
+    if (figures.failed) failures.inc({ batch });
+  };
+}
+
+function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'] {
+  const labelNames = ['operation'];
+  const duration = new Histogram({
+    name: 'gateway_limit_store_duration_seconds',
+    help: 'Calls of the limit store (Redis, or the memory of the process), by operation: admit, release, renew, held, take_read.',
+    labelNames,
+    buckets: CALL_BUCKETS_S,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'gateway_limit_store_failures_total',
+    help: 'Calls that the limit store did not answer; a completion is refused with no_capacity then.',
+    labelNames,
+    registers,
+  });
+  for (const operation of ['admit', 'release', 'renew', 'held', 'take_read']) failures.inc({ operation }, 0);
+  return (operation, tookMs, failed) => {
+    duration.observe({ operation }, tookMs / 1000);
+    if (failed) failures.inc({ operation });
+  };
+}
+
+function addPoolGauges(registers: Registry[], pools: () => readonly PoolFigures[]): void {
+  new Gauge({
+    name: 'gateway_database_connections',
+    help: 'Connections to PostgreSQL, by pool and state (busy, idle).',
+    labelNames: ['pool', 'state'],
+    registers,
+    collect() {
+      for (const { pool, open, idle } of pools()) {
+        this.set({ pool, state: 'busy' }, open - idle);
+        this.set({ pool, state: 'idle' }, idle);
+      }
+    },
+  });
+  new Gauge({
+    name: 'gateway_database_connections_limit',
+    help: 'Most connections that a pool opens.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const { pool, limit } of pools()) this.set({ pool }, limit);
+    },
+  });
+  new Gauge({
+    name: 'gateway_database_statements_waiting',
+    help: 'Statements that wait for a connection of their pool.',
+    labelNames: ['pool'],
+    registers,
+    collect() {
+      for (const { pool, waiting } of pools()) this.set({ pool }, waiting);
+    },
+  });
+}
+
+type RequestLogMetrics = Pick<StoreMetrics, 'requestLogWritten' | 'requestLogDropped' | 'watchRequestLog'>;
+
+function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
+  const written = new Counter({
+    name: 'gateway_request_log_written_total',
+    help: 'Lines written to the request log.',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'gateway_request_log_dropped_total',
+    help: 'Lines that never came into the request log: too many were waiting, or PostgreSQL refused them.',
+    registers,
+  });
+  return {
+    requestLogWritten: (lines) => written.inc(lines),
+    requestLogDropped: (lines) => dropped.inc(lines),
+    watchRequestLog(waiting, stalledMs) {
+      new Gauge({
+        name: 'gateway_request_log_waiting',
+        help: 'Lines of the request log that wait to be written.',
+        registers,
+        collect() {
+          this.set(waiting());
+        },
+      });
+      new Gauge({
+        name: 'gateway_request_log_lag_seconds',
+        help: 'For how long lines have been waiting without any being written.',
+        registers,
+        collect() {
+          this.set(stalledMs() / 1000);
+        },
+      });
+    },
+  };
+}
