@@ -59,7 +59,8 @@ function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {
           <UsageChart organization={id} search={search} days={days} onSearch={onSearch} />
           {usage.data?.cut && (
             <Banner tone="neutral" title="The table is cut">
-              There are more rows than fit here. The total counts all of them, and the CSV has them.
+              There are more rows than fit here: the newest, or the dearest, are shown and sorted. The total counts all
+              of them, and the CSV has them.
             </Banner>
           )}
           <UsageTable
