@@ -20,7 +20,7 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps): React
       onClear={() => onChange({ search: undefined, show: undefined })}
     >
       <SearchBox
-        label="Search by name, id or last four"
+        label="Search name, id or last four"
         value={search.search ?? ''}
         live
         onSearch={(text) => onChange({ search: text === '' ? undefined : text })}

@@ -39,6 +39,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
   {
     id: 'name',
     header: 'Key',
+    width: '21%',
     cell: (key) => (
       <div className={styles.name}>
         <strong>{key.name}</strong>
@@ -46,10 +47,11 @@ const COLUMNS: readonly Column<KeyView>[] = [
       </div>
     ),
   },
-  { id: 'state', header: 'State', cell: (key) => <KeyState of={key} /> },
+  { id: 'state', header: 'State', width: '11%', cell: (key) => <KeyState of={key} /> },
   {
     id: 'access',
     header: 'Access',
+    width: '26%',
     cell: (key) => (
       <div className={styles.access}>
         <Scopes of={key} />
@@ -60,6 +62,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
   {
     id: 'used',
     header: 'Last used',
+    width: '12%',
     cell: ({ lastUsedAtMs, lastAddress }) =>
       lastUsedAtMs === undefined ? (
         <span className={styles.muted}>Never</span>
@@ -67,7 +70,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
         <Instant atMs={lastUsedAtMs} show="relative" note={lastAddress && `from ${lastAddress}`} />
       ),
   },
-  { id: 'spent', header: 'Spent today', numeric: true, cell: (key) => <KeySpend of={key} /> },
+  { id: 'spent', header: 'Spent today', numeric: true, width: '14%', cell: (key) => <KeySpend of={key} /> },
   {
     id: 'creator',
     header: 'Created by',

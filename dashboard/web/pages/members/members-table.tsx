@@ -46,6 +46,7 @@ function columnsFor(props: MembersTableProps): readonly Column<MemberView>[] {
     {
       id: 'email',
       header: 'Person',
+      width: '36%',
       cell: ({ email, userId }) => (
         <span className={styles.person}>
           <span>{email}</span>
