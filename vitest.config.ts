@@ -44,7 +44,12 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['test/integration/**/*.test.ts', 'test/sdk/**/*.test.ts', 'test/browser/**/*.test.ts'],
+          include: [
+            'test/integration/**/*.test.ts',
+            'test/sdk/**/*.test.ts',
+            'test/browser/**/*.test.ts',
+            'test/deploy/*.test.ts',
+          ],
           exclude: MEASURING,
           globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,

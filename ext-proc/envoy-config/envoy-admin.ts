@@ -93,7 +93,7 @@ function ejectedClusters({ cluster_statuses = [] }: ClusterStatuses): Set<string
  */
 export async function drainIngress(socketPath: string): Promise<number | undefined> {
   const info = await adminGet(socketPath, '/server_info');
-  const asked = await ask(socketPath, 'POST', '/drain_listeners?inboundonly&graceful&skip_exit');
+  const asked = await ask(socketPath, 'POST', '/drain_listeners?inboundonly&graceful');
   if (info === undefined || asked === undefined) return undefined;
   const { command_line_options: { drain_time = '600s' } = {} }: DrainInfo = JSON.parse(info);
   return Number.parseFloat(drain_time) * 1000;

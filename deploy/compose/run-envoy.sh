@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Envoy as the first process of a container: asked to end, it ends when its clients have their answers. The gateway process, which shares
+# the folder of sockets, drains Envoy and says when that is (ext-proc/envoy-leaving.ts). Arguments are Envoy's.
+set -u
+data=${GATEWAY_DATA:-/data}
+run=$data/run
+# Longer than the gateway process lets requests in flight live (DRAIN_TIMEOUT_MS), shorter than the container's stop_grace_period.
+longest_wait_s=${ENVOY_END_WAIT_S:-35}
+
+asked=
+trap 'asked=yes' TERM INT
+# Written by the gateway process; a container of it that starts at the same time needs a moment.
+until [ -e "$data/envoy/envoy.yaml" ]; do
+  [ -z "$asked" ] || exit 0
+  sleep 0.2
+done
+rm -f "$run/envoy-ends" "$run/envoy-idle"
+envoy "$@" &
+envoy=$!
+# A signal ends `wait` before Envoy has ended.
+wait "$envoy"
+status=$?
+if [ -n "$asked" ]; then
+  : >"$run/envoy-ends"
+  deadline=$((SECONDS + longest_wait_s))
+  # A gateway process that ended in order took its sockets with it, and nothing is in flight without it.
+  while kill -0 "$envoy" 2>/dev/null && [ ! -e "$run/envoy-idle" ] && [ -e "$run/stream-0.sock" ] && [ "$SECONDS" -lt "$deadline" ]; do
+    sleep 0.1
+  done
+  kill -TERM "$envoy" 2>/dev/null
+  wait "$envoy"
+  status=$?
+fi
+exit "$status"

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
+import type { Received } from '../integration/http-client.ts';
+import { streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { startUnsupervised, type Unsupervised } from './unsupervised.ts';
+
+/** Containers are ended one by one or all at once, in no order that the gateway chooses: no stream that runs may be cut by it. */
+const STREAMS = 20;
+const PIECES = ['one', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight', ' nine', ' ten'];
+/** Above Envoy's drain time, so that it has stopped listening while they run. */
+const STREAM_MS = 3_000;
+const ENVOY_DRAIN_S = 1;
+
+let provider: FakeProvider;
+let containers: Unsupervised;
+let client: GatewayClient;
+
+beforeEach(async () => {
+  provider = await startFakeProvider();
+  provider.script('slow', streamAnswer({ pieces: PIECES, paceMs: STREAM_MS / PIECES.length }));
+  containers = await startUnsupervised({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { slow: {}, quick: {} },
+    },
+    envoyDrainS: ENVOY_DRAIN_S,
+  });
+  const { key } = await containers.operator.customer();
+  client = gatewayClient(containers.origin, key);
+});
+afterEach(async () => {
+  client?.close();
+  await containers?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => containers);
+
+/** Resolves when every stream has begun; `whole` counts those that came to their end. */
+async function startStreams(): Promise<{ whole: Promise<number> }> {
+  let begun = 0;
+  const allBegun = Promise.withResolvers<void>();
+  const onHead = (): void => {
+    begun += 1;
+    if (begun === STREAMS) allBegun.resolve();
+  };
+  const streams = Array.from({ length: STREAMS }, () => client.chat({ model: 'slow', stream: true }, { onHead }));
+  const whole = Promise.allSettled(streams).then((all) => all.filter(isWhole).length);
+  await allBegun.promise;
+  return { whole };
+}
+
+function isWhole(settled: PromiseSettledResult<Received>): boolean {
+  if (settled.status === 'rejected') return false;
+  const { status, text } = settled.value;
+  return status === 200 && eventsOf(settled.value).at(-1) === '[DONE]' && text.includes('ten');
+}
+
+async function ready(): Promise<number> {
+  return (await fetch(`${containers.metricsOrigin}/ready`)).status;
+}
+
+test("Envoy's container is asked to end: its streams end first, and nobody is sent there any more", async () => {
+  const streams = await startStreams();
+  containers.envoy.child.kill('SIGTERM');
+  await expect.poll(ready, { timeout: 2_000 }).toBe(503);
+  // Whoever comes before the load balancer knows is served, and told to connect elsewhere next time.
+  const late = await client.chat({ model: 'quick' });
+  expect([outcome(late), late.headers.connection]).toEqual(['200', 'close']);
+  await sleep(ENVOY_DRAIN_S * 1000 + 500);
+  await expect(client.chat({ model: 'quick' })).rejects.toThrow('ECONNREFUSED');
+  expect(await streams.whole).toBe(STREAMS);
+  expect(await containers.envoy.exited).toBe(0);
+  expect(containers.gateway.hasEnded()).toBe(false);
+  await containers.operator.verifyLedger();
+});
+
+test('both are asked to end at once: the streams end, then Envoy and the gateway process', async () => {
+  const streams = await startStreams();
+  containers.envoy.child.kill('SIGTERM');
+  containers.gateway.child.kill('SIGTERM');
+  expect(await streams.whole).toBe(STREAMS);
+  expect([await containers.envoy.exited, await containers.gateway.exited]).toEqual([0, 0]);
+  await containers.operator.verifyLedger();
+});
+
+test('the gateway process is asked to end: its streams end, and Envoy answers what comes meanwhile', async () => {
+  const streams = await startStreams();
+  containers.gateway.child.kill('SIGTERM');
+  await expect.poll(async () => outcome(await client.chat({ model: 'quick' }))).toBe('503 no_capacity');
+  expect(await streams.whole).toBe(STREAMS);
+  expect(await containers.gateway.exited).toBe(0);
+  expect(outcome(await client.chat({ model: 'quick' }))).toBe('503 no_capacity');
+
+  const startMs = performance.now();
+  containers.envoy.child.kill('SIGTERM');
+  expect(await containers.envoy.exited).toBe(0);
+  // Nobody is there to say that nothing is in flight, and Envoy's container knows it.
+  expect(performance.now() - startMs).toBeLessThan(2_000);
+});

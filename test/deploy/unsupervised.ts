@@ -1,0 +1,54 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { startProcess, type TestProcess } from '../integration/child-process.ts';
+import { type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from '../integration/deployment.ts';
+import { untilServing } from '../integration/serving.ts';
+import { envoyBinary } from '../integration/stack.ts';
+
+/** Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's first process. */
+export interface Unsupervised extends Omit<Deployment, 'remove'> {
+  readonly gateway: TestProcess;
+  /** Of deploy/compose/run-envoy.sh, to which Docker sends its signals. */
+  readonly envoy: TestProcess;
+  logs(): string;
+  close(): Promise<void>;
+}
+
+export interface UnsupervisedOptions extends DeploymentOptions {
+  /** How long Envoy still takes new connections once it drains. */
+  readonly envoyDrainS: number;
+}
+
+export async function startUnsupervised(options: UnsupervisedOptions): Promise<Unsupervised> {
+  const deployment = await prepareDeployment(options);
+  const env = { ...process.env, DRAIN_TIMEOUT_MS: '10000', ...deployment.env };
+  const gateway = startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
+    cwd: REPOSITORY,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { paths } = deployment;
+  const bin = join(paths.dataDir, 'bin');
+  mkdirSync(bin);
+  symlinkSync(envoyBinary(), join(bin, 'envoy'));
+  const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--disable-hot-restart', '--concurrency', '1'];
+  const drain = ['--drain-time-s', String(options.envoyDrainS), '--drain-strategy', 'immediate'];
+  const envoy = startProcess(
+    join(REPOSITORY, 'deploy/compose/run-envoy.sh'),
+    [...args, ...drain, '--log-level', 'error'],
+    { env: { ...env, PATH: `${bin}:${process.env.PATH}` }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const logs = (): string => `${gateway.output()}\n${envoy.output()}`;
+  const close = async (): Promise<void> => {
+    await Promise.all([gateway.end('SIGTERM', 15_000), envoy.end('SIGTERM', 15_000)]);
+    await deployment.remove();
+  };
+  try {
+    await untilServing(deployment, [gateway, envoy]);
+  } catch (error) {
+    const shown = logs();
+    await close();
+    throw new Error(`${(error as Error).message}\n${shown}`, { cause: error });
+  }
+  return { ...deployment, gateway, envoy, logs, close };
+}
