@@ -165,10 +165,24 @@ test('what the process cannot log, Envoy does: one line each, without path or he
   await eventually(() => logged().some(({ details }) => details === 'direct_response'), 'the last line', 12_000);
   expect(logged().filter(({ status }) => status === 503).length).toBeGreaterThan(2);
   expect(logged().filter(({ status, details }) => status === 400 && details.startsWith('http1.')).length).toBe(6);
+  const others = ['missing_host_header', 'upgrade_failed', 'absolute_path_rejected', 'path_normalization_failed'];
+  for (const details of others) expect(logged().map((line) => line.details)).toContain(details);
+  for (const line of logged()) expect(line.request_id).toMatch(/^[0-9a-f-]{36}$/);
   // Only the answer that was cut, none that was whole.
   expect(logged().flatMap(({ status, flags }) => (status === 200 ? [flags] : []))).toEqual(['UPE']);
   expect(new Set(logged().flatMap((line) => Object.keys(line)))).toEqual(
-    new Set(['time', 'source', 'request_id', 'peer', 'status', 'flags', 'details', 'duration_ms']),
+    new Set([
+      'time',
+      'source',
+      'request_id',
+      'method',
+      'protocol',
+      'peer',
+      'status',
+      'flags',
+      'details',
+      'duration_ms',
+    ]),
   );
 });
 
