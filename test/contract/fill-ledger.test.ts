@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { fillLedger } from '../load/fill-ledger.ts';
+import { fillRequestLog } from '../load/fill-request-log.ts';
+import { addCustomer, addKey, createDatabase, openStore } from './database.ts';
+
+it('a filled ledger agrees with itself, and with the request log that it was filled from', async () => {
+  const url = await createDatabase();
+  const store = await openStore(url);
+  const { organizationId } = await addCustomer(store, 0n);
+  await addKey(store, organizationId);
+  await fillRequestLog(url, { organizationId, rows: 2_000, days: 3 });
+  await fillLedger(url, organizationId, 1_000);
+  const report = await store.administration.verifyLedger();
+  expect(report).toMatchObject({ entries: 1_001, generations: 1_000, differences: [] });
+  await store.close();
+});
