@@ -1,4 +1,4 @@
-import type { FormEvent, ReactNode } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import type { ApiProblem } from '../api/problem.ts';
 import { Banner } from './banner.tsx';
 import styles from './form.module.css';
@@ -14,6 +14,8 @@ export interface FormProps {
 }
 
 export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // A form in a dialog must not submit the form around the dialog: React's events follow components, not elements.
@@ -21,11 +23,24 @@ export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode 
     onSubmit();
   };
   return (
-    <form id={id} className={styles.form} onSubmit={submit}>
+    <form ref={form} id={id} className={styles.form} onSubmit={submit}>
       {children}
-      {problem && Object.keys(problem.fields).length === 0 && <Banner tone="bad">{problem.message}</Banner>}
+      {problem && Object.keys(problem.fields).length === 0 && (
+        <div data-problem>
+          <Banner tone="bad">{problem.message}</Banner>
+        </div>
+      )}
     </form>
   );
+}
+
+/** A long form may have been scrolled away from what the server found wrong. Sections that open for it do so first. */
+function showProblem(form: RefObject<HTMLFormElement | null>): () => void {
+  const frame = requestAnimationFrame(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
+    form.current?.querySelector('[data-problem]')?.scrollIntoView({ block: 'nearest' });
+  });
+  return () => cancelAnimationFrame(frame);
 }
 
 /** Short fields side by side where there is room. */

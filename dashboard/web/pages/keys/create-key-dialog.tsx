@@ -28,6 +28,11 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: onCreated,
   });
+  const close = (then: () => void) => {
+    create.reset();
+    fields.found({});
+    then();
+  };
   const submit = () => {
     const problems = draftProblems(draft, Date.now());
     fields.found(problems);
@@ -38,12 +43,12 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
   return (
     <Dialog
       open={props.open}
-      onClose={props.onClose}
+      onClose={() => close(props.onClose)}
       title="Create an API key"
       description="One key for each application and environment: each can then be restricted, watched and revoked by itself."
       footer={
         <>
-          <Button onClick={props.onCancel}>Cancel</Button>
+          <Button onClick={() => close(props.onCancel)}>Cancel</Button>
           <Button type="submit" form={form} tone="primary" busy={create.isPending}>
             Create key
           </Button>

@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
   {
     id: 'id',
     header: 'Model',
-    width: '32%',
+    width: '26%',
     cell: (model) => (
       <div className={styles.model}>
         <span className={styles.id}>
@@ -35,7 +35,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
       </div>
     ),
   },
-  { id: 'abilities', header: 'Capabilities', width: '22%', cell: (model) => <Abilities of={model} /> },
+  { id: 'abilities', header: 'Capabilities', width: '28%', cell: (model) => <Abilities of={model} /> },
   { id: 'context', header: 'Context', numeric: true, cell: ({ contextWindow }) => <Count value={contextWindow} /> },
   {
     id: 'output',
