@@ -1,6 +1,98 @@
-import type { ReactNode } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useAskPages } from '../../api/use-ask-pages.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { formatCount } from '../../format/format-number.ts';
+import { CreateOrganizationDialog } from './create-organization-dialog.tsx';
+import type { OrganizationAction } from './organization-action.ts';
+import { OrganizationDialog } from './organization-dialog.tsx';
+import { NEW_ORGANIZATION } from './organization-draft.ts';
+import type { OrganizationsSearch } from './organizations-search.ts';
+import { OrganizationsTable } from './organizations-table.tsx';
+
+const REFRESH_MS = 30_000;
 
 export function OrganizationsPage(): ReactNode {
-  return <PageHeader title="Organizations" />;
+  const { search, dialog } = useSearch({ from: '/app/operator/organizations' });
+  const navigate = useNavigate({ from: '/operator/organizations' });
+  const [draft, setDraft] = useState(NEW_ORGANIZATION);
+  const [action, setAction] = useState<OrganizationAction>();
+  const toast = useToast();
+  const pages = useAskPages('GET /api/organizations', { query: { search } }, 'after', {
+    refreshMs: REFRESH_MS,
+    keepPrevious: true,
+  });
+  const rows = pages.data?.pages.flatMap(({ organizations }) => organizations);
+  const go = (next: OrganizationsSearch, replace: boolean) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
+  const open = (organization: string) => void navigate({ to: '/o/$organization/overview', params: { organization } });
+  const create = (
+    <Button tone="primary" icon="plus" onClick={() => go({ dialog: 'create' }, false)}>
+      New organization
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title="Organizations" description="Every customer of this gateway, newest first." actions={create} />
+      <FilterBar active={search !== undefined} onClear={() => go({ search: undefined }, true)}>
+        <SearchBox
+          label="Search by name or id"
+          value={search ?? ''}
+          live
+          onSearch={(text) => go({ search: text.trim() === '' ? undefined : text }, true)}
+        />
+      </FilterBar>
+      {pages.error && rows === undefined ? (
+        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
+      ) : (
+        <>
+          <OrganizationsTable
+            rows={rows}
+            onOpen={({ id }) => open(id)}
+            onAct={setAction}
+            empty={<NoOrganizations searched={search !== undefined} create={create} />}
+          />
+          {rows !== undefined && rows.length > 0 && (
+            <LoadMore
+              hasMore={pages.hasNextPage}
+              busy={pages.isFetchingNextPage}
+              onLoad={() => void pages.fetchNextPage()}
+              shown={`${formatCount(rows.length)} ${rows.length === 1 ? 'organization' : 'organizations'}`}
+            />
+          )}
+        </>
+      )}
+      {dialog === 'create' && (
+        <CreateOrganizationDialog
+          draft={draft}
+          onDraft={setDraft}
+          onClose={() => go({ dialog: undefined }, true)}
+          onCreated={({ id, name }) => {
+            setDraft(NEW_ORGANIZATION);
+            toast({ tone: 'good', text: `${name} was created. Invite its owner next.` });
+            void navigate({ to: '/o/$organization/members', params: { organization: id } });
+          }}
+        />
+      )}
+      {action && <OrganizationDialog action={action} onClose={() => setAction(undefined)} />}
+    </>
+  );
+}
+
+function NoOrganizations({ searched, create }: { readonly searched: boolean; readonly create: ReactNode }): ReactNode {
+  return searched ? (
+    <EmptyState icon="search" title="No organization fits">
+      Look for a part of its name, or for its whole id.
+    </EmptyState>
+  ) : (
+    <EmptyState icon="organizations" title="No organizations yet" action={create}>
+      An organization has keys, a balance and limits. Create one for each customer or team.
+    </EmptyState>
+  );
 }

@@ -1,9 +1,10 @@
-import { type RawSearch, textOf } from '../../search-values.ts';
+import { oneOf, type RawSearch, textOf } from '../../search-values.ts';
 
 export interface OrganizationsSearch {
   readonly search?: string | undefined;
+  readonly dialog?: 'create' | undefined;
 }
 
 export function organizationsSearch(raw: RawSearch): OrganizationsSearch {
-  return { search: textOf(raw, 'search') };
+  return { search: textOf(raw, 'search'), dialog: oneOf(raw, 'dialog', ['create']) };
 }

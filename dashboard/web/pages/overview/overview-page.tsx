@@ -1,8 +1,9 @@
 import { getRouteApi } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { SegmentedControl } from '../../components/radio-group.tsx';
+import { Skeleton } from '../../components/skeleton.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { BalanceBanner } from './balance-banner.tsx';
 import { FailureCodes } from './failure-codes.tsx';
@@ -13,6 +14,11 @@ import { OverviewStats } from './overview-stats.tsx';
 import { type OverviewQuestion, useOverviewData } from './use-overview-data.ts';
 
 const route = getRouteApi('/app/o/$organization/overview');
+/** For operators only, so nobody else fetches it. */
+const OperatorPanel = lazy(() =>
+  import('../operator-organizations/operator-panel.tsx').then((module) => ({ default: module.OperatorPanel })),
+);
+const PANEL_HEIGHT = '60px';
 
 export function OverviewPage(): ReactNode {
   const { id } = useOrganization();
@@ -49,11 +55,17 @@ export function OverviewPage(): ReactNode {
 }
 
 function OverviewOf({ id, range, by }: OverviewQuestion): ReactNode {
+  const { role } = useOrganization();
   const { organization, overview, spentNanoUsd, firstSteps, failed } = useOverviewData({ id, range, by });
   if (failed?.error) return <ErrorState problem={failed.error} onRetry={() => void failed.refetch()} />;
   return (
     <>
       {organization && <BalanceBanner organization={organization} spentNanoUsd={spentNanoUsd} />}
+      {role === 'operator' && (
+        <Suspense fallback={<Skeleton height={PANEL_HEIGHT} />}>
+          {organization ? <OperatorPanel organization={organization} /> : <Skeleton height={PANEL_HEIGHT} />}
+        </Suspense>
+      )}
       <OverviewStats organization={organization} overview={overview} />
       {firstSteps ? (
         <FirstSteps organization={id} hasKey={firstSteps.hasKey} />

@@ -20,7 +20,12 @@ import { useScrolledDown } from './use-scrolled-down.ts';
 const TOP_PX = 240;
 
 export function RequestsPage(): ReactNode {
-  const { id: organization } = useOrganization();
+  const { id } = useOrganization();
+  // With a key, so that nothing of another organization is shown while this one's requests come.
+  return <RequestsOf key={id} organization={id} />;
+}
+
+function RequestsOf({ organization }: { readonly organization: string }): ReactNode {
   const search = useSearch({ from: '/app/o/$organization/requests' });
   const navigate = useNavigate({ from: '/o/$organization/requests' });
   const [paused, setPaused] = useState(false);

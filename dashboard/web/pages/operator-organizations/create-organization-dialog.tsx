@@ -1,0 +1,53 @@
+import { type ReactNode, useId } from 'react';
+import type { OrganizationView } from '../../../contract/organization.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { MoneyInput } from '../../components/money-input.tsx';
+import { newOrganization, type OrganizationDraft } from './organization-draft.ts';
+import { LimitFields, NameField } from './organization-fields.tsx';
+
+export interface CreateOrganizationDialogProps {
+  /** Kept by the page, so that a dialog closed by mistake has lost nothing. */
+  readonly draft: OrganizationDraft;
+  readonly onDraft: (draft: OrganizationDraft) => void;
+  readonly onClose: () => void;
+  readonly onCreated: (organization: OrganizationView) => void;
+}
+
+export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): ReactNode {
+  const { draft, onDraft, onClose, onCreated } = props;
+  const form = useId();
+  const create = useSend('POST /api/organizations', { changes: ['GET /api/organizations'], onDone: onCreated });
+  const fields = { draft, onChange: onDraft, problems: create.error?.fields ?? {} };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="New organization"
+      description="All of it can be changed later, and credit can be added at any time."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} tone="primary" busy={create.isPending}>
+            Create organization
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} problem={create.error} onSubmit={() => create.mutate({ body: newOrganization(draft) })}>
+        <NameField {...fields} />
+        <Field label="Opening credit" error={fields.problems.creditNanoUsd}>
+          <MoneyInput
+            value={draft.creditNanoUsd}
+            onChange={(creditNanoUsd) => onDraft({ ...draft, creditNanoUsd })}
+            placeholder="0.00"
+          />
+        </Field>
+        <LimitFields {...fields} />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,16 @@
+import type { OrganizationLimits } from '../../../contract/organization.ts';
+import { formatMoney } from '../../format/format-money.ts';
+import { formatCompact } from '../../format/format-number.ts';
+
+/** `600 requests a minute`, `$80.00 a day`, as far as it is limited; how many at once it always is. */
+export function limitWords(limits: OrganizationLimits): readonly string[] {
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, maxTokens, concurrency } = limits;
+  return [
+    requestsPerMinute !== undefined && `${formatCompact(requestsPerMinute)} requests a minute`,
+    tokensPerMinute !== undefined && `${formatCompact(tokensPerMinute)} tokens a minute`,
+    dailyBudgetNanoUsd !== undefined && `${formatMoney(dailyBudgetNanoUsd)} a day`,
+    maxTokens !== undefined && `${formatCompact(maxTokens)} output tokens a request`,
+    `${formatCompact(concurrency)} requests at once`,
+    limits.allowMultipleCompletions && 'several completions a request',
+  ].filter((words) => words !== false);
+}
