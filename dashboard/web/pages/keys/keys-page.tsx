@@ -4,7 +4,9 @@ import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useFirstRows } from '../../components/use-first-rows.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { filterKeys } from './filter-keys.ts';
 import type { KeyAction } from './key-action.ts';
@@ -26,6 +28,7 @@ export function KeysPage(): ReactNode {
   const query = useAsk('GET /api/organizations/:organization/keys', { params }, { refreshMs: REFRESH_MS });
   const keys = query.data?.keys;
   const filtered = keys && filterKeys(keys, search);
+  const { first, hasMore, showMore } = useFirstRows(filtered?.shown);
   const go = (next: Partial<KeysSearch>, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
   const onChange = (next: Partial<KeysSearch>) => go(next, true);
@@ -51,7 +54,7 @@ export function KeysPage(): ReactNode {
         <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
       ) : (
         <KeysTable
-          keys={filtered?.shown}
+          keys={first}
           openKey={search.key}
           onOpen={({ id }) => go({ key: id }, false)}
           onAct={setAction}
@@ -67,6 +70,9 @@ export function KeysPage(): ReactNode {
             )
           }
         />
+      )}
+      {hasMore && (
+        <LoadMore hasMore busy={false} onLoad={showMore} shown={`${first?.length} of ${filtered?.shown.length} keys`} />
       )}
       <KeyOverlays
         organization={organization}

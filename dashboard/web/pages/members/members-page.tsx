@@ -6,7 +6,9 @@ import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useFirstRows } from '../../components/use-first-rows.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import type { MemberAction } from './member-action.ts';
 import { MemberOverlays } from './member-overlays.tsx';
@@ -22,6 +24,8 @@ export function MembersPage(): ReactNode {
   const [action, setAction] = useState<MemberAction>();
   const query = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
   const members = query.data?.members;
+  const shown = members && findMembers(members, search.search ?? '');
+  const { first, hasMore, showMore } = useFirstRows(shown);
   const onChange = (next: Partial<MembersSearch>, replace = true) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
   const onInvite = () => onChange({ dialog: 'invite' }, false);
@@ -52,25 +56,22 @@ export function MembersPage(): ReactNode {
           </FilterBar>
           <MembersTable
             members={members}
-            shown={members && findMembers(members, search.search ?? '')}
+            shown={first}
             userId={user.id}
             role={role}
             onAct={setAction}
             empty={
-              members?.length === 0 ? (
-                <EmptyState icon="members" title="Nobody belongs to this organization yet" action={inviteButton}>
-                  Invite an owner, who can then invite everybody else.
-                </EmptyState>
-              ) : (
-                <EmptyState
-                  icon="search"
-                  title="Nobody fits"
-                  action={<Button onClick={() => onChange({ search: undefined })}>Clear the search</Button>}
-                />
-              )
+              <NoMembers
+                isEmpty={members?.length === 0}
+                inviteButton={inviteButton}
+                onClear={() => onChange({ search: undefined })}
+              />
             }
           />
         </>
+      )}
+      {hasMore && (
+        <LoadMore hasMore busy={false} onLoad={showMore} shown={`${first?.length} of ${shown?.length} members`} />
       )}
       <MemberOverlays
         organization={organization}
@@ -82,5 +83,24 @@ export function MembersPage(): ReactNode {
         inviteButton={button}
       />
     </>
+  );
+}
+
+interface NoMembersProps {
+  /** There are none at all, and not only none that the search finds. */
+  readonly isEmpty: boolean;
+  readonly inviteButton: ReactNode;
+  readonly onClear: () => void;
+}
+
+function NoMembers({ isEmpty, inviteButton, onClear }: NoMembersProps): ReactNode {
+  if (!isEmpty)
+    return (
+      <EmptyState icon="search" title="Nobody fits" action={<Button onClick={onClear}>Clear the search</Button>} />
+    );
+  return (
+    <EmptyState icon="members" title="Nobody belongs to this organization yet" action={inviteButton}>
+      Invite an owner, who can then invite everybody else.
+    </EmptyState>
   );
 }
