@@ -3,15 +3,16 @@ import { CountReporter } from './test/count-reporter.ts';
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
 const MEASURING = [
-  'load',
-  'transport-load',
-  'kill-under-load',
-  'idempotency-durability',
-  'storm',
-  'crash',
-  'chat',
-  'dashboard-speed',
-].map((name) => `test/integration/${name}.test.ts`);
+  'integration/load',
+  'integration/transport-load',
+  'integration/kill-under-load',
+  'integration/idempotency-durability',
+  'integration/storm',
+  'integration/crash',
+  'integration/chat',
+  'integration/dashboard-speed',
+  'deploy/compose',
+].map((name) => `test/${name}.test.ts`);
 
 export default defineConfig({
   test: {

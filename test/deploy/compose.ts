@@ -1,0 +1,88 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { REPOSITORY } from '../integration/deployment.ts';
+import { freePorts } from '../integration/free-ports.ts';
+
+/** docker-compose.yml of this repository, as a project of its own: `docker compose`, or docker-compose 1.29 where that is what there is. */
+export interface Compose {
+  readonly apiOrigin: string;
+  readonly dashboardOrigin: string;
+  readonly metricsOrigin: string;
+  /** Rejects with what it wrote when it ends with another status than 0. */
+  run(...args: readonly string[]): Promise<string>;
+  /** The operator's command line inside the gateway's container; its JSON answer. */
+  operate<T>(...args: readonly string[]): Promise<T>;
+}
+
+const COMMAND_TIMEOUT_MS = 300_000;
+/** As docker-compose.yml has them, for machines that can pull. */
+const IMAGES: readonly (readonly [variable: string, image: string])[] = [
+  ['NODE_IMAGE', 'node:24-bookworm-slim'],
+  ['ENVOY_IMAGE', 'envoyproxy/envoy:v1.39.3'],
+  ['POSTGRES_IMAGE', 'postgres:18'],
+  ['REDIS_IMAGE', 'redis:8'],
+];
+
+/** What this machine lacks to run it, or undefined. */
+export function missingCompose(): string | undefined {
+  if (!succeeds(['docker', 'info'])) return 'a Docker engine that answers';
+  if (composeCommand() === undefined) return 'docker compose, or docker-compose';
+  const absent = IMAGES.filter(([variable, image]) => !hasImage(process.env[variable] ?? image));
+  if (absent.length === 0) return undefined;
+  const names = absent.map(([variable, image]) => `${process.env[variable] ?? image} (${variable})`);
+  return `Docker images that are here or can be pulled: ${names.join(', ')}`;
+}
+
+function hasImage(image: string): boolean {
+  return succeeds(['docker', 'image', 'inspect', image]) || succeeds(['docker', 'pull', '--quiet', image]);
+}
+
+function composeCommand(): readonly string[] | undefined {
+  return [['docker', 'compose'], ['docker-compose']].find((command) => succeeds([...command, 'version']));
+}
+
+function succeeds([command = '', ...args]: readonly string[]): boolean {
+  return spawnSync(command, args, { stdio: 'ignore', timeout: COMMAND_TIMEOUT_MS }).status === 0;
+}
+
+export async function prepareCompose(): Promise<Compose> {
+  const [command = '', ...first] = composeCommand() ?? [];
+  const [api, dashboard, metrics] = await freePorts(3);
+  const env = {
+    ...process.env,
+    COMPOSE_PROJECT_NAME: `gateway-test-${process.pid}`,
+    // The images here know the classic builder; a newer Docker ignores it.
+    DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '0',
+    GATEWAY_IMAGE: 'inference-gateway:test',
+    API_PORT: String(api),
+    DASHBOARD_PORT: String(dashboard),
+    METRICS_PORT: String(metrics),
+  };
+  const run = (...args: readonly string[]) => runToEnd(command, [...first, ...args], env);
+  return {
+    apiOrigin: `http://127.0.0.1:${api}`,
+    dashboardOrigin: `http://127.0.0.1:${dashboard}`,
+    metricsOrigin: `http://127.0.0.1:${metrics}`,
+    run,
+    operate: async (...args) => JSON.parse(await run('exec', '-T', 'gateway', 'gateway', ...args, '--json')),
+  };
+}
+
+/** Resolves to standard output. */
+function runToEnd(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: REPOSITORY, env, timeout: COMMAND_TIMEOUT_MS });
+    let output = '';
+    let errors = '';
+    child.stdout.on('data', (piece: Buffer) => {
+      output += piece.toString();
+    });
+    child.stderr.on('data', (piece: Buffer) => {
+      errors += piece.toString();
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve(output);
+      else reject(new Error(`${command} ${args.join(' ')} ended with ${code}:\n${(output + errors).slice(-4000)}`));
+    });
+  });
+}
