@@ -1,5 +1,5 @@
 import { Menu as BaseMenu } from '@base-ui/react/menu';
-import type { ReactNode } from 'react';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
 import { classNames } from './class-names.ts';
 import { Icon } from './icon.tsx';
 import styles from './menu.module.css';
@@ -7,9 +7,14 @@ import type { MenuAction, MenuProps } from './menu.tsx';
 
 /** Mounted when it is opened for the first time. */
 export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    // It stands in place of the button that was pressed, and whatever opens next gives the focus back to where it was.
+    if (document.activeElement === document.body) button.current?.focus();
+  }, []);
   return (
     <BaseMenu.Root defaultOpen>
-      <BaseMenu.Trigger render={trigger} />
+      <BaseMenu.Trigger ref={button} render={trigger} />
       <BaseMenu.Portal>
         <BaseMenu.Positioner className={styles.positioner} sideOffset={4} align={align} collisionPadding={8}>
           <BaseMenu.Popup className={classNames(styles.popup, fitTrigger && styles.fit)}>
