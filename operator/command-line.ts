@@ -2,6 +2,7 @@ import { type FlagSpec, parseArguments } from './arguments.ts';
 import { CHECK_CONFIG } from './check-config.ts';
 import type { Command } from './command.ts';
 import type { Environment } from './database.ts';
+import { DOCTOR } from './doctor.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LEDGER_COMMANDS } from './ledger-commands.ts';
 import { ORGANIZATION_COMMANDS } from './organization-commands.ts';
@@ -11,6 +12,7 @@ import { USER_COMMANDS } from './user-commands.ts';
 
 const COMMANDS: readonly Command[] = [
   CHECK_CONFIG,
+  DOCTOR,
   ...ORGANIZATION_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,

@@ -46,13 +46,13 @@ const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 /** Problems are answers of the command here, not log lines. */
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
 
-interface DatabaseAddress {
+export interface DatabaseAddress {
   readonly url: string;
   /** For messages: without the credentials that a URL may carry. */
   readonly where: string;
 }
 
-async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
+export async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
   if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
   // Reading the configuration costs more than the rest of a command, so it is loaded only when it decides.
   const { loadConfig } = await import('../ext-proc/config/load.ts');

@@ -5,13 +5,14 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATION_LOCK } from './advisory-locks.ts';
 import { asStoreError } from './unavailable.ts';
 
-interface Migration {
+export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
 }
 
+const FOLDER = new URL('./migrations/', import.meta.url);
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 /** How long one migration, or waiting for another process that migrates, may take. */
 const MIGRATION_TIMEOUT_MS = 120_000;
@@ -20,10 +21,7 @@ const MIGRATION_TIMEOUT_MS = 120_000;
  * Brings the schema to the version of this code: numbered files, each in a transaction with its record, under a lock that makes processes
  * which start together take turns. Throws when the database was migrated by newer code, or by other files than ours.
  */
-export async function migrate(
-  pool: pg.Pool,
-  folder: URL = new URL('./migrations/', import.meta.url),
-): Promise<readonly string[]> {
+export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<readonly string[]> {
   const migrations = await readMigrations(folder);
   const client = await pool.connect().catch((error: unknown) => {
     throw asStoreError(error);
@@ -85,7 +83,8 @@ async function exec(client: pg.PoolClient, sql: string): Promise<pg.QueryResult>
   }
 }
 
-async function readMigrations(folder: URL): Promise<readonly Migration[]> {
+/** Those of this code, in their order. */
+export async function readMigrations(folder: URL = FOLDER): Promise<readonly Migration[]> {
   const migrations: Migration[] = [];
   for (const file of (await readdir(folder)).sort()) {
     const match = FILE.exec(file);

@@ -55,7 +55,7 @@ function json(value: object): string {
 }
 
 /** Every process that has reported within the hour, fresh or not, in the order of hosts and workers. */
-export async function listProcesses(pool: pg.Pool): Promise<ReportedProcess[]> {
+export async function listProcesses(pool: pg.Pool | pg.Client): Promise<ReportedProcess[]> {
   const rows = await run<ProcessRow>(pool, LIST, []);
   return rows.map((row) => ({
     id: row.id,
@@ -71,7 +71,7 @@ export async function listProcesses(pool: pg.Pool): Promise<ReportedProcess[]> {
 }
 
 /** What the process that loaded its configuration last works with; one that still reports goes before any that is gone. */
-export async function currentConfiguration(pool: pg.Pool): Promise<ReportedConfiguration | undefined> {
+export async function currentConfiguration(pool: pg.Pool | pg.Client): Promise<ReportedConfiguration | undefined> {
   const rows = await run<{ configuration: ReportedConfiguration }>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS]);
   return rows[0]?.configuration;
 }

@@ -53,7 +53,8 @@ function refuseEviction(info: string): void {
   }
 }
 
-async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
+/** The first of its nodes that answers. */
+export async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
   let problem: unknown;
   for (const { host, port } of address.nodes) {
     const redis = new Redis({

@@ -1,0 +1,86 @@
+import { connectToAny } from './connection.ts';
+import { parseRedisUrl } from './redis-url.ts';
+import { asStoreError } from './unavailable.ts';
+
+/** What there is to know of a Redis that keeps limits. */
+export interface RedisDiagnosis {
+  /** `7.0.15` */
+  readonly version: string;
+  /** `standalone`, `cluster`, `sentinel` */
+  readonly mode: string;
+  /** `master` or `slave` */
+  readonly role: string;
+  /** Of a cluster: `ok` or `fail`. */
+  readonly clusterState?: string;
+  readonly maxmemoryPolicy: string;
+  /** 0: as much as there is. */
+  readonly maxmemoryBytes: number;
+  readonly usedMemoryBytes: number;
+  readonly clients: number;
+  readonly maxClients: number;
+  /** It writes what it holds to disk. */
+  readonly persistent: boolean;
+  /** The last attempt to do so failed; some settings then refuse all writes. */
+  readonly persistenceFailed: boolean;
+  /** The median of several. */
+  readonly latencyMs: number;
+  readonly clockAheadMs: number;
+  readonly clockUncertaintyMs: number;
+}
+
+const PINGS = 5;
+const QUIET = { info: () => {}, warn: () => {} };
+
+/** Of a cluster, one node. Reads only. Rejects with StoreUnavailable, or RedisRefused where the URL is none. */
+export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
+  const redis = await connectToAny(parseRedisUrl(url), { url, log: QUIET });
+  try {
+    const info = infoOf(String(await redis.call('INFO')));
+    const isCluster = info('redis_mode') === 'cluster';
+    const cluster = isCluster ? infoOf(String(await redis.call('CLUSTER', 'INFO')))('cluster_state') : undefined;
+    return {
+      version: info('redis_version') ?? 'unknown',
+      mode: info('redis_mode') ?? 'standalone',
+      role: info('role') ?? 'unknown',
+      ...(cluster === undefined ? {} : { clusterState: cluster }),
+      maxmemoryPolicy: info('maxmemory_policy') ?? 'noeviction',
+      maxmemoryBytes: Number(info('maxmemory') ?? 0),
+      usedMemoryBytes: Number(info('used_memory') ?? 0),
+      clients: Number(info('connected_clients') ?? 0),
+      maxClients: Number(info('maxclients') ?? 0),
+      persistent: info('aof_enabled') === '1' || Number(info('rdb_last_bgsave_time_sec') ?? -1) >= 0,
+      persistenceFailed: info('rdb_last_bgsave_status') === 'err' || info('aof_last_write_status') === 'err',
+      ...(await clockOf(() => redis.call('TIME'))),
+    };
+  } catch (error) {
+    throw asStoreError(error);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function infoOf(text: string): (field: string) => string | undefined {
+  const fields = new Map(text.split(/\r?\n/).map((line) => [line.split(':', 1)[0], line.slice(line.indexOf(':') + 1)]));
+  return (field) => fields.get(field);
+}
+
+type Clock = Pick<RedisDiagnosis, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
+
+async function clockOf(askTime: () => Promise<unknown>): Promise<Clock> {
+  const pings: { tookMs: number; aheadMs: number }[] = [];
+  for (let i = 0; i < PINGS; i++) {
+    const startedMs = performance.now();
+    const before = Date.now();
+    const answer = await askTime();
+    const tookMs = performance.now() - startedMs;
+    const [seconds, microseconds] = Array.isArray(answer) ? answer.map(Number) : [];
+    pings.push({ tookMs, aheadMs: (seconds ?? 0) * 1000 + (microseconds ?? 0) / 1000 - before - tookMs / 2 });
+  }
+  pings.sort((a, b) => a.tookMs - b.tookMs);
+  const [fastest] = pings;
+  return {
+    latencyMs: pings[Math.floor(PINGS / 2)]?.tookMs ?? 0,
+    clockAheadMs: fastest?.aheadMs ?? 0,
+    clockUncertaintyMs: (fastest?.tookMs ?? 0) / 2,
+  };
+}

@@ -1,0 +1,54 @@
+/** What one look at a part of the deployment found. */
+export interface Finding {
+  /** What was looked at: `database clock`, `provider openai`. */
+  readonly check: string;
+  /** `problem`: requests fail, or money is at stake, now or very soon. `skipped`: it could not be looked at, because of something else. */
+  readonly verdict: 'ok' | 'warning' | 'problem' | 'skipped';
+  readonly found: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+export interface Check {
+  readonly name: string;
+  readonly withinMs: number;
+  run(): Promise<readonly Finding[]>;
+}
+
+/** All side by side, each until its deadline, so that one part that hangs hides nothing of the others. In the order of the checks. */
+export async function runChecks(checks: readonly Check[]): Promise<readonly Finding[]> {
+  const findings = await Promise.all(checks.map(runOne));
+  return findings.flat();
+}
+
+async function runOne({ name, withinMs, run }: Check): Promise<readonly Finding[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<readonly Finding[]>((resolve) => {
+    const found = `not done within ${withinMs / 1000} s`;
+    timer = setTimeout(() => resolve([problem(name, found, 'Something in its way does not answer.')]), withinMs);
+  });
+  try {
+    return await Promise.race([run(), late]);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [problem(name, `could not be looked at: ${reason}`, 'See whether what it needs is there and may be read.')];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, verdict: 'ok', found };
+}
+
+export function warning(check: string, found: string, advice: string): Finding {
+  return { check, verdict: 'warning', found, advice };
+}
+
+export function problem(check: string, found: string, advice: string): Finding {
+  return { check, verdict: 'problem', found, advice };
+}
+
+export function skipped(check: string, found: string): Finding {
+  return { check, verdict: 'skipped', found };
+}

@@ -1,0 +1,127 @@
+import {
+  type DatabaseDiagnosis,
+  openDiagnosis,
+  type SchemaFigures,
+  type ServerFigures,
+} from '../ext-proc/stores/postgres/diagnosis.ts';
+import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
+import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
+import { clockFinding, latencyFinding } from './doctor-clock.ts';
+
+/** What the migrations and the embedded server are tested with. */
+const OLDEST_VERSION = 140_000;
+/** Each request waits for the database at least twice: for its key and for its charge. */
+const SLOW_MS = 10;
+const FEW_CONNECTIONS = 5;
+const SMALL_SHARE = 0.2;
+
+export interface DatabaseAt {
+  readonly url: string;
+  /** Without the credentials that a URL may carry. */
+  readonly where: string;
+}
+
+export interface LookedAt {
+  readonly findings: readonly Finding[];
+  /** Absent: it cannot be asked anything further. */
+  readonly database?: DatabaseDiagnosis;
+  /** Its schema is one that this code can read. */
+  readonly readable: boolean;
+}
+
+export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<LookedAt> {
+  let database: DatabaseDiagnosis;
+  try {
+    database = await openDiagnosis(url);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return { findings: [away(where, error)], readable: false };
+  }
+  const schema = await database.schema();
+  const { server } = database;
+  const findings = [
+    serverFinding(server, where),
+    latencyFinding('database latency', server.latencyMs, SLOW_MS, 'PostgreSQL'),
+    connectionsFinding(server),
+    clockFinding('database clock', server, 'PostgreSQL'),
+    schemaFinding(schema),
+  ];
+  return { findings, database, readable: schema.missing.length === 0 };
+}
+
+function away(where: string, { message, cause }: StoreUnavailable): Finding {
+  // What pg says names user, database and address, never the password.
+  const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
+  const advice =
+    'Start it, or correct DATABASE_URL (or stores.postgres). Until then every request is answered no_capacity.';
+  return problem('database', `not reachable at ${where} (${message}${why})`, advice);
+}
+
+function serverFinding({ version, versionNumber, inRecovery, readOnly }: ServerFigures, where: string): Finding {
+  const found = `PostgreSQL ${version} at ${where}`;
+  if (inRecovery) {
+    const advice = 'Point DATABASE_URL at the primary, or promote this server; then run `ledger renew-epoch`.';
+    return problem('database', `${found} is a standby and takes no charges`, advice);
+  }
+  if (readOnly) {
+    return problem('database', `${found} begins transactions read-only`, 'Reset default_transaction_read_only.');
+  }
+  if (versionNumber < OLDEST_VERSION) {
+    return warning(
+      'database',
+      `${found} is older than any that this release is tested with`,
+      'Upgrade to PostgreSQL 18.',
+    );
+  }
+  return ok('database', found);
+}
+
+function connectionsFinding({ connections, maxConnections }: ServerFigures): Finding {
+  const check = 'database connections';
+  const found = `${connections} of ${maxConnections} are in use`;
+  const free = maxConnections - connections;
+  const advice = 'Raise max_connections, or put fewer gateway processes on this server: each opens 15 at most.';
+  if (free < FEW_CONNECTIONS) return problem(check, found, advice);
+  return free < maxConnections * SMALL_SHARE ? warning(check, found, advice) : ok(check, found);
+}
+
+function schemaFinding({ version, applied, missing, unknown, changed }: SchemaFigures): Finding {
+  const check = 'database schema';
+  const newest = unknown.at(-1);
+  if (applied === 0) {
+    return problem(
+      check,
+      'there is none',
+      'Start a gateway process: it makes the schema. Or is it the wrong database?',
+    );
+  }
+  if (newest !== undefined) {
+    const found = `at version ${newest}, newer than this release (${version})`;
+    return problem(check, found, 'Run the release that the gateway processes run.');
+  }
+  if (changed.length > 0) {
+    const found = `${changed.join(', ')}: not what was applied to this database`;
+    return problem(check, found, 'Run the release that made this database; migrations never change once released.');
+  }
+  if (missing.length > 0) {
+    const found = `at version ${applied}, this release has ${version}: ${missing.join(', ')} not applied`;
+    return warning(check, found, 'Start a gateway process of this release: it brings the schema forward.');
+  }
+  return ok(check, `at version ${version}, as this release`);
+}
+
+export async function lookAtLedger({ database, readable }: LookedAt): Promise<readonly Finding[]> {
+  if (database === undefined || !readable) return [skipped('ledger', 'the database cannot be read')];
+  const { organizations, deadLetters, differing } = await database.ledger();
+  const books =
+    differing.length === 0
+      ? ok('ledger', `balances of ${organizations} organizations agree with their last entries`)
+      : problem(
+          'ledger',
+          `balances differ from their entries: ${differing.join(', ')}`,
+          'Run `ledger verify` and see docs.',
+        );
+  if (deadLetters === 0) return [books, ok('dead letters', 'none')];
+  const advice = 'Read reason and settlement in the table dead_letters; each is a completion that was not charged.';
+  return [books, problem('dead letters', `${deadLetters} charges were refused by the ledger`, advice)];
+}

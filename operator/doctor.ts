@@ -1,0 +1,120 @@
+import type { LoadResult } from '../ext-proc/config/load.ts';
+import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import packageFile from '../package.json' with { type: 'json' };
+import type { Command } from './command.ts';
+import { configPath, type Environment, findDatabase } from './database.ts';
+import { lookAtCertificate } from './doctor-certificate.ts';
+import { type Check, type Finding, ok, problem, runChecks, skipped, warning } from './doctor-check.ts';
+import { type LookedAt, lookAtDatabase, lookAtLedger } from './doctor-database.ts';
+import { lookAtDisk } from './doctor-disk.ts';
+import { lookAtLimitStore } from './doctor-limit-store.ts';
+import { lookAtProcesses } from './doctor-processes.ts';
+import { lookAtProvider } from './doctor-provider.ts';
+import { lookAtReadiness } from './doctor-readiness.ts';
+import { lookAtSecrets } from './doctor-secrets.ts';
+import type { Result } from './result.ts';
+import { table } from './table.ts';
+
+export const DOCTOR: Command = {
+  name: 'doctor',
+  summary: 'Look at a deployment from this machine, changing nothing: what is wrong, and what to do about it.',
+  positionals: [],
+  flags: [],
+  run: async ({ env }) => resultOf(await examine(env)),
+};
+
+/** Above what any part of a check is given. */
+const WITHIN_MS = 15_000;
+
+async function examine(env: Environment): Promise<readonly Finding[]> {
+  const { loadConfig } = await import('../ext-proc/config/load.ts');
+  const path = configPath(env);
+  const loaded = await loadConfig(path, env);
+  const database = lookAtConfiguredDatabase(env);
+  // Each check that waits for it tells of its failure.
+  database.catch(() => undefined);
+  try {
+    const findings = await runChecks([
+      { name: 'database', withinMs: WITHIN_MS, run: async () => (await database).findings },
+      { name: 'ledger', withinMs: WITHIN_MS, run: async () => lookAtLedger(await database) },
+      {
+        name: 'gateway processes',
+        withinMs: WITHIN_MS,
+        run: async () => lookAtProcesses(await database, packageFile.version),
+      },
+      ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
+    ]);
+    return [...configurationFindings(loaded, path), ...findings];
+  } finally {
+    // Not waited for: a connection that hangs was told of already.
+    database.then((looked) => looked.database?.close()).catch(() => undefined);
+  }
+}
+
+async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
+  const found = await findDatabase(env);
+  if ('kind' in found) return { findings: [skipped('database', 'which one it is, is unknown')], readable: false };
+  return lookAtDatabase(found);
+}
+
+function configuredChecks(
+  { config, source }: LoadResult & { readonly ok: true },
+  path: string,
+  env: Environment,
+): readonly Check[] {
+  const { listen, providers, stores, models } = config;
+  const served = [...models.values()].filter(({ disabled }) => !disabled);
+  const used = new Set(served.flatMap(({ targets }) => targets.map(({ provider }) => provider.name)));
+  const paths = runtimePaths(env);
+  const secretFiles = [...new Set([...source.files, ...(listen.tls ? [listen.tls.privateKeyPath] : [])])];
+  const check = (name: string, run: Check['run']): Check => ({ name, withinMs: WITHIN_MS, run });
+  return [
+    check('redis', () => lookAtLimitStore(stores.redis)),
+    check('readiness', () => lookAtReadiness(listen.metrics)),
+    check('certificate', () => lookAtCertificate(listen)),
+    check('disk', () => lookAtDisk(paths.dataDir)),
+    check('secrets', () => lookAtSecrets({ configPath: path, secretFiles, paths })),
+    ...[...providers.values()].map((provider) =>
+      check(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
+    ),
+  ];
+}
+
+function configurationFindings(loaded: LoadResult, path: string): readonly Finding[] {
+  const check = 'configuration';
+  if (!loaded.ok) {
+    const [first] = loaded.problems;
+    const more = loaded.problems.length > 1 ? `, and ${loaded.problems.length - 1} more` : '';
+    const found = first === undefined ? path : `${first.file}:${first.line}:${first.column}: ${first.message}${more}`;
+    const advice = 'Correct it; check-config lists everything. Of what it names, only the database was looked at.';
+    return [problem(check, found, advice)];
+  }
+  const { config, warnings } = loaded;
+  const valid = ok(check, `${path} is valid: ${config.models.size} models, ${config.providers.size} providers`);
+  const told = warnings.map(({ line, message }) =>
+    warning(check, `${path}:${line}: ${message}`, 'Set it, or take it out.'),
+  );
+  return [valid, ...told];
+}
+
+function resultOf(findings: readonly Finding[]): Result {
+  const problems = findings.filter(({ verdict }) => verdict === 'problem').length;
+  const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
+  const json = { ok: problems === 0, problems, warnings, findings };
+  const text = `${listOf(findings)}\n\n${countOf(problems, 'problem')}, ${countOf(warnings, 'warning')}.`;
+  return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text };
+}
+
+/** What to do stands below what was found. */
+function listOf(findings: readonly Finding[]): string {
+  return table(
+    findings.flatMap(({ check, verdict, found, advice }) => [
+      [verdict, check, found],
+      ...(advice === undefined ? [] : [['', '', `→ ${advice}`]]),
+    ]),
+  );
+}
+
+function countOf(count: number, what: string): string {
+  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
+}
