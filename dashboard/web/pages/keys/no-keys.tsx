@@ -31,17 +31,16 @@ export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProp
     );
   }
   if (counts.all > 0) {
+    const [here, there] = search.show === 'ended' ? ['revoked or expired', 'usable'] : ['usable', 'revoked or expired'];
+    const isOne = counts.all === 1;
     return (
       <EmptyState
         icon="key"
-        title={search.show === 'ended' ? 'No key has been revoked or has expired' : 'No usable key'}
-        action={
-          <Button onClick={() => onChange({ show: 'all' })}>
-            Show {counts.all === 1 ? 'the other key' : `the other ${counts.all} keys`}
-          </Button>
-        }
+        title={search.search === undefined ? `No ${here} key` : `No ${here} key fits`}
+        action={<Button onClick={() => onChange({ show: 'all' })}>{isOne ? 'Show it' : 'Show them'}</Button>}
       >
-        {search.search !== undefined && `“${search.search}” is found among the others.`}
+        There {isOne ? `is 1 ${there} key` : `are ${counts.all} ${there} keys`}
+        {search.search !== undefined && ` for “${search.search}”`}.
       </EmptyState>
     );
   }
