@@ -1,5 +1,5 @@
-import { hashPassword } from '../dashboard/server/password.ts';
-import { randomPassword } from '../dashboard/server/password-rules.ts';
+import { hashPassword } from '../dashboard/server/sign-in/password.ts';
+import { randomPassword } from '../dashboard/server/sign-in/password-rules.ts';
 import { findUserByEmail, type UserRecord } from '../dashboard/store/user-rows.ts';
 import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '../dashboard/store/users.ts';
 import { newId } from '../ext-proc/domain/ids.ts';

@@ -1,5 +1,5 @@
-import { hashPassword } from '../dashboard/server/password.ts';
-import { randomPassword } from '../dashboard/server/password-rules.ts';
+import { hashPassword } from '../dashboard/server/sign-in/password.ts';
+import { randomPassword } from '../dashboard/server/sign-in/password-rules.ts';
 import { findUserByEmail, listUsers } from '../dashboard/store/user-rows.ts';
 import { createUser } from '../dashboard/store/users.ts';
 import { newId } from '../ext-proc/domain/ids.ts';

@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog } from '../../ext-proc/telemetry/log.ts';
 import { createApp } from './app.ts';
+import { loadStaticFiles } from './http/static-files.ts';
 import { type Listener, listenOn } from './listen.ts';
 import type { Deps, Route } from './route.ts';
-import { loadStaticFiles } from './static-files.ts';
 
 const PAGE = '<!doctype html><title>Inference Gateway</title>';
 const SCRIPT = 'export const numbers = "1234567890";\n'.repeat(200);

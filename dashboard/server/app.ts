@@ -3,13 +3,13 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
-import { notFound, problem } from './problem.ts';
-import { callerOf } from './request-facts.ts';
+import { notFound, problem } from './http/problem.ts';
+import { callerOf } from './http/request-facts.ts';
+import { securityHeaders } from './http/security-headers.ts';
+import { serveFile } from './http/serve-file.ts';
+import type { StaticFiles } from './http/static-files.ts';
 import type { Deps, Route } from './route.ts';
-import { securityHeaders } from './security-headers.ts';
-import { serveFile } from './serve-file.ts';
 import { type AppContext, sendProblem, serveRoute } from './serve-route.ts';
-import type { StaticFiles } from './static-files.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 

@@ -1,8 +1,8 @@
 import type { Role } from '../contract/session.ts';
 import type { SignedIn } from '../store/sessions.ts';
-import { notFound, type Problem, problem } from './problem.ts';
-import { roleIn } from './role-in.ts';
+import { notFound, type Problem, problem } from './http/problem.ts';
 import type { Access, Deps } from './route.ts';
+import { roleIn } from './sign-in/role-in.ts';
 
 /** What a route can rely on, as far as its access asks for it. */
 export interface Granted {

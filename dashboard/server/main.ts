@@ -8,10 +8,10 @@ import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
 import { createApp } from './app.ts';
+import { loadStaticFiles } from './http/static-files.ts';
 import { listenOn } from './listen.ts';
 import { ROUTES } from './routes.ts';
 import { settingsOf } from './settings.ts';
-import { loadStaticFiles } from './static-files.ts';
 import { openDatabase } from './stores.ts';
 
 /**

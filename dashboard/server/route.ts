@@ -3,8 +3,8 @@ import type { Administration } from '../../ext-proc/stores/administration.ts';
 import type { Answer, Api, Body, Endpoint, PathParameter, Query } from '../contract/api.ts';
 import type { Role } from '../contract/session.ts';
 import type { SignedIn } from '../store/sessions.ts';
-import type { Problem } from './problem.ts';
-import type { Caller, Cookies } from './request-facts.ts';
+import type { Problem } from './http/problem.ts';
+import type { Caller, Cookies } from './http/request-facts.ts';
 import type { Settings } from './settings.ts';
 import type { Database } from './stores.ts';
 

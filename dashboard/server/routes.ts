@@ -1,15 +1,15 @@
 import type { Route } from './route.ts';
-import { AUDIT_ROUTES } from './routes-audit.ts';
-import { CSV_ROUTES } from './routes-csv.ts';
-import { KEY_ROUTES } from './routes-keys.ts';
-import { MEMBER_ROUTES } from './routes-members.ts';
-import { MONEY_ROUTES } from './routes-money.ts';
-import { OPERATION_ROUTES } from './routes-operations.ts';
-import { ORGANIZATION_ROUTES } from './routes-organizations.ts';
-import { OVERVIEW_ROUTES } from './routes-overview.ts';
-import { REQUEST_ROUTES } from './routes-requests.ts';
-import { SESSION_ROUTES } from './routes-session.ts';
-import { USER_ROUTES } from './routes-users.ts';
+import { AUDIT_ROUTES } from './routes/audit-routes.ts';
+import { CSV_ROUTES } from './routes/csv-routes.ts';
+import { KEY_ROUTES } from './routes/keys-routes.ts';
+import { MEMBER_ROUTES } from './routes/members-routes.ts';
+import { MONEY_ROUTES } from './routes/money-routes.ts';
+import { OPERATION_ROUTES } from './routes/operations-routes.ts';
+import { ORGANIZATION_ROUTES } from './routes/organizations-routes.ts';
+import { OVERVIEW_ROUTES } from './routes/overview-routes.ts';
+import { REQUEST_ROUTES } from './routes/requests-routes.ts';
+import { SESSION_ROUTES } from './routes/session-routes.ts';
+import { USER_ROUTES } from './routes/users-routes.ts';
 
 /** Everything that the page may ask. Who may ask it stands in each route; app.ts checks it. */
 export const ROUTES: readonly Route[] = [

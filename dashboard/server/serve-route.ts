@@ -4,13 +4,13 @@ import { z } from 'zod';
 import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { authorize } from './authorize.ts';
-import { findSignedIn } from './find-signed-in.ts';
-import { isIdOf } from './input-fields.ts';
-import { isProblem, notFound, type Problem, problem } from './problem.ts';
-import { type Caller, callerOf, isCrossSite, type RequestHead } from './request-facts.ts';
+import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
+import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/request-facts.ts';
+import { sessionCookie } from './http/session-cookie.ts';
+import { streamCsv } from './http/stream-csv.ts';
 import type { Deps, Route } from './route.ts';
-import { sessionCookie } from './session-cookie.ts';
-import { streamCsv } from './stream-csv.ts';
+import { isIdOf } from './routes/input-fields.ts';
+import { findSignedIn } from './sign-in/find-signed-in.ts';
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Overview, OverviewGroup, OverviewRange } from '../../dashboard/contract/organization.ts';
-import { overviewOf, overviewPeriod } from '../../dashboard/server/overview-view.ts';
+import { overviewOf, overviewPeriod } from '../../dashboard/server/routes/overview-view.ts';
 import { openDatabase } from '../../dashboard/server/stores.ts';
 import { readOverview } from '../../dashboard/store/overview-reads.ts';
 import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';

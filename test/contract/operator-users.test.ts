@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { verifyPassword } from '../../dashboard/server/password.ts';
-import { newToken } from '../../dashboard/server/session-token.ts';
+import { verifyPassword } from '../../dashboard/server/sign-in/password.ts';
+import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '../../dashboard/store/sessions.ts';
 import { findCredentials } from '../../dashboard/store/users.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newToken } from '../../dashboard/server/session-token.ts';
+import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { addMember } from '../../dashboard/store/memberships.ts';
 import {
   createPasswordLink,

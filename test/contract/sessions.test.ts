@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newToken } from '../../dashboard/server/session-token.ts';
+import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { removeMember, setRole } from '../../dashboard/store/memberships.ts';
 import { createSession, deleteSession, findSession, sessionsOf } from '../../dashboard/store/sessions.ts';
 import { findUser } from '../../dashboard/store/user-rows.ts';

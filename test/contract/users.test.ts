@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newToken } from '../../dashboard/server/session-token.ts';
+import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '../../dashboard/store/sessions.ts';
 import { findUser, findUserByEmail, listUsers } from '../../dashboard/store/user-rows.ts';
 import { createUser, findCredentials, setDisabled, setPasswordHash } from '../../dashboard/store/users.ts';

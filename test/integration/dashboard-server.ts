@@ -1,8 +1,8 @@
 import { createApp } from '../../dashboard/server/app.ts';
 import { listenOn } from '../../dashboard/server/listen.ts';
 import { ROUTES } from '../../dashboard/server/routes.ts';
-import { newToken } from '../../dashboard/server/session-token.ts';
 import type { Settings } from '../../dashboard/server/settings.ts';
+import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { openDatabase } from '../../dashboard/server/stores.ts';
 import { createSession } from '../../dashboard/store/sessions.ts';
 import type { MemberRole } from '../../dashboard/store/user-rows.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SessionView } from '../../dashboard/contract/session.ts';
-import { hashPassword } from '../../dashboard/server/password.ts';
+import { hashPassword } from '../../dashboard/server/sign-in/password.ts';
 import { setDisabled } from '../../dashboard/store/users.ts';
 import { BY, sql } from '../contract/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';

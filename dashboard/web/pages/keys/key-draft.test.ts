@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KeyChange, KeyRestrictions } from '../../../contract/keys.ts';
-import { keyChange, keyRestrictions } from '../../../server/key-input.ts';
+import { keyChange, keyRestrictions } from '../../../server/routes/key-input.ts';
 import {
   changeOf,
   draftOf,

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { Settings } from '../settings.ts';
+import { callerOf } from './request-facts.ts';
+
+const SETTINGS: Settings = {
+  api: { host: '0.0.0.0', port: 8080 },
+  apiSpeaksTls: false,
+  trustedProxies: ['10.0.0.0/8'],
+};
+
+function caller(peerAddress: string, headers: Record<string, string>, change: Partial<Settings> = {}) {
+  return callerOf({ peerAddress, header: (name) => headers[name] }, { ...SETTINGS, ...change });
+}
+
+describe('a caller', () => {
+  const forwarded = { host: 'd.example', 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' };
+
+  it('is the peer of the connection, in whatever spelling', () => {
+    expect(caller('::ffff:127.0.0.1', { host: 'd.example' })).toEqual({
+      address: '127.0.0.1',
+      origin: 'http://d.example',
+    });
+  });
+
+  it('is whom a trusted proxy names, with the scheme that it tells', () => {
+    expect(caller('10.1.2.3', forwarded)).toEqual({ address: '192.0.2.7', origin: 'https://d.example' });
+    expect(caller('::ffff:10.1.2.3', forwarded)).toEqual({ address: '192.0.2.7', origin: 'https://d.example' });
+  });
+
+  it('cannot name itself another, nor claim to come by TLS', () => {
+    expect(caller('192.0.2.200', forwarded)).toEqual({ address: '192.0.2.200', origin: 'http://d.example' });
+  });
+
+  it('came to the configured origin', () => {
+    const url = new URL('https://dashboard.example.com');
+    expect(caller('192.0.2.200', { host: 'other' }, { url }).origin).toBe('https://dashboard.example.com');
+    const withPath = new URL('https://dashboard.example.com:8443/somewhere/');
+    expect(caller('192.0.2.200', {}, { url: withPath }).origin).toBe('https://dashboard.example.com:8443');
+  });
+
+  it('has a user agent of at most 200 characters, or none', () => {
+    expect(caller('192.0.2.1', { host: 'd', 'user-agent': 'x'.repeat(500) }).userAgent).toBe('x'.repeat(200));
+    expect(caller('192.0.2.1', { host: 'd', 'user-agent': '' })).not.toHaveProperty('userAgent');
+  });
+});

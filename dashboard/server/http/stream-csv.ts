@@ -1,0 +1,33 @@
+import type { Log } from '../../../ext-proc/telemetry/log.ts';
+import type { AppContext } from '../serve-route.ts';
+
+/** Written as it is read and no faster than its reader takes it, so that a long table is never whole in memory. */
+export function streamCsv(context: AppContext, lines: AsyncIterable<string>, log: Log): Response {
+  const { outgoing } = context.env;
+  const name = new URL(context.req.url).pathname.split('/').at(-1) ?? 'table.csv';
+  context.header('content-type', 'text/csv; charset=utf-8');
+  context.header('content-disposition', `attachment; filename="${name}"`);
+  const broken = (error: unknown) => {
+    log.warn({ err: error, path: context.req.routePath }, 'a table could not be written to its end');
+    // The status is long gone: a connection that breaks is what tells a part of a table from all of it.
+    outgoing.destroy();
+  };
+  return context.body(ReadableStream.from(piecesOf(lines, () => outgoing.destroyed, broken)));
+}
+
+/** Empty pieces are only there to look whether the reader has left. */
+async function* piecesOf(
+  lines: AsyncIterable<string>,
+  hasLeft: () => boolean,
+  broken: (error: unknown) => void,
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  try {
+    for await (const piece of lines) {
+      if (hasLeft()) return;
+      if (piece !== '') yield encoder.encode(piece);
+    }
+  } catch (error) {
+    broken(error);
+  }
+}

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+import { auditPage } from '../../store/audit-pages.ts';
+import { type Route, route } from '../route.ts';
+import { idOf } from './input-fields.ts';
+
+const PAGE_ROWS = 50;
+const before = idOf('evt').exactOptional();
+
+export const AUDIT_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/audit', {
+    access: 'owner',
+    input: z.strictObject({ before }),
+    answer: ({ deps, organizationId, input }) =>
+      auditPage(deps.database, { organizationId, ...input, limit: PAGE_ROWS }),
+  }),
+  route('GET /api/audit', {
+    access: 'operator',
+    input: z.strictObject({ before, organization: idOf('org').exactOptional() }),
+    answer({ deps, input: { organization, ...rest } }) {
+      const about = organization === undefined ? {} : { organizationId: organization };
+      return auditPage(deps.database, { ...about, ...rest, limit: PAGE_ROWS });
+    },
+  }),
+];

@@ -1,0 +1,65 @@
+import type { RequestFilter } from '../../contract/request-log.ts';
+import { ledgerPage } from '../../store/ledger-pages.ts';
+import { requestDetail } from '../../store/request-columns.ts';
+import { searchRequests } from '../../store/request-lookups.ts';
+import { findRequests } from '../../store/request-pages.ts';
+import { type UsageQuery, usageRows } from '../../store/usage-reads.ts';
+import { isProblem } from '../http/problem.ts';
+import { csvRoute, type Route } from '../route.ts';
+import type { Database } from '../stores.ts';
+import { csvLines } from './csv-lines.ts';
+import { LEDGER_COLUMNS, REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
+import { ledgerFilter } from './ledger-input.ts';
+import { requestFilter } from './request-input.ts';
+import { usageInput, usageQuery } from './usage-input.ts';
+
+/** Of one day, or of all where it is not grouped by day. */
+const MOST_USAGE_ROWS = 100_000;
+
+/** The tables of the page as files, by the filters that it has. */
+export const CSV_ROUTES: readonly Route[] = [
+  csvRoute('/api/organizations/:organization/requests.csv', {
+    access: 'member',
+    input: requestFilter,
+    lines: async ({ deps, organizationId, input }) => requestLines(deps.database, organizationId, input),
+  }),
+  csvRoute('/api/organizations/:organization/ledger.csv', {
+    access: 'member',
+    input: ledgerFilter,
+    lines: async ({ deps, organizationId, input }) =>
+      csvLines(LEDGER_COLUMNS, async (before: number | undefined, limit) => {
+        const from = before === undefined ? {} : { before };
+        const { entries, next } = await ledgerPage(deps.database, { organizationId, ...input, ...from, limit });
+        return { rows: entries, ...(next === undefined ? {} : { next }) };
+      }),
+  }),
+  csvRoute('/api/organizations/:organization/usage.csv', {
+    access: 'member',
+    input: usageInput,
+    async lines({ deps, organizationId, input }) {
+      const query = usageQuery(organizationId, input);
+      return isProblem(query) ? query : usageLines(deps.database, query);
+    },
+  }),
+];
+
+function requestLines(database: Database, organizationId: string, { search, ...filter }: RequestFilter) {
+  return csvLines(REQUEST_COLUMNS, async (before: string | undefined, limit) => {
+    if (search !== undefined) {
+      return { rows: (await searchRequests(database, organizationId, search, limit)).map(requestDetail) };
+    }
+    const from = before === undefined ? {} : { before };
+    const { rows, next } = await findRequests(database, { organizationId, ...filter, ...from, limit });
+    return { rows: rows.map(requestDetail), ...(next === undefined ? {} : { next }) };
+  });
+}
+
+/** Day by day where it is grouped by day; otherwise there are no more rows than keys and models. */
+function usageLines(database: Database, query: UsageQuery) {
+  const { groupBy, firstDay, lastDay } = query;
+  return csvLines(usageColumns(groupBy), async (day: number = lastDay) => {
+    if (!groupBy.has('day')) return { rows: await usageRows(database, query, MOST_USAGE_ROWS) };
+    const rows = await usageRows(database, { ...query, firstDay: day, lastDay: day }, MOST_USAGE_ROWS);
+    return { rows, ...(day > firstDay ? { next: day - 1 } : {}) };
+  });
+}

@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { inRanges } from '../../../ext-proc/admission/ip-ranges.ts';
+import { parseCidr } from '../../../ext-proc/config/network-names.ts';
+import type { IdPrefix } from '../../../ext-proc/domain/ids.ts';
+import { MAX_AMOUNT_NANO_USD } from '../../../ext-proc/domain/money.ts';
+import type { Empty } from '../../contract/empty.ts';
+import { normalizeEmail } from '../../store/email-address.ts';
+
+/** What people and the page may write into fields, within the bounds that the database keeps. The messages stand beside the field. */
+
+const MAX_NAME = 200;
+const MAX_NANO_DIGITS = 19;
+/** The end of the year 9999: what every date field and PostgreSQL can show. */
+const MAX_MOMENT_MS = 253_402_300_799_999;
+const MODEL_ID = /^[\x21-\x7e]{1,200}$/;
+
+export const nothing: z.ZodType<Empty> = z.strictObject({});
+
+/** No control characters, and no halves of characters, which neither jsonb nor a CSV takes. */
+export function text(maxLength: number) {
+  return z
+    .string({ error: 'This must be text.' })
+    .trim()
+    .min(1, { error: 'This must not be empty.' })
+    .max(maxLength, { error: `At most ${maxLength} characters.` })
+    .refine((value) => !/\p{Cc}/u.test(value) && value.isWellFormed(), { error: 'No control characters, please.' });
+}
+
+export const name = text(MAX_NAME);
+
+const ID = /^[a-z]{3}-[0-9A-HJKMNP-TV-Z]{26}$/;
+
+export function idOf(prefix: IdPrefix) {
+  return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is no id.' });
+}
+
+export function isIdOf(prefix: IdPrefix, value: string): boolean {
+  return value.startsWith(`${prefix}-`) && ID.test(value);
+}
+
+export const email = z.string({ error: 'This must be text.' }).transform((value, context) => {
+  const address = normalizeEmail(value);
+  if (address !== undefined) return address;
+  context.addIssue({ code: 'custom', message: 'This is not an e-mail address.' });
+  return z.NEVER;
+});
+
+export function wholeNumber(min: number, max: number) {
+  const form = `A whole number from ${min} to ${max}.`;
+  return z.int({ error: form }).min(min, { error: form }).max(max, { error: form });
+}
+
+export const requestsPerMinute = wholeNumber(1, 1_000_000_000);
+export const tokensPerMinute = wholeNumber(1, 1_000_000_000_000);
+
+/** Whether it lies in the future is for the route to say, which has a clock. */
+export const momentMs = wholeNumber(0, MAX_MOMENT_MS);
+
+/** Nano-dollars as decimal text, zero or more. */
+export const budgetNanoUsd = amount(/^\d+$/);
+
+/** Nano-dollars as decimal text, of either sign. */
+export const creditNanoUsd = amount(/^-?\d+$/);
+
+function amount(form: RegExp) {
+  return z
+    .string({ error: 'This must be an amount.' })
+    .refine((value) => value.length <= MAX_NANO_DIGITS + 1 && form.test(value) && isAmount(BigInt(value)), {
+      error: 'This is not an amount, or it is too large.',
+    });
+}
+
+function isAmount(nanoUsd: bigint): boolean {
+  return nanoUsd <= MAX_AMOUNT_NANO_USD && nanoUsd >= -MAX_AMOUNT_NANO_USD;
+}
+
+const MAX_LIST = 200;
+
+export const modelIds = listOf(
+  z.string().refine((value) => MODEL_ID.test(value), { error: 'One of them is no model id.' }),
+  'models',
+);
+
+export const ipRanges = listOf(
+  z
+    .string()
+    .trim()
+    .refine(isIpRange, {
+      error: (issue) => `${shown(issue.input)} is neither an address nor a range like 10.0.0.0/8.`,
+    }),
+  'addresses',
+);
+
+/** Lists are sets. An empty one would lock everybody out: who wants no restriction leaves it away. */
+function listOf(item: z.ZodType<string, string>, what: string) {
+  return z
+    .array(item, { error: `This must be a list of ${what}.` })
+    .min(1, { error: `Choose at least one, or do not restrict ${what}.` })
+    .max(MAX_LIST, { error: `At most ${MAX_LIST} ${what}.` })
+    .transform((items) => [...new Set(items)]);
+}
+
+/** A range in which not even its own address lies would be taken for nothing when a request comes (`::ffff:0:0/20`). */
+function isIpRange(value: string): boolean {
+  return parseCidr(value) !== undefined && inRanges(value.split('/', 1)[0] ?? '', [value]);
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? `“${value.slice(0, 50)}”` : 'This';
+}

@@ -1,0 +1,65 @@
+import { utcDay } from '../../../ext-proc/domain/clock.ts';
+import type { KeyRecord } from '../../../ext-proc/stores/administration.ts';
+import type { KeyStateName, KeyView } from '../../contract/keys.ts';
+import { type KeyCompanions, keyCompanions } from '../../store/key-companions.ts';
+import type { OrganizationCall } from '../route.ts';
+
+/** Owners and operators manage every key of the organization, members those that they made. */
+export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {
+  return role !== 'member' || createdBy === session.user.id;
+}
+
+export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<KeyView> {
+  const companions = await companionsFor(call, key.id);
+  return viewOf(call, key, companions.get(key.id));
+}
+
+/** More than anybody looks through; who makes keys by the thousand does not make the page useless for others. */
+const MAX_REVOKED = 1_000;
+
+/** Newest first: all that are not revoked, and the newest of those that are. `keys` are oldest first. */
+export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
+  const companions = await companionsFor(call);
+  const shown = new Set(keys.filter(({ revoked }) => revoked).slice(-MAX_REVOKED));
+  return keys
+    .filter((key) => !key.revoked || shown.has(key))
+    .map((key) => viewOf(call, key, companions.get(key.id)))
+    .reverse();
+}
+
+function companionsFor({ deps, organizationId }: OrganizationCall, keyId?: string) {
+  return keyCompanions(deps.database, organizationId, keyId, utcDay(deps.nowMs()));
+}
+
+function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanions | undefined): KeyView {
+  const { models, ipRanges, expiresAtMs, revokedAtMs, limits } = key;
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
+  const { creatorEmail, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = companions ?? {};
+  return {
+    id: key.id,
+    name: key.name,
+    last4: key.last4,
+    state: stateOf(key, call.deps.nowMs()),
+    scopes: key.scopes,
+    ...(models === undefined ? {} : { models }),
+    ...(ipRanges === undefined ? {} : { ipRanges }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: dailyBudgetNanoUsd.toString() }),
+    createdAtMs: key.createdAtMs,
+    ...(creatorEmail === undefined ? {} : { createdBy: creatorEmail }),
+    ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
+    ...(lastUsedAtMs === undefined ? {} : { lastUsedAtMs }),
+    ...(lastAddress === undefined ? {} : { lastAddress }),
+    spentTodayNanoUsd: spentTodayNanoUsd.toString(),
+    mine: mayManage(call, key),
+  };
+}
+
+/** A key that is both expired and to be revoked is of no use already. */
+export function stateOf({ revoked, revokedAtMs, expiresAtMs }: KeyRecord, nowMs: number): KeyStateName {
+  if (revoked) return 'revoked';
+  if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
+  return revokedAtMs === undefined ? 'usable' : 'revoking';
+}

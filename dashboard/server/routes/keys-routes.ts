@@ -1,0 +1,120 @@
+import { newKeySecret } from '../../../ext-proc/domain/key-secret.ts';
+import type { KeyRecord } from '../../../ext-proc/stores/administration.ts';
+import type { KeyChange, KeyView } from '../../contract/keys.ts';
+import { notFound, type Problem, problem } from '../http/problem.ts';
+import { type OrganizationCall, type Route, route } from '../route.ts';
+import { actorOf } from '../sign-in/actor.ts';
+import { checkModels } from './check-models.ts';
+import { nothing } from './input-fields.ts';
+import { keyChange, keyReplacement, keyRestrictions, storedChange, storedSettings } from './key-input.ts';
+import { aboveOrganization, checkExpiry, checkRoom } from './key-rules.ts';
+import { keyView, keyViews, mayManage } from './key-view.ts';
+
+const HOUR_MS = 3_600_000;
+
+type KeyCall = OrganizationCall & { readonly params: { readonly key: string } };
+
+export const KEY_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/keys', {
+    access: 'member',
+    input: nothing,
+    async answer(call) {
+      const keys = await call.deps.administration.keys(call.organizationId);
+      return keys === undefined ? notFound('organization') : { keys: await keyViews(call, keys) };
+    },
+  }),
+  route('POST /api/organizations/:organization/keys', {
+    access: 'member',
+    input: keyRestrictions,
+    async answer(call) {
+      const { deps, organizationId, input } = call;
+      const wrong = checkExpiry(call, input) ?? (await checkModels(deps, input.models)) ?? (await checkRoom(call));
+      if (wrong) return wrong;
+      const { secret, identity } = newKeySecret(deps.nowMs());
+      const settings = { ...storedSettings(organizationId, input), ...identity };
+      const result = await deps.administration.createKey(settings, actorOf(call));
+      if (result.kind === 'unknown_organization') return notFound('organization');
+      if (result.kind === 'above_organization') return aboveOrganization(result);
+      return { key: await keyView(call, result.key), secret };
+    },
+  }),
+  route('GET /api/organizations/:organization/keys/:key', {
+    access: 'member',
+    input: nothing,
+    async answer(call) {
+      const key = await call.deps.administration.key(call.organizationId, call.params.key);
+      return key === undefined ? notFound('key') : keyView(call, key);
+    },
+  }),
+  route('PATCH /api/organizations/:organization/keys/:key', {
+    access: 'member',
+    input: keyChange,
+    answer: (call) => managing(call, (key) => change(call, key, call.input)),
+  }),
+  route('POST /api/organizations/:organization/keys/:key/revocation', {
+    access: 'member',
+    input: nothing,
+    answer: (call) =>
+      managing(call, async ({ id }) => {
+        const key = await call.deps.administration.revokeKey(id, actorOf(call), call.organizationId);
+        return key === undefined ? notFound('key') : keyView(call, key);
+      }),
+  }),
+  route('POST /api/organizations/:organization/keys/:key/replacement', {
+    access: 'member',
+    input: keyReplacement,
+    answer: (call) =>
+      managing(call, async ({ id }) => {
+        const { deps, organizationId, input } = call;
+        const full = await checkRoom(call);
+        if (full) return full;
+        const nowMs = deps.nowMs();
+        const { secret, identity } = newKeySecret(nowMs);
+        const hours = input.revokeOldAfterHours;
+        const later = hours === 0 ? {} : { oldRevokedAtMs: nowMs + hours * HOUR_MS };
+        const result = await deps.administration.replaceKey(
+          organizationId,
+          id,
+          { ...identity, ...later },
+          actorOf(call),
+        );
+        switch (result.kind) {
+          case 'replaced':
+            return { key: await keyView(call, result.key), secret };
+          case 'unknown_key':
+            return notFound('key');
+          case 'revoked':
+            return problem('conflict', 'This key has been revoked or replaced already.');
+          case 'expired':
+            return problem('conflict', 'This key has expired, and so would the new one: create another key instead.');
+        }
+      }),
+  }),
+];
+
+/** Members may do it with the keys that they made only. */
+async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
+  const key = await call.deps.administration.key(call.organizationId, call.params.key);
+  if (key === undefined) return notFound('key');
+  if (!mayManage(call, key)) return problem('not_allowed', 'Somebody else made this key: ask an owner.');
+  return work(key);
+}
+
+async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise<KeyView | Problem> {
+  const { deps, organizationId } = call;
+  // What the form sends back unchanged is judged no more: an expiry may have passed meanwhile.
+  const moved = wanted.expiresAtMs === key.expiresAtMs ? undefined : checkExpiry(call, wanted);
+  const wrong = moved ?? (await checkModels(deps, wanted.models, key.models));
+  if (wrong) return wrong;
+  const result = await deps.administration.updateKey(organizationId, key.id, storedChange(wanted), actorOf(call));
+  switch (result.kind) {
+    case 'updated':
+      return keyView(call, result.key);
+    case 'unknown_key':
+      return notFound('key');
+    case 'revoked':
+      return problem('conflict', 'This key has been revoked.');
+    case 'above_organization':
+      return aboveOrganization(result);
+  }
+}

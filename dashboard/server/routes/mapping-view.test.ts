@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import type { ProcessReport, ReportedModel, ReportedProcess } from '../../../ext-proc/stores/process-reports.ts';
+import { configurationWith, holdsOf, reportWith } from '../../../test/fixtures/process-report.ts';
+import { mappingView } from './mapping-view.ts';
+import { modelView } from './models-view.ts';
+import { processView } from './process-view.ts';
+
+const MODEL: ReportedModel = {
+  id: 'small',
+  capabilities: ['tools'],
+  reasoningEfforts: ['low'],
+  contextWindow: 1_000,
+  maxOutputTokens: 100,
+  defaultOutputTokens: 50,
+  prices: { inputPicoUsd: '250000', cachedInputPicoUsd: '25000', outputPicoUsd: '2000000' },
+  disabled: false,
+  problem: null,
+  targets: [{ provider: 'openai', model: 'small-1' }],
+};
+
+function processWith(report: Partial<ProcessReport>, ageMs = 1_000): ReportedProcess {
+  return {
+    id: '00000000-0000-4000-8000-000000000000',
+    host: 'one',
+    worker: 0,
+    pid: 7,
+    startedAtMs: 1_000,
+    reportedAtMs: 5_000,
+    ageMs,
+    report: reportWith(report),
+    configurationLoadedAtMs: 1_000,
+  };
+}
+
+const met = (failures: number, atMs: number | undefined, ejected: boolean | null) => ({
+  openai: {
+    attempts: 10,
+    failures,
+    lastFailure: atMs === undefined ? null : { result: 'refused', atMs },
+    ejected,
+  },
+});
+
+describe('the mapping', () => {
+  const provider = {
+    name: 'openai',
+    host: 'api.example.com',
+    scheme: 'https',
+    hasKey: true,
+    onDisconnect: null,
+  } as const;
+  const configuration = configurationWith({ models: [MODEL], providers: [provider] });
+
+  it('is empty while no process has reported', () => {
+    expect(mappingView(undefined, [])).toMatchObject({ models: [], providers: [], processesBehind: 0 });
+  });
+
+  it('adds up what the processes that report have met of a provider', () => {
+    const { providers } = mappingView(configuration, [
+      processWith({ providers: met(2, 400, null) }),
+      processWith({ providers: met(1, 300, true) }),
+      // Gone: what it met is past.
+      processWith({ providers: met(9, 900, true) }, 11_000),
+    ]);
+    expect(providers).toEqual([
+      {
+        name: 'openai',
+        host: 'api.example.com',
+        hasKey: true,
+        ejected: true,
+        attempts: 20,
+        failures: 3,
+        lastFailure: { result: 'refused', atMs: 400 },
+      },
+    ]);
+    const quiet = mappingView(configuration, [processWith({ providers: met(0, undefined, false) })]).providers;
+    expect(quiet).toMatchObject([{ ejected: false, failures: 0 }]);
+    expect(quiet[0]).not.toHaveProperty('lastFailure');
+  });
+
+  it('counts the processes that work with another one', () => {
+    const processes = [
+      processWith({}),
+      processWith({ configurationFingerprint: 'old' }),
+      processWith({ configurationFingerprint: 'old' }, 60_000),
+    ];
+    expect(mappingView(configuration, processes).processesBehind).toBe(1);
+  });
+
+  it('says why the file on disk is not in force, and what in force cannot work', () => {
+    const problem = { file: 'gateway.yaml', line: 3, column: 5, message: 'no' };
+    const view = mappingView(
+      configurationWith({ refused: { atMs: 1, problems: [problem] }, warnings: [problem], restartNeeded: ['workers'] }),
+      [],
+    );
+    expect(view).toMatchObject({
+      problems: ['gateway.yaml:3:5: no'],
+      warnings: ['gateway.yaml:3:5: no'],
+      restartNeeded: ['workers'],
+    });
+  });
+
+  it('tells customers that a model cannot work, and not why', () => {
+    const broken = { ...MODEL, problem: 'the provider openai has no key', targets: [] };
+    expect(mappingView(configurationWith({ models: [broken] }), []).models[0]?.problem).toBe(broken.problem);
+    expect(modelView(broken)).toEqual({
+      id: 'small',
+      capabilities: ['tools'],
+      reasoningEfforts: ['low'],
+      contextWindow: 1_000,
+      maxOutputTokens: 100,
+      defaultOutputTokens: 50,
+      inputPicoUsd: '250000',
+      cachedInputPicoUsd: '25000',
+      outputPicoUsd: '2000000',
+      state: 'misconfigured',
+    });
+    expect(modelView(MODEL).state).toBe('available');
+    expect(modelView({ ...MODEL, disabled: true }).state).toBe('disabled');
+  });
+});
+
+describe('a process', () => {
+  it.each([
+    ['ready', null, 10_000],
+    ['not_ready', 'PostgreSQL is away', 10_000],
+    ['gone', null, 10_001],
+    ['gone', 'PostgreSQL is away', 10_001],
+  ] as const)('is %s where it says %j and its report is %i ms old', (state, notReady, ageMs) => {
+    expect(processView(processWith({ notReady }, ageMs)).state).toBe(state);
+  });
+
+  it('is told with its rates by the second', () => {
+    const report = {
+      overMs: 2_000,
+      requests: { inFlight: 3, ended: 5, failed: 1 },
+      holds: holdsOf({ 'org-1': ['9', 2] }),
+    };
+    expect(processView(processWith(report))).toMatchObject({
+      requestsInFlight: 3,
+      requestsPerSecond: 2.5,
+      failuresPerSecond: 0.5,
+      heldNanoUsd: '9',
+      holds: 2,
+      logRowsWaiting: 0,
+      envoy: { reachable: true, version: '1.39.3' },
+    });
+    expect(processView(processWith({ overMs: 0 })).requestsPerSecond).toBe(0);
+  });
+});

@@ -1,0 +1,32 @@
+import { ledgerPage } from '../../store/ledger-pages.ts';
+import { usageRows, usageTotal } from '../../store/usage-reads.ts';
+import { isProblem } from '../http/problem.ts';
+import { type Route, route } from '../route.ts';
+import { ledgerPageQuery } from './ledger-input.ts';
+import { usageInput, usageQuery } from './usage-input.ts';
+
+const PAGE_ROWS = 50;
+/** A table that anybody looks at; the CSV has everything. */
+const MOST_USAGE_ROWS = 2_000;
+
+export const MONEY_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/ledger', {
+    access: 'member',
+    input: ledgerPageQuery,
+    answer: ({ deps, organizationId, input }) =>
+      ledgerPage(deps.database, { organizationId, ...input, limit: PAGE_ROWS }),
+  }),
+  route('GET /api/organizations/:organization/usage', {
+    access: 'member',
+    input: usageInput,
+    async answer({ deps, organizationId, input }) {
+      const query = usageQuery(organizationId, input);
+      if (isProblem(query)) return query;
+      const [rows, total] = await Promise.all([
+        usageRows(deps.database, query, MOST_USAGE_ROWS + 1),
+        usageTotal(deps.database, query),
+      ]);
+      return { rows: rows.slice(0, MOST_USAGE_ROWS), total, cut: rows.length > MOST_USAGE_ROWS };
+    },
+  }),
+];

@@ -1,0 +1,28 @@
+import { currentConfiguration, listProcesses } from '../../../ext-proc/stores/postgres/process-reports.ts';
+import { databaseFigures } from '../../store/database-figures.ts';
+import { type Route, route } from '../route.ts';
+import { nothing } from './input-fields.ts';
+import { mappingView } from './mapping-view.ts';
+import { processView } from './process-view.ts';
+
+/** What operators watch. */
+export const OPERATION_ROUTES: readonly Route[] = [
+  route('GET /api/mapping', {
+    access: 'operator',
+    input: nothing,
+    async answer({ deps }) {
+      return mappingView(await currentConfiguration(deps.database), await listProcesses(deps.database));
+    },
+  }),
+  route('GET /api/system', {
+    access: 'operator',
+    input: nothing,
+    async answer({ deps }) {
+      const [processes, { deadLetters, ...database }] = await Promise.all([
+        listProcesses(deps.database),
+        databaseFigures(deps.database),
+      ]);
+      return { nowMs: deps.nowMs(), processes: processes.map(processView), database, deadLetters };
+    },
+  }),
+];

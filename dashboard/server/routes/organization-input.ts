@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { DEFAULT_CONCURRENCY } from '../../../ext-proc/domain/principal.ts';
+import type { NewOrganization, OrganizationChange } from '../../../ext-proc/stores/administration.ts';
+import type { NewOrganizationInput, OrganizationChangeInput } from '../../contract/operator.ts';
+import {
+  budgetNanoUsd,
+  creditNanoUsd,
+  name,
+  requestsPerMinute,
+  text,
+  tokensPerMinute,
+  wholeNumber,
+} from './input-fields.ts';
+
+const MAX_NOTE = 500;
+const MAX_REFERENCE = 200;
+
+const maxTokens = wholeNumber(1, 1_000_000_000);
+const concurrency = wholeNumber(1, 1_000_000);
+const yesOrNo = z.boolean({ error: 'Yes or no.' });
+
+export const newOrganization: z.ZodType<NewOrganizationInput> = z.strictObject({
+  name,
+  requestsPerMinute: requestsPerMinute.exactOptional(),
+  tokensPerMinute: tokensPerMinute.exactOptional(),
+  dailyBudgetNanoUsd: budgetNanoUsd.exactOptional(),
+  maxTokens: maxTokens.exactOptional(),
+  concurrency: concurrency.exactOptional(),
+  allowMultipleCompletions: yesOrNo.exactOptional(),
+  creditNanoUsd: budgetNanoUsd.exactOptional(),
+});
+
+export const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictObject({
+  name: name.exactOptional(),
+  requestsPerMinute: requestsPerMinute.nullable().exactOptional(),
+  tokensPerMinute: tokensPerMinute.nullable().exactOptional(),
+  dailyBudgetNanoUsd: budgetNanoUsd.nullable().exactOptional(),
+  maxTokens: maxTokens.nullable().exactOptional(),
+  concurrency: concurrency.exactOptional(),
+  allowMultipleCompletions: yesOrNo.exactOptional(),
+});
+
+export const organizationCredit = z.strictObject({
+  amountNanoUsd: creditNanoUsd,
+  note: text(MAX_NOTE).exactOptional(),
+  reference: text(MAX_REFERENCE).exactOptional(),
+});
+
+export function storedSettings(id: string, input: NewOrganizationInput): NewOrganization {
+  const { dailyBudgetNanoUsd: budget } = input;
+  return {
+    id,
+    name: input.name,
+    allowMultipleCompletions: input.allowMultipleCompletions ?? false,
+    concurrency: input.concurrency ?? DEFAULT_CONCURRENCY,
+    ...(input.maxTokens === undefined ? {} : { maxTokens: input.maxTokens }),
+    limits: {
+      ...(input.requestsPerMinute === undefined ? {} : { requestsPerMinute: input.requestsPerMinute }),
+      ...(input.tokensPerMinute === undefined ? {} : { tokensPerMinute: input.tokensPerMinute }),
+      ...(budget === undefined ? {} : { dailyBudgetNanoUsd: BigInt(budget) }),
+    },
+  };
+}
+
+export function storedChange({ dailyBudgetNanoUsd, ...rest }: OrganizationChangeInput): OrganizationChange {
+  if (dailyBudgetNanoUsd === undefined) return rest;
+  return { ...rest, dailyBudgetNanoUsd: dailyBudgetNanoUsd === null ? null : BigInt(dailyBudgetNanoUsd) };
+}

@@ -1,0 +1,39 @@
+import { utcDay } from '../../../ext-proc/domain/clock.ts';
+import type { OrganizationRecord } from '../../../ext-proc/stores/administration.ts';
+import type { OrganizationLimits, OrganizationView } from '../../contract/organization.ts';
+import { organizationMoney } from '../../store/organization-reads.ts';
+import { notFound, type Problem } from '../http/problem.ts';
+import type { Deps } from '../route.ts';
+
+/** What the page knows of an organization. */
+export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
+  const [record, money] = await Promise.all([
+    deps.administration.organization(organizationId),
+    organizationMoney(deps.database, organizationId, utcDay(deps.nowMs())),
+  ]);
+  if (record === undefined || money === undefined) return notFound('organization');
+  return {
+    id: record.id,
+    name: record.name,
+    createdAtMs: record.createdAtMs,
+    ...(record.suspendedAtMs === undefined ? {} : { suspendedAtMs: record.suspendedAtMs }),
+    balanceNanoUsd: money.balanceNanoUsd.toString(),
+    heldNanoUsd: money.heldNanoUsd.toString(),
+    totalCreditsNanoUsd: money.totalCreditsNanoUsd.toString(),
+    totalUsageNanoUsd: money.totalUsageNanoUsd.toString(),
+    spentTodayNanoUsd: money.spentTodayNanoUsd.toString(),
+    limits: limitsView(record),
+  };
+}
+
+function limitsView({ limits, maxTokens, concurrency, allowMultipleCompletions }: OrganizationRecord) {
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
+  return {
+    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
+    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
+    ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: dailyBudgetNanoUsd.toString() }),
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    concurrency,
+    allowMultipleCompletions,
+  } satisfies OrganizationLimits;
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { utcDay } from '../../../ext-proc/domain/clock.ts';
+import { newId } from '../../../ext-proc/domain/ids.ts';
+import { formatUsd } from '../../../ext-proc/domain/money.ts';
+import type { CreditResult, OrganizationRecord } from '../../../ext-proc/stores/administration.ts';
+import type { OrganizationRow } from '../../contract/operator.ts';
+import type { OrganizationView } from '../../contract/organization.ts';
+import { type OrganizationCompanions, organizationCompanions } from '../../store/organization-companions.ts';
+import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
+import { type OrganizationCall, type Route, route } from '../route.ts';
+import { actorOf } from '../sign-in/actor.ts';
+import { idOf, nothing, text } from './input-fields.ts';
+import {
+  newOrganization,
+  organizationChange,
+  organizationCredit,
+  storedChange,
+  storedSettings,
+} from './organization-input.ts';
+import { organizationView } from './organization-view.ts';
+
+const PAGE = 50;
+export const ORGANIZATION_ROUTES: readonly Route[] = [
+  route('GET /api/organizations', {
+    access: 'operator',
+    input: z.strictObject({ search: text(200).exactOptional(), after: idOf('org').exactOptional() }),
+    async answer({ deps, input: { search, after } }) {
+      const found = await deps.administration.searchOrganizations({
+        ...(search === undefined ? {} : { search }),
+        ...(after === undefined ? {} : { beforeId: after }),
+        limit: PAGE + 1,
+      });
+      const page = found.slice(0, PAGE);
+      const ids = page.map(({ id }) => id);
+      const companions = await organizationCompanions(deps.database, ids, utcDay(deps.nowMs()));
+      const organizations = page.map((organization) => rowOf(organization, companions.get(organization.id)));
+      const last = ids.at(-1);
+      return found.length > PAGE && last !== undefined ? { organizations, next: last } : { organizations };
+    },
+  }),
+  route('POST /api/organizations', {
+    access: 'operator',
+    input: newOrganization,
+    async answer(call) {
+      const { deps, input } = call;
+      const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
+      const { id } = await deps.administration.createOrganization(
+        storedSettings(newId('org', deps.nowMs()), input),
+        actorOf(call),
+        amountNanoUsd === 0n ? undefined : { amountNanoUsd, note: 'Opening credit' },
+      );
+      return organizationView(deps, id);
+    },
+  }),
+  route('PATCH /api/organizations/:organization', {
+    access: 'operator',
+    input: organizationChange,
+    async answer(call) {
+      const { deps, organizationId, input } = call;
+      await deps.administration.updateOrganization(organizationId, storedChange(input), actorOf(call));
+      return organizationView(deps, organizationId);
+    },
+  }),
+  route('POST /api/organizations/:organization/suspension', {
+    access: 'operator',
+    input: nothing,
+    answer: (call) => suspend(call, true),
+  }),
+  route('DELETE /api/organizations/:organization/suspension', {
+    access: 'operator',
+    input: nothing,
+    answer: (call) => suspend(call, false),
+  }),
+  route('POST /api/organizations/:organization/credits', {
+    access: 'operator',
+    input: organizationCredit,
+    async answer(call) {
+      const { deps, organizationId, input } = call;
+      const { amountNanoUsd: given, ...rest } = input;
+      const amountNanoUsd = BigInt(given);
+      if (amountNanoUsd === 0n) return wrongField('amountNanoUsd', 'This must not be zero.');
+      const result = await deps.administration.credit(organizationId, { amountNanoUsd, ...rest }, actorOf(call));
+      return result.kind === 'applied' ? organizationView(deps, organizationId) : notCredited(result);
+    },
+  }),
+];
+
+async function suspend(call: OrganizationCall, suspended: boolean): Promise<OrganizationView | Problem> {
+  const { deps, organizationId } = call;
+  await deps.administration.setSuspended(organizationId, suspended, actorOf(call));
+  return organizationView(deps, organizationId);
+}
+
+/** A repeated reference changed nothing; whoever sent it twice is told what was booked the first time. */
+function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Problem {
+  switch (result.kind) {
+    case 'repeated': {
+      const booked = `${formatUsd(result.amountNanoUsd)} USD`;
+      return conflictingField('reference', `Booked before, with ${booked}. Nothing was added now.`);
+    }
+    case 'unknown_organization':
+      return notFound('organization');
+    case 'out_of_range':
+      return wrongField('amountNanoUsd', 'The balance would become too large.');
+  }
+}
+
+function rowOf(organization: OrganizationRecord, companions: OrganizationCompanions | undefined): OrganizationRow {
+  const { suspendedAtMs } = organization;
+  const { spentTodayNanoUsd = 0n, usableKeys = 0 } = companions ?? {};
+  return {
+    id: organization.id,
+    name: organization.name,
+    ...(suspendedAtMs === undefined ? {} : { suspendedAtMs }),
+    balanceNanoUsd: organization.balanceNanoUsd.toString(),
+    spentTodayNanoUsd: spentTodayNanoUsd.toString(),
+    usableKeys,
+    createdAtMs: organization.createdAtMs,
+  };
+}

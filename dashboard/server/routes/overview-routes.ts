@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { currentConfiguration } from '../../../ext-proc/stores/postgres/process-reports.ts';
+import { readOverview } from '../../store/overview-reads.ts';
+import { type Route, route } from '../route.ts';
+import { nothing } from './input-fields.ts';
+import { modelView } from './models-view.ts';
+import { organizationView } from './organization-view.ts';
+import { overviewOf, overviewPeriod } from './overview-view.ts';
+
+/** What everybody in an organization looks at first. */
+export const OVERVIEW_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization', {
+    access: 'member',
+    input: nothing,
+    answer: ({ deps, organizationId }) => organizationView(deps, organizationId),
+  }),
+  route('GET /api/organizations/:organization/overview', {
+    access: 'member',
+    input: z.strictObject({ range: z.enum(['24h', '7d', '30d']), by: z.enum(['model', 'key']) }),
+    async answer({ deps, organizationId, input: { range, by } }) {
+      const period = overviewPeriod(organizationId, range, by, deps.nowMs());
+      return overviewOf(range, period, await readOverview(deps.database, period));
+    },
+  }),
+  route('GET /api/organizations/:organization/models', {
+    access: 'member',
+    input: nothing,
+    async answer({ deps }) {
+      const configuration = await currentConfiguration(deps.database);
+      return { models: configuration?.models.map(modelView) ?? [] };
+    },
+  }),
+];

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { DAY_MS, utcDayText } from '../../../ext-proc/domain/clock.ts';
+
+/** What comes in a URL's query: text, of which numbers are made here. Everything has a bound. */
+
+const MAX_TEXT = 200;
+/** Ids start with the milliseconds in 48 bits. */
+const MAX_MOMENT_MS = 2 ** 48 - 1;
+
+/** As it was written by whoever made it: models, codes, search. */
+export const textField = z
+  .string()
+  .min(1, { error: 'This must not be empty.' })
+  .max(MAX_TEXT, { error: `At most ${MAX_TEXT} characters.` })
+  .refine((value) => !value.includes('\0') && value.isWellFormed(), { error: 'This is no text.' });
+
+export function wholeNumberField(min: number, max: number) {
+  const error = `A whole number from ${min} to ${max}.`;
+  return z
+    .string()
+    .regex(/^\d{1,16}$/, { error })
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, { error });
+}
+
+/** Unix milliseconds. */
+export const momentField = wholeNumberField(0, MAX_MOMENT_MS);
+
+/** `2026-11-21`, UTC. */
+export const dayField = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'A date such as 2026-11-21.' })
+  .refine(isDay, { error: 'There is no such day.' });
+
+/** Date.parse takes the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  const day = dayOf(text);
+  return Number.isInteger(day) && utcDayText(day) === text;
+}
+
+export function dayOf(text: string): number {
+  return Date.parse(`${text}T00:00:00Z`) / DAY_MS;
+}

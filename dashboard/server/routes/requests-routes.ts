@@ -1,0 +1,38 @@
+import type { RequestFilter, RequestPage } from '../../contract/request-log.ts';
+import { requestDetail, requestView } from '../../store/request-columns.ts';
+import { findRequest, searchRequests } from '../../store/request-lookups.ts';
+import { findRequests } from '../../store/request-pages.ts';
+import { notFound } from '../http/problem.ts';
+import { type OrganizationCall, type Route, route } from '../route.ts';
+import { nothing } from './input-fields.ts';
+import { requestPageQuery } from './request-input.ts';
+
+const PAGE_ROWS = 50;
+
+export const REQUEST_ROUTES: readonly Route[] = [
+  route('GET /api/organizations/:organization/requests', {
+    access: 'member',
+    input: requestPageQuery,
+    answer: requestPage,
+  }),
+  route('GET /api/organizations/:organization/requests/:request', {
+    access: 'member',
+    input: nothing,
+    async answer({ deps, organizationId, params }) {
+      const row = await findRequest(deps.database, organizationId, params.request);
+      return row === undefined ? notFound('request') : requestDetail(row);
+    },
+  }),
+];
+
+type PageCall = OrganizationCall & { readonly input: RequestFilter & { before?: string; after?: string } };
+
+async function requestPage({ deps, organizationId, input }: PageCall): Promise<RequestPage> {
+  const { search, ...filter } = input;
+  if (search !== undefined) {
+    const found = await searchRequests(deps.database, organizationId, search, PAGE_ROWS);
+    return { requests: found.map(requestView) };
+  }
+  const { rows, ...rest } = await findRequests(deps.database, { organizationId, ...filter, limit: PAGE_ROWS });
+  return { requests: rows.map(requestView), ...rest };
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { deleteSession, sessionsOf } from '../../store/sessions.ts';
+import { notFound } from '../http/problem.ts';
+import { type Route, route } from '../route.ts';
+import { findSignedIn } from '../sign-in/find-signed-in.ts';
+import { sessionView } from '../sign-in/session-view.ts';
+import { changePassword, findLink, linkGone, setPasswordByLink } from '../sign-in/set-password.ts';
+import { signIn } from '../sign-in/sign-in.ts';
+import { nothing } from './input-fields.ts';
+
+/** What is typed here is compared, never kept: whether it could be an address or a password at all is no reason for another answer. */
+const typed = z.string({ error: 'This must be text.' }).max(2_048, { error: 'This is too long.' });
+const token = z.string({ error: 'This must be text.' }).max(100, { error: 'This is too long.' });
+
+export const SESSION_ROUTES: readonly Route[] = [
+  route('GET /api/session', {
+    access: 'user',
+    input: nothing,
+    answer: async ({ session, caller, deps }) => sessionView(session, caller, deps.settings()),
+  }),
+  route('POST /api/session', {
+    access: 'anyone',
+    input: z.strictObject({ email: typed, password: typed }),
+    answer: (call) => signIn(call, call.input),
+  }),
+  // For anyone, because a session that has ended already is no reason to keep the cookie.
+  route('DELETE /api/session', {
+    access: 'anyone',
+    input: nothing,
+    async answer({ deps, caller, cookies }) {
+      const signedIn = await findSignedIn(deps, cookies.token);
+      if (signedIn) await deleteSession(deps.database, signedIn.user, signedIn.session.id, caller.address);
+      cookies.clearToken();
+      return {};
+    },
+  }),
+  route('POST /api/password-links/inspection', {
+    access: 'anyone',
+    input: z.strictObject({ token }),
+    async answer({ deps, input }) {
+      const link = await findLink(deps, input.token);
+      if (!link) return linkGone();
+      return { email: link.email, purpose: link.purpose, expiresAtMs: link.expiresAtMs };
+    },
+  }),
+  route('POST /api/password-links/use', {
+    access: 'anyone',
+    input: z.strictObject({ token, password: typed }),
+    answer: (call) => setPasswordByLink(call, call.input),
+  }),
+  route('PUT /api/password', {
+    access: 'user',
+    input: z.strictObject({ current: typed, next: typed }),
+    answer: async (call) => (await changePassword(call, call.input)) ?? {},
+  }),
+  route('GET /api/devices', {
+    access: 'user',
+    input: nothing,
+    async answer({ deps, session }) {
+      const sessions = await sessionsOf(deps.database, session.user.id);
+      const devices = sessions.map(({ expiresAtMs: _, ...device }) => ({
+        ...device,
+        current: device.id === session.session.id,
+      }));
+      return { devices };
+    },
+  }),
+  route('DELETE /api/devices/:device', {
+    access: 'user',
+    input: nothing,
+    async answer({ deps, session, caller, cookies, params }) {
+      const ended = await deleteSession(deps.database, session.user, params.device, caller.address);
+      if (!ended) return notFound('device');
+      if (params.device === session.session.id) cookies.clearToken();
+      return {};
+    },
+  }),
+];

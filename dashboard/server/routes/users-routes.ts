@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { newId } from '../../../ext-proc/domain/ids.ts';
+import type { UserRow } from '../../contract/operator.ts';
+import { findUser, listUsers, type UserRecord } from '../../store/user-rows.ts';
+import { createUser, setDisabled } from '../../store/users.ts';
+import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
+import { type Route, route, type UserCall } from '../route.ts';
+import { actorOf } from '../sign-in/actor.ts';
+import { makePasswordLink } from '../sign-in/password-link.ts';
+import { email, idOf, nothing, text } from './input-fields.ts';
+import { memberRole, organizationFull } from './members-routes.ts';
+
+const PAGE = 50;
+
+export const USER_ROUTES: readonly Route[] = [
+  route('GET /api/users', {
+    access: 'operator',
+    input: z.strictObject({ search: text(200).exactOptional(), after: email.exactOptional() }),
+    async answer({ deps, input: { search, after } }) {
+      const found = await listUsers(deps.database, {
+        ...(search === undefined ? {} : { search }),
+        ...(after === undefined ? {} : { afterEmail: after }),
+        limit: PAGE + 1,
+      });
+      const users = found.slice(0, PAGE).map(rowOf);
+      const last = users.at(-1);
+      return found.length > PAGE && last ? { users, next: last.email } : { users };
+    },
+  }),
+  route('POST /api/users', {
+    access: 'operator',
+    input: z.strictObject({
+      email,
+      operator: z.boolean({ error: 'Yes or no.' }),
+      organizationId: idOf('org').exactOptional(),
+      role: memberRole.exactOptional(),
+    }),
+    async answer(call) {
+      const { deps, input } = call;
+      const { operator, organizationId, role = 'owner' } = input;
+      if (organizationId === undefined) {
+        if (input.role !== undefined) return wrongField('role', 'A role is one in an organization: choose it.');
+        if (!operator) return wrongField('organizationId', 'Who is no operator needs an organization.');
+      }
+      const id = newId('usr', deps.nowMs());
+      const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
+      const result = await createUser(
+        deps.database,
+        { id, email: input.email, isOperator: operator, ...membership },
+        actorOf(call),
+      );
+      switch (result.kind) {
+        case 'created': {
+          const link = await makePasswordLink(call, { userId: id, purpose: 'invitation' });
+          return isProblem(link) ? link : { user: rowOf(result.user), link };
+        }
+        case 'email_taken':
+          return conflictingField('email', 'There is a user with this e-mail address already.');
+        case 'unknown_organization':
+          return wrongField('organizationId', 'There is no such organization.');
+        case 'organization_full':
+          return organizationFull();
+      }
+    },
+  }),
+  route('POST /api/users/:user/reset', {
+    access: 'operator',
+    input: nothing,
+    async answer(call) {
+      const user = await findUser(call.deps.database, call.params.user);
+      if (user === undefined) return notFound('user');
+      return makePasswordLink(call, { userId: user.id, purpose: user.invited ? 'invitation' : 'reset' });
+    },
+  }),
+  route('POST /api/users/:user/disablement', {
+    access: 'operator',
+    input: nothing,
+    answer: (call) => disable(call, call.params.user, true),
+  }),
+  route('DELETE /api/users/:user/disablement', {
+    access: 'operator',
+    input: nothing,
+    answer: (call) => disable(call, call.params.user, false),
+  }),
+];
+
+async function disable(call: UserCall, userId: string, disabled: boolean): Promise<UserRow | Problem> {
+  const result = await setDisabled(call.deps.database, userId, disabled, actorOf(call));
+  switch (result.kind) {
+    case 'done':
+      return rowOf(result.user);
+    case 'unknown_user':
+      return notFound('user');
+    case 'last_operator':
+      return problem('conflict', 'This is the last operator: nobody could enable anybody again.');
+  }
+}
+
+function rowOf({ memberships, ...user }: UserRecord): UserRow {
+  return {
+    ...user,
+    memberships: memberships.map(({ organizationId, name, role }) => ({ organizationId, name, role })),
+  };
+}

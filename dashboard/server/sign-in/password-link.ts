@@ -1,0 +1,31 @@
+import type { LinkView } from '../../contract/people.ts';
+import { createPasswordLink, type LinkPurpose } from '../../store/password-links.ts';
+import { notFound, type Problem, problem } from '../http/problem.ts';
+import type { UserCall } from '../route.ts';
+import { actorOf } from './actor.ts';
+import { newToken } from './session-token.ts';
+
+/** Of whom, what for, and in whose name: without an organization an operator's. */
+export interface LinkWanted {
+  readonly userId: string;
+  readonly purpose: LinkPurpose;
+  readonly organizationId?: string;
+}
+
+/** The token stands behind the `#`: browsers send that to no server, so that it is in nobody's log. */
+export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Promise<LinkView | Problem> {
+  const { token, tokenHash } = newToken();
+  const result = await createPasswordLink(call.deps.database, { ...wanted, tokenHash }, actorOf(call));
+  switch (result.kind) {
+    case 'created':
+      return { url: `${call.caller.origin}/link#${token}`, expiresAtMs: result.expiresAtMs };
+    case 'unknown_user':
+      return notFound('user');
+    case 'disabled':
+      return problem('conflict', 'This user is disabled.');
+    case 'has_password':
+      return problem('conflict', 'This user has set a password already. Operators can reset it.');
+    case 'not_only_theirs':
+      return problem('conflict', 'This user belongs to others too: ask an operator for a link.');
+  }
+}

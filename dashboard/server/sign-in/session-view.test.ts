@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { SignedIn } from '../../store/sessions.ts';
+import type { Settings } from '../settings.ts';
+import { sessionView } from './session-view.ts';
+
+const SETTINGS: Settings = { api: { host: '0.0.0.0', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] };
+
+function signedIn(isOperator = false): SignedIn {
+  return {
+    session: { id: 'ses-1', createdAtMs: 1, lastSeenAtMs: 2, expiresAtMs: 3, address: '::1' },
+    user: { id: 'usr-1', email: 'a@example.com', isOperator },
+    memberships: [{ organizationId: 'org-1', name: 'Acme', role: 'member', suspended: true }],
+  };
+}
+
+function view(origin: string, change: Partial<Settings> = {}, user = signedIn()) {
+  return sessionView(user, { address: '::1', origin }, { ...SETTINGS, ...change });
+}
+
+describe('the base URL of the API', () => {
+  it('is on the host that the browser uses, at the port of the gateway', () => {
+    expect(view('http://gateway.example:8081').apiUrl).toBe('http://gateway.example:8080/v1');
+    expect(view('https://gateway.example').apiUrl).toBe('http://gateway.example:8080/v1');
+    expect(view('http://[::1]:8081').apiUrl).toBe('http://[::1]:8080/v1');
+  });
+
+  it('speaks TLS where the gateway does, and leaves out a port that goes without saying', () => {
+    expect(view('http://gateway.example:8081', { apiSpeaksTls: true }).apiUrl).toBe('https://gateway.example:8080/v1');
+    const usual = { apiSpeaksTls: true, api: { host: '::', port: 443 } };
+    expect(view('http://gateway.example:8081', usual).apiUrl).toBe('https://gateway.example/v1');
+  });
+
+  it('is the configured one', () => {
+    const apiUrl = 'https://api.example.com/v1';
+    expect(view('http://gateway.example:8081', { apiUrl, apiSpeaksTls: true }).apiUrl).toBe(apiUrl);
+  });
+
+  it('is still one where nobody knows the host', () => {
+    expect(view('http://').apiUrl).toBe('http://localhost:8080/v1');
+  });
+});
+
+describe('a session', () => {
+  it('shows the organizations with the role that counts there', () => {
+    const choice = { id: 'org-1', name: 'Acme', suspended: true };
+    expect(view('http://a').organizations).toEqual([{ ...choice, role: 'member' }]);
+    expect(view('http://a', {}, signedIn(true)).organizations).toEqual([{ ...choice, role: 'operator' }]);
+  });
+
+  it('says where to top up, if there is such a place, and nothing of the session itself', () => {
+    expect(view('http://a', { topUpUrl: 'https://pay.example/' }).topUpUrl).toBe('https://pay.example/');
+    expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl']);
+  });
+});

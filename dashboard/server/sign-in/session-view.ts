@@ -1,0 +1,27 @@
+import type { SessionView } from '../../contract/session.ts';
+import type { SignedIn } from '../../store/sessions.ts';
+import type { Caller } from '../http/request-facts.ts';
+import type { Settings } from '../settings.ts';
+import { roleIn } from './role-in.ts';
+
+export function sessionView(signedIn: SignedIn, caller: Caller, settings: Settings): SessionView {
+  const { user, memberships } = signedIn;
+  return {
+    user,
+    organizations: memberships.map(({ organizationId, name, role, suspended }) => ({
+      id: organizationId,
+      name,
+      role: roleIn(signedIn, organizationId) ?? role,
+      suspended,
+    })),
+    apiUrl: apiUrl(caller, settings),
+    ...(settings.topUpUrl === undefined ? {} : { topUpUrl: settings.topUpUrl }),
+  };
+}
+
+/** Unless configured: the host that the browser uses for the dashboard, and Envoy's own port. */
+function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: Settings): string {
+  if (configured !== undefined) return configured;
+  const { hostname = 'localhost' } = URL.parse(origin) ?? {};
+  return new URL(`${apiSpeaksTls ? 'https' : 'http'}://${hostname}:${api.port}/v1`).href;
+}

@@ -1,0 +1,87 @@
+import { newId } from '../../../ext-proc/domain/ids.ts';
+import type { SessionView } from '../../contract/session.ts';
+import { normalizeEmail } from '../../store/email-address.ts';
+import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
+import { createSession, deleteSession } from '../../store/sessions.ts';
+import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
+import { findCredentials } from '../../store/users.ts';
+import { type Problem, problem } from '../http/problem.ts';
+import type { Caller, Cookies } from '../http/request-facts.ts';
+import type { Deps } from '../route.ts';
+import { findSignedIn } from './find-signed-in.ts';
+import { verifyPassword } from './password.ts';
+import { newToken } from './session-token.ts';
+import { sessionView } from './session-view.ts';
+
+/** What routes that let somebody in are called with. */
+export interface EntryCall {
+  readonly deps: Deps;
+  readonly caller: Caller;
+  readonly cookies: Cookies;
+}
+
+/** As long as a session can live at all; how long it does is the database's business. */
+const COOKIE_SECONDS = 30 * 86_400;
+
+export async function signIn(
+  call: EntryCall,
+  given: { readonly email: string; readonly password: string },
+): Promise<SessionView | Problem> {
+  const { deps, caller } = call;
+  const attempt = await countAttempt(deps.database, { email: given.email, address: caller.address });
+  if (!attempt.allowed) return tooManyAttempts(attempt.retryAfterSeconds);
+  const email = normalizeEmail(given.email);
+  const user = email === undefined ? undefined : await findCredentials(deps.database, email);
+  // Unknown, invited and disabled users take as long as others, and get the same answer.
+  const passwordHash = user?.disabled ? undefined : user?.passwordHash;
+  const verified = await verifyPassword(given.password, passwordHash);
+  if (verified === 'busy') return busy();
+  if (verified && email !== undefined && user !== undefined && passwordHash !== undefined) {
+    await forgetAttempts(deps.database, email, caller.address);
+    return enter(call, { id: user.userId, passwordHash });
+  }
+  const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };
+  await noteFailedSignIn(deps.database, { ...known, address: caller.address });
+  return wrongPassword();
+}
+
+/** Begins a session with a token of its own, so that none that somebody planted before is ever worth anything; the browser's former one ends. */
+export async function enter(
+  { deps, caller, cookies }: EntryCall,
+  user: { readonly id: string; readonly passwordHash: string },
+): Promise<SessionView | Problem> {
+  const { database } = deps;
+  const former = await findSignedIn(deps, cookies.token);
+  const { token, tokenHash } = newToken();
+  const { address, userAgent } = caller;
+  const began = await createSession(database, {
+    id: newId('ses', deps.nowMs()),
+    tokenHash,
+    userId: user.id,
+    passwordHash: user.passwordHash,
+    address,
+    ...(userAgent === undefined ? {} : { userAgent }),
+  });
+  if (!began) return wrongPassword();
+  if (former) await deleteSession(database, former.user, former.session.id, address);
+  const signedIn = await findSignedIn(deps, token);
+  // Disabled or given another password within these milliseconds.
+  if (!signedIn) return wrongPassword();
+  cookies.setToken(token, COOKIE_SECONDS);
+  return sessionView(signedIn, caller, deps.settings());
+}
+
+export function tooManyAttempts(retryAfterSeconds: number): Problem {
+  const minutes = Math.ceil(retryAfterSeconds / 60);
+  const message = `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+  return problem('too_many_attempts', message, { retryAfterSeconds });
+}
+
+/** Comparing passwords is dear by design, and more are waiting for it than can be served in time. */
+export function busy(): Problem {
+  return problem('unavailable', 'Too many people sign in at this moment. Try again in some seconds.');
+}
+
+function wrongPassword(): Problem {
+  return problem('wrong_password', 'The e-mail address or the password is wrong.');
+}
