@@ -5,6 +5,7 @@ import type { Environment } from './database.ts';
 import { DOCTOR } from './doctor.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LEDGER_COMMANDS } from './ledger-commands.ts';
+import { MIGRATE } from './migrate-command.ts';
 import { ORGANIZATION_COMMANDS } from './organization-commands.ts';
 import type { Result } from './result.ts';
 import { table } from './table.ts';
@@ -17,6 +18,7 @@ const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
   ...LEDGER_COMMANDS,
+  MIGRATE,
 ];
 const HELP = new Set(['help', '--help', '-h']);
 

@@ -160,7 +160,6 @@ const LEDGER: Statement = {
           where e.organization_id = a.organization_id order by e.sequence desc limit 1
         ) last on true
         where (a.sequence, a.balance_nano_usd) is distinct from (coalesce(last.sequence, 0), coalesce(last.balance_nano_usd, 0))
-          or a.balance_nano_usd <> a.total_credits_nano_usd - a.total_usage_nano_usd
         order by a.organization_id limit 10
       ) as differing`,
 };

@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
+import type { ProcessReport, ProcessReports, ReportingProcess } from '../../ext-proc/stores/process-reports.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import type { Finding } from '../../operator/doctor-check.ts';
+import { configurationWith, reportWith } from '../fixtures/process-report.ts';
+import { freePorts } from '../integration/free-ports.ts';
+import { requirement } from '../requirement.ts';
+import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));
+const configPath = join(folder, 'gateway.yaml');
+const env = (more: Record<string, string>) => ({ GATEWAY_CONFIG: configPath, GATEWAY_DATA: folder, ...more });
+beforeAll(async () => {
+  const [api, dashboard, metrics] = await freePorts(3);
+  const listen = `{api: "127.0.0.1:${api}", dashboard: "127.0.0.1:${dashboard}", metrics: "127.0.0.1:${metrics}"}`;
+  writeFileSync(configPath, `listen: ${listen}\nproviders: {}\nmodels: {}\n`);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Told {
+  readonly ok: boolean;
+  readonly findings: readonly Finding[];
+  readonly text: string;
+}
+
+async function doctor(more: Record<string, string>): Promise<Told> {
+  const result = await runCommandLine(['doctor'], env(more));
+  if (result.kind === 'usage') throw new Error(result.message);
+  const text = result.kind === 'done' ? result.text : result.message;
+  return { ...(result.json as Omit<Told, 'text'>), text };
+}
+
+/** What it says of one thing: `ok` and the like, with what was found where it is not well. */
+async function of(check: string, more: Record<string, string>): Promise<string[]> {
+  const { findings } = await doctor(more);
+  return findings
+    .filter((finding) => finding.check === check)
+    .map(({ verdict, found, advice }) => {
+      expect(advice === undefined).toBe(verdict === 'ok' || verdict === 'skipped');
+      return verdict === 'ok' ? verdict : `${verdict}: ${found}`;
+    });
+}
+
+describe('the doctor on a database', () => {
+  let url = '';
+  let reports: ProcessReports;
+  beforeEach(async () => {
+    url = await createDatabase();
+    const store = await openStore(url);
+    const customer = await addCustomer(store);
+    await store.ledger.settle(settlementOf(customer));
+    await store.close();
+    reports = openProcessReports(url, { info: () => {}, warn: () => {}, error: () => {} });
+  });
+  afterEach(() => reports.close());
+
+  const look = (check: string) => of(check, { DATABASE_URL: url });
+
+  it('that is well finds nothing wrong with it, and changes nothing', async () => {
+    const dump = () =>
+      sql(
+        url,
+        'select (select array_agg(m::text) from schema_migrations m) || (select array_agg(s::text) from ledger_state s) as d',
+      );
+    const before = await dump();
+    const { findings } = await doctor({ DATABASE_URL: url });
+    const checks = ['database', 'database latency', 'database connections', 'database clock', 'database schema'];
+    for (const check of [...checks, 'ledger', 'dead letters']) {
+      expect(findings.find((finding) => finding.check === check)).toMatchObject({ verdict: 'ok' });
+    }
+    expect(findings.find(({ check }) => check === 'ledger')?.found).toContain('1 organizations');
+    expect(await dump()).toEqual(before);
+  });
+
+  it('tells of schemas that are missing, older, newer and other than this release', async () => {
+    const empty = await createDatabase();
+    expect(await of('database schema', { DATABASE_URL: empty })).toEqual(['problem: there is none']);
+    expect(await of('ledger', { DATABASE_URL: empty })).toEqual(['skipped: the database cannot be read']);
+    expect(await sql(empty, "select * from pg_tables where schemaname = 'public'")).toEqual([]);
+    await sql(url, "insert into schema_migrations (version, name, checksum) values (999, 'x', 'x')");
+    expect(await look('database schema')).toEqual([expect.stringMatching(/^problem: at version 999, newer than/)]);
+    await sql(
+      url,
+      "delete from schema_migrations where version = 999; update schema_migrations set checksum = 'x' where version = 3",
+    );
+    expect(await look('database schema')).toEqual([expect.stringMatching(/^problem: 0003_money_functions: not what/)]);
+    await sql(url, 'delete from schema_migrations where version > 2');
+    expect(await look('database schema')).toEqual([expect.stringMatching(/^warning: at version 2, this release has/)]);
+  });
+
+  it('tells of a server that takes no writes', async () => {
+    const name = new URL(url.replace('@/', '@host/')).pathname.slice(1);
+    await sql(url, `alter database ${name} set default_transaction_read_only = on`);
+    expect(await look('database')).toEqual([expect.stringMatching(/^problem: PostgreSQL .* read-only$/)]);
+  });
+
+  it('tells of balances that are not what their entries say, and of charges that the ledger refused', async () => {
+    const [organization] = await sql<{ id: string }>(url, 'select organization_id as id from accounts');
+    await sql(
+      url,
+      'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
+    );
+    await sql(
+      url,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement)
+       values ('gen-1', '${organization?.id}', 'because', '{}')`,
+    );
+    expect(await look('ledger')).toEqual([`problem: balances differ from their entries: ${organization?.id}`]);
+    expect(await look('dead letters')).toEqual(['problem: 1 charges were refused by the ledger']);
+  });
+
+  it('tells of processes that are gone, not ready, of other versions and configurations, and of their Envoy', async () => {
+    expect(await look('gateway processes')).toEqual(['problem: none has reported in the last ten seconds']);
+    const process = (changes: Partial<ReportingProcess> = {}): ReportingProcess => {
+      return { id: randomUUID(), host: 'a', worker: 0, pid: 1, startedAtMs: 1, ...changes };
+    };
+    const write = (who: ReportingProcess, changes: Partial<ProcessReport> = {}, configuration = configurationWith()) =>
+      reports.write(who, reportWith(changes), configuration);
+    const gone = process({ host: 'c' });
+    await write(gone);
+    const former = process();
+    await write(former);
+    await sql(url, "update gateway_processes set reported_at = now() - interval '1 minute'");
+    await write(process());
+    expect(await look('gateway a/0')).toEqual(['ok']);
+    expect(await look('gateway c/0')).toEqual(['warning: has not reported for 60 s']);
+    expect(await look('gateway versions')).toEqual(['ok']);
+    expect(await look('configuration in force')).toEqual(['ok']);
+    expect(await look('envoy on a')).toEqual(['ok']);
+    const refused = { atMs: 2, problems: [{ file: 'f', line: 7, column: 1, message: 'no such field' }] };
+    await write(
+      process({ host: 'b' }),
+      {
+        gatewayVersion: '0.2.0',
+        configurationFingerprint: 'other',
+        notReady: 'draining',
+        spool: { charges: 2, bytes: 900 },
+        eventLoopLagMs: { p50: 1, p99: 251, max: 900 },
+        requestLog: { waiting: 0, dropped: 4 },
+        envoy: { reachable: false },
+        providers: { openai: { attempts: 20, failures: 20, lastFailure: null, ejected: true } },
+      },
+      configurationWith({ path: 'g.yaml', refused, restartNeeded: ['workers'], loadedAtMs: 1_796_000_000_000 }),
+    );
+    expect(await look('gateway b/0')).toEqual([
+      'problem: not ready: draining',
+      expect.stringMatching(/^problem: 2 charges wait in the spool/),
+      expect.stringMatching(/^warning: is late by 251 ms/),
+      expect.stringMatching(/^warning: 4 lines of the request log/),
+    ]);
+    expect(await look('gateway versions')).toEqual(['warning: different ones run: 0.1.0, 0.2.0']);
+    expect(await look('configuration in force')).toEqual([
+      'problem: 2 different ones at once',
+      'problem: g.yaml was refused and the one before it stays, line 7: no such field',
+      'warning: workers changed in the file, and need a restart',
+    ]);
+    expect(await look('envoy on b')).toEqual(['problem: does not answer']);
+    expect(await look('provider openai')).toEqual(['warning: Envoy on b leaves it alone']);
+  });
+});
+
+describe('the doctor without a database', () => {
+  let silent: Server;
+  let port = 0;
+  beforeAll(async () => {
+    [port = 0] = await freePorts(1);
+    silent = createServer((socket) => socket.resume());
+    await new Promise<void>((resolve) => silent.listen(port, '127.0.0.1', resolve));
+  });
+  afterAll(() => silent.close());
+
+  it('tells why, without the password, and looks at everything else; a server that is silent is not waited for', async () => {
+    for (const [at, why] of [
+      [1, /ECONNREFUSED/],
+      [port, /timeout/],
+    ] as const) {
+      const startedMs = performance.now();
+      const { ok, findings, text } = await doctor({ DATABASE_URL: `postgres://me:hush-hush@127.0.0.1:${at}/x` });
+      expect(performance.now() - startedMs).toBeLessThan(6_000);
+      expect(ok).toBe(false);
+      expect(findings.find(({ check }) => check === 'database')).toMatchObject({
+        verdict: 'problem',
+        found: expect.stringMatching(why),
+      });
+      expect(findings.filter(({ verdict }) => verdict === 'skipped').map(({ check }) => check)).toEqual([
+        'ledger',
+        'gateway processes',
+      ]);
+      expect(findings.map(({ check }) => check)).toContain('secrets');
+      expect(text).not.toContain('hush');
+    }
+  });
+
+  it('tells what is wrong with a configuration that is refused', async () => {
+    const broken = join(folder, 'broken.yaml');
+    writeFileSync(broken, 'workers: many\n');
+    const { ok, findings } = await doctor({ GATEWAY_CONFIG: broken });
+    expect(ok).toBe(false);
+    expect(findings[0]).toMatchObject({
+      check: 'configuration',
+      found: expect.stringMatching(/broken\.yaml:1:10: workers: /),
+    });
+    expect(findings.find(({ check }) => check === 'database')?.verdict).toBe('skipped');
+  });
+});
+
+requirement(missingRedis, () => {
+  describe('the doctor on Redis', () => {
+    let redis: TestRedis;
+    beforeAll(async () => {
+      redis = await startTestRedis();
+    });
+    afterAll(() => redis?.stop());
+
+    const look = (check: string, url = redis.url) =>
+      of(check, { DATABASE_URL: 'postgres://127.0.0.1:1/x', REDIS_URL: url });
+
+    it('that is well finds nothing wrong with it', async () => {
+      for (const check of ['redis', 'redis memory', 'redis connections', 'redis latency', 'redis clock'])
+        expect(await look(check)).toEqual(['ok']);
+    });
+
+    it('tells of eviction, of memory that is full, and of a replica', async () => {
+      await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+      expect(await look('redis memory')).toEqual([expect.stringMatching(/^problem: .* of 100\.0 MiB, allkeys-lru$/)]);
+      await redis.admin.config('SET', 'maxmemory', '1mb', 'maxmemory-policy', 'noeviction');
+      expect(await look('redis memory')).toEqual([expect.stringMatching(/^warning: .* of 1\.0 MiB, noeviction$/)]);
+      await redis.admin.config('SET', 'maxmemory', '0');
+      await redis.admin.call('REPLICAOF', '127.0.0.1', '1');
+      expect(await look('redis')).toEqual([expect.stringMatching(/^problem: .* is a replica/)]);
+      await redis.admin.call('REPLICAOF', 'NO', 'ONE');
+      expect(await look('redis')).toEqual(['ok']);
+    });
+
+    it('tells of one that is away or wants a password, and never tells that', async () => {
+      expect(await look('redis', 'redis://127.0.0.1:1')).toEqual([
+        expect.stringMatching(/^problem: not usable: .*ECONNREFUSED/),
+      ]);
+      const { text } = await doctor({
+        DATABASE_URL: 'postgres://127.0.0.1:1/x',
+        REDIS_URL: 'redis://me:hush-hush@127.0.0.1:1',
+      });
+      expect(text).not.toContain('hush');
+      await redis.admin.config('SET', 'requirepass', 'open');
+      expect(await look('redis')).toEqual([expect.stringMatching(/^problem: not usable: .*NOAUTH/)]);
+      await redis.admin.config('SET', 'requirepass', '');
+    });
+  });
+});
