@@ -1,6 +1,77 @@
-import type { ReactNode } from 'react';
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { useSession } from '../../api/session.ts';
+import { useAskPages } from '../../api/use-ask-pages.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { ErrorState } from '../../components/error-state.tsx';
+import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
+import { LoadMore } from '../../components/load-more.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { formatCount } from '../../format/format-number.ts';
+import type { UserAction } from './user-action.ts';
+import { UserOverlays } from './user-overlays.tsx';
+import type { UsersSearch } from './users-search.ts';
+import { UsersTable } from './users-table.tsx';
 
 export function UsersPage(): ReactNode {
-  return <PageHeader title="Users" />;
+  const { user } = useSession();
+  const { search, dialog } = useSearch({ from: '/app/operator/users' });
+  const navigate = useNavigate({ from: '/operator/users' });
+  const [action, setAction] = useState<UserAction>();
+  const pages = useAskPages('GET /api/users', { query: { search } }, 'after', { keepPrevious: true });
+  const rows = pages.data?.pages.flatMap(({ users }) => users);
+  const go = (next: UsersSearch, replace: boolean) =>
+    void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
+  return (
+    <>
+      <PageHeader
+        title="Users"
+        description="Everybody who may sign in to this dashboard."
+        actions={
+          <Button tone="primary" icon="plus" onClick={() => go({ dialog: 'invite' }, false)}>
+            Invite
+          </Button>
+        }
+      />
+      <FilterBar active={search !== undefined} onClear={() => go({ search: undefined }, true)}>
+        <SearchBox
+          label="Search by email"
+          value={search ?? ''}
+          live
+          onSearch={(text) => go({ search: text.trim() === '' ? undefined : text }, true)}
+        />
+      </FilterBar>
+      {pages.error && rows === undefined ? (
+        <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
+      ) : (
+        <>
+          <UsersTable
+            rows={rows}
+            selfId={user.id}
+            onAct={setAction}
+            empty={
+              <EmptyState icon="search" title="Nobody fits">
+                Look for a part of the email address.
+              </EmptyState>
+            }
+          />
+          {rows !== undefined && rows.length > 0 && (
+            <LoadMore
+              hasMore={pages.hasNextPage}
+              busy={pages.isFetchingNextPage}
+              onLoad={() => void pages.fetchNextPage()}
+              shown={`${formatCount(rows.length)} ${rows.length === 1 ? 'user' : 'users'}`}
+            />
+          )}
+        </>
+      )}
+      <UserOverlays
+        inviting={dialog === 'invite'}
+        onInvitingEnds={() => go({ dialog: undefined }, true)}
+        action={action}
+        onAct={setAction}
+      />
+    </>
+  );
 }

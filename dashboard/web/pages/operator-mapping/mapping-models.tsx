@@ -1,0 +1,98 @@
+import type { ReactNode } from 'react';
+import type { MappedModelView } from '../../../contract/operator.ts';
+import { Badge, StatusPill } from '../../components/badge.tsx';
+import { Count } from '../../components/count.tsx';
+import { EmptyState } from '../../components/empty-state.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import { formatPricePerMillion } from '../../format/format-money.ts';
+import { capabilityWord } from '../models/model-words.ts';
+import styles from './mapping.module.css';
+
+/** Absent: coming. */
+export function MappingModels({ models }: { readonly models: readonly MappedModelView[] | undefined }): ReactNode {
+  return (
+    <Table
+      caption="Models and their targets"
+      columns={COLUMNS}
+      rows={models}
+      rowKey={({ id }) => id}
+      skeletonRows={5}
+      empty={
+        <EmptyState icon="models" title="The configuration has no models">
+          Declare them under models in the file.
+        </EmptyState>
+      }
+    />
+  );
+}
+
+const COLUMNS: readonly Column<MappedModelView>[] = [
+  {
+    id: 'model',
+    header: 'Model',
+    cell: (model) => (
+      <div className={styles.stack}>
+        <code>{model.id}</code>
+        {model.problem && <span className={styles.problem}>{model.problem}</span>}
+      </div>
+    ),
+  },
+  { id: 'state', header: 'State', cell: (model) => <State of={model} /> },
+  {
+    id: 'targets',
+    header: 'Targets, in order',
+    cell: ({ targets }) =>
+      targets.length === 0 ? (
+        <span className={styles.muted}>None</span>
+      ) : (
+        <ol className={styles.targets}>
+          {targets.map(({ provider, model }) => (
+            <li key={`${provider} ${model}`}>
+              {provider} <span className={styles.muted}>{model}</span>
+            </li>
+          ))}
+        </ol>
+      ),
+  },
+  {
+    id: 'capabilities',
+    header: 'Capabilities',
+    hideBelow: 'wide',
+    cell: ({ capabilities }) =>
+      capabilities.length === 0 ? (
+        <span className={styles.muted}>Text only</span>
+      ) : (
+        <span className={styles.badges}>
+          {capabilities.map((capability) => (
+            <Badge key={capability}>{capabilityWord(capability)}</Badge>
+          ))}
+        </span>
+      ),
+  },
+  {
+    id: 'window',
+    header: 'Context / output',
+    numeric: true,
+    cell: ({ contextWindow, maxOutputTokens }) => (
+      <>
+        <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
+      </>
+    ),
+  },
+  {
+    id: 'prices',
+    header: 'In / cached / out per 1M',
+    numeric: true,
+    cell: ({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }) =>
+      [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(formatPricePerMillion).join(' / '),
+  },
+];
+
+function State({ of: { disabled, problem } }: { readonly of: MappedModelView }): ReactNode {
+  if (disabled) return <StatusPill tone="neutral">Disabled</StatusPill>;
+  return problem === undefined ? (
+    <StatusPill tone="good">Available</StatusPill>
+  ) : (
+    <StatusPill tone="bad">Cannot work</StatusPill>
+  );
+}

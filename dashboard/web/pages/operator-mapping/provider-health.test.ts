@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { failureWords, healthOf } from './provider-health.ts';
+
+const PROVIDER = { name: 'openai', host: 'h', hasKey: true, ejected: false, attempts: 0, failures: 0 };
+
+it('tells how a provider does', () => {
+  expect(healthOf(PROVIDER).state).toBe('Idle');
+  expect(healthOf({ ...PROVIDER, attempts: 1000, failures: 49 }).state).toBe('Healthy');
+  expect(healthOf({ ...PROVIDER, attempts: 1000, failures: 50 })).toEqual({
+    tone: 'warn',
+    state: 'Failing',
+    detail: '50 of 1,000 attempts failed (5%)',
+  });
+});
+
+it('puts what Envoy leaves alone above everything', () => {
+  expect(healthOf({ ...PROVIDER, ejected: true }).state).toBe('Left alone');
+});
+
+it('says failures in words', () => {
+  expect(failureWords('status_503')).toBe('answered 503');
+  expect(failureWords('first_byte_timeout')).toBe('first byte timeout');
+});

@@ -1,0 +1,29 @@
+import type { ProviderView } from '../../../contract/operator.ts';
+import { formatCount, formatPercent } from '../../format/format-number.ts';
+
+export interface HealthWords {
+  readonly tone: 'neutral' | 'good' | 'warn' | 'bad';
+  readonly state: string;
+  readonly detail: string;
+}
+
+const FAILING_FRACTION = 0.05;
+
+/** How a provider did in the last five minutes. */
+export function healthOf({ ejected, attempts, failures }: ProviderView): HealthWords {
+  const detail =
+    attempts === 0
+      ? 'not asked in the last 5 minutes'
+      : `${formatCount(failures)} of ${formatCount(attempts)} attempts failed (${formatPercent(failures / attempts)})`;
+  if (ejected) return { tone: 'bad', state: 'Left alone', detail };
+  if (attempts === 0) return { tone: 'neutral', state: 'Idle', detail };
+  return failures / attempts >= FAILING_FRACTION
+    ? { tone: 'warn', state: 'Failing', detail }
+    : { tone: 'good', state: 'Healthy', detail };
+}
+
+/** `status_503` as people say it. */
+export function failureWords(result: string): string {
+  const status = /^status_(\d{3})$/.exec(result);
+  return status ? `answered ${status[1]}` : result.replaceAll('_', ' ');
+}

@@ -1,0 +1,101 @@
+import type { ProcessView, SystemView } from '../../../contract/operator.ts';
+
+export interface SystemTotals {
+  readonly ready: number;
+  /** Those that report, ready or not. */
+  readonly reporting: number;
+  readonly requestsInFlight: number;
+  readonly requestsPerSecond: number;
+  readonly failuresPerSecond: number;
+  readonly heldNanoUsd: string;
+  readonly spoolCharges: number;
+  readonly logRowsDropped: number;
+}
+
+/** Over the processes that report now; what one that is gone said last is no longer so. */
+export function totalsOf(processes: readonly ProcessView[]): SystemTotals {
+  const live = processes.filter(({ state }) => state !== 'gone');
+  const sum = (figure: (process: ProcessView) => number) => live.reduce((total, process) => total + figure(process), 0);
+  return {
+    ready: live.filter(({ state }) => state === 'ready').length,
+    reporting: live.length,
+    requestsInFlight: sum((process) => process.requestsInFlight),
+    requestsPerSecond: sum((process) => process.requestsPerSecond),
+    failuresPerSecond: sum((process) => process.failuresPerSecond),
+    heldNanoUsd: live.reduce((total, { heldNanoUsd }) => total + BigInt(heldNanoUsd), 0n).toString(),
+    spoolCharges: sum((process) => process.spoolCharges),
+    logRowsDropped: sum((process) => process.logRowsDropped),
+  };
+}
+
+/** `0.4` below ten, `38` from there on; `0` is exactly none. */
+export function formatRate(perSecond: number): string {
+  if (perSecond === 0) return '0';
+  if (perSecond < 0.05) return '<0.1';
+  return perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString('en-US');
+}
+
+/** Hosts in order, each with its workers in theirs. */
+export function inOrder(processes: readonly ProcessView[]): readonly ProcessView[] {
+  return processes.toSorted(
+    (a, b) => a.host.localeCompare(b.host, 'en') || a.worker - b.worker || b.startedAtMs - a.startedAtMs,
+  );
+}
+
+export interface Trouble {
+  readonly tone: 'warn' | 'bad';
+  readonly title: string;
+  readonly text: string;
+}
+
+const LAG_MS = 200;
+const CONNECTIONS_FRACTION = 0.9;
+
+/** What an operator should look at, the worst first, each with what to do. */
+export function troublesOf({ processes, database, deadLetters }: SystemView): readonly Trouble[] {
+  const { reporting, ready, logRowsDropped } = totalsOf(processes);
+  const unreachable = processes.filter(({ state, envoy }) => state !== 'gone' && envoy?.reachable === false);
+  const slow = processes.filter(({ state, eventLoopLagP99Ms }) => state !== 'gone' && eventLoopLagP99Ms > LAG_MS);
+  const troubles: (Trouble | false)[] = [
+    reporting === 0 && {
+      tone: 'bad',
+      title: 'No gateway process reports',
+      text: 'None is running, or none reaches this database. On the host of the gateway, `npm run -s gateway -- doctor` says what is wrong.',
+    },
+    deadLetters > 0 && {
+      tone: 'bad',
+      title: `The ledger refused ${deadLetters === 1 ? 'a charge' : `${deadLetters.toLocaleString('en-US')} charges`}`,
+      text: 'They are rows of dead_letters, each with its reason, and were not charged. Run `npm run -s gateway -- ledger verify`, and correct a balance with credit of the other sign.',
+    },
+    ready < reporting && {
+      tone: 'warn',
+      title: `${reporting - ready} of ${reporting} ${reporting === 1 ? 'process' : 'processes'} not ready`,
+      text: 'A load balancer that asks /ready sends no request there. The reason stands in the table.',
+    },
+    unreachable.length > 0 && {
+      tone: 'bad',
+      title: 'Envoy does not answer',
+      text: `Nothing can be served on ${listOf(unreachable.map(({ host }) => host))}. The supervisor starts it again; its log says why it ended.`,
+    },
+    database.connections >= database.maxConnections * CONNECTIONS_FRACTION && {
+      tone: 'warn',
+      title: 'Connections to the database run out',
+      text: 'Raise max_connections of PostgreSQL, or run fewer processes against it.',
+    },
+    logRowsDropped > 0 && {
+      tone: 'warn',
+      title: `${logRowsDropped.toLocaleString('en-US')} lines of the request log were dropped`,
+      text: 'The database did not take them fast enough. Charges do not depend on them.',
+    },
+    slow.length > 0 && {
+      tone: 'warn',
+      title: `${slow.length === 1 ? 'A process answers' : `${slow.length} processes answer`} slowly`,
+      text: 'The event loop lags: the processor is busy, or another process takes it. More workers or hosts help.',
+    },
+  ];
+  return troubles.filter((trouble) => trouble !== false).toSorted((a, b) => a.tone.localeCompare(b.tone, 'en'));
+}
+
+function listOf(names: readonly string[]): string {
+  return new Intl.ListFormat('en-US').format(new Set(names));
+}

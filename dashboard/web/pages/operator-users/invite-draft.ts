@@ -1,0 +1,20 @@
+import type { Body } from '../../../contract/api.ts';
+
+export type InvitedAs = 'owner' | 'member' | 'operator';
+
+export interface InviteDraft {
+  readonly email: string;
+  readonly as: InvitedAs;
+  readonly organizationId: string | undefined;
+}
+
+/** Who is no operator needs an organization. */
+export function lacksOrganization({ as, organizationId }: InviteDraft): boolean {
+  return as !== 'operator' && organizationId === undefined;
+}
+
+/** Operators are for all organizations: one that was chosen before does not count for them. */
+export function inviteBody({ email, as, organizationId }: InviteDraft): Body<'POST /api/users'> {
+  if (as === 'operator') return { email: email.trim(), operator: true };
+  return { email: email.trim(), operator: false, role: as, ...(organizationId !== undefined && { organizationId }) };
+}

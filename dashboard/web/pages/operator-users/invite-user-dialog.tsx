@@ -1,0 +1,83 @@
+import { type ReactNode, useId, useState } from 'react';
+import type { UserRow } from '../../../contract/operator.ts';
+import type { LinkView } from '../../../contract/people.ts';
+import { useSend } from '../../api/use-send.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Form } from '../../components/form.tsx';
+import { RadioGroup } from '../../components/radio-group.tsx';
+import { TextInput } from '../../components/text-input.tsx';
+import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
+import { OrganizationField } from './organization-field.tsx';
+
+export interface InviteUserDialogProps {
+  readonly onClose: () => void;
+  readonly onInvited: (user: UserRow, link: LinkView) => void;
+}
+
+const ROLES = [
+  { value: 'owner', label: 'Owner of an organization', hint: 'Manages its keys and members, and sees its audit log.' },
+  {
+    value: 'member',
+    label: 'Member of an organization',
+    hint: 'Sees its usage and requests, and makes keys of their own.',
+  },
+  { value: 'operator', label: 'Operator', hint: 'Everything, in every organization. For whoever runs this gateway.' },
+] as const;
+
+export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps): ReactNode {
+  const form = useId();
+  const [draft, setDraft] = useState<InviteDraft>({ email: '', as: 'owner', organizationId: undefined });
+  const invite = useSend('POST /api/users', {
+    changes: ['GET /api/users'],
+    onDone: ({ user, link }) => onInvited(user, link),
+  });
+  const [lacking, setLacking] = useState(false);
+  const submit = () => {
+    setLacking(lacksOrganization(draft));
+    if (!lacksOrganization(draft)) invite.mutate({ body: inviteBody(draft) });
+  };
+  const set = (next: Partial<InviteDraft>) => {
+    setDraft({ ...draft, ...next });
+    setLacking(false);
+    if (invite.error) invite.reset();
+  };
+  const problems = invite.error?.fields ?? {};
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Invite somebody"
+      description="You get a link to hand over. No email is sent."
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" form={form} tone="primary" busy={invite.isPending}>
+            Invite
+          </Button>
+        </>
+      }
+    >
+      <Form id={form} problem={invite.error} onSubmit={submit}>
+        <Field label="Email" required error={problems.email}>
+          <TextInput
+            type="email"
+            value={draft.email}
+            onChange={(email) => set({ email })}
+            maxLength={254}
+            autoComplete="off"
+          />
+        </Field>
+        <RadioGroup label="Invite as" value={draft.as} onChange={(as) => set({ as })} choices={ROLES} />
+        {draft.as !== 'operator' && (
+          <OrganizationField
+            value={draft.organizationId}
+            onChange={(organizationId) => set({ organizationId })}
+            error={lacking ? 'Choose an organization.' : (problems.organizationId ?? problems.role)}
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}

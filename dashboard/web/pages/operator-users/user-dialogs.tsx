@@ -1,0 +1,82 @@
+import type { ReactNode } from 'react';
+import type { UserRow } from '../../../contract/operator.ts';
+import type { LinkView } from '../../../contract/people.ts';
+import { useSend } from '../../api/use-send.ts';
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
+import { useToast } from '../../components/toast.tsx';
+
+export interface UserDialogProps {
+  readonly of: UserRow;
+  readonly onClose: () => void;
+}
+
+export interface PasswordLinkDialogProps extends UserDialogProps {
+  readonly onLink: (link: LinkView) => void;
+}
+
+export function PasswordLinkDialog({
+  of: { id, email, invited },
+  onClose,
+  onLink,
+}: PasswordLinkDialogProps): ReactNode {
+  const make = useSend('POST /api/users/:user/reset', { changes: [], onDone: onLink });
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
+      confirm="Make link"
+      tone="primary"
+      busy={make.isPending}
+      problem={make.error}
+      onConfirm={() => make.mutate({ params: { user: id } })}
+    >
+      {invited
+        ? 'Links made for this person before stop working.'
+        : 'You hand it over; whoever has it chooses the new password, which ends all of their sessions. Until then the old password works. Links made before stop working.'}
+    </ConfirmDialog>
+  );
+}
+
+export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
+  const toast = useToast();
+  const done = (text: string) => ({
+    onDone: () => {
+      toast({ tone: 'good', text });
+      onClose();
+    },
+  });
+  const disable = useSend('POST /api/users/:user/disablement', done(`${email} is signed out and disabled`));
+  const enable = useSend('DELETE /api/users/:user/disablement', done(`${email} can sign in again`));
+  const params = { user: id };
+  if (disabledAtMs !== undefined) {
+    return (
+      <ConfirmDialog
+        open
+        onClose={onClose}
+        title={`Enable ${email}?`}
+        confirm="Enable"
+        tone="primary"
+        busy={enable.isPending}
+        problem={enable.error}
+        onConfirm={() => enable.mutate({ params })}
+      >
+        They can sign in again with their password, and belong to the same organizations as before.
+      </ConfirmDialog>
+    );
+  }
+  return (
+    <ConfirmDialog
+      open
+      onClose={onClose}
+      title={`Disable ${email}?`}
+      confirm="Disable"
+      busy={disable.isPending}
+      problem={disable.error}
+      onConfirm={() => disable.mutate({ params })}
+    >
+      They are signed out everywhere at once and cannot sign in until they are enabled again. API keys that they made go
+      on working.
+    </ConfirmDialog>
+  );
+}

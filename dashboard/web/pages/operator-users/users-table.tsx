@@ -1,0 +1,119 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { UserRow } from '../../../contract/operator.ts';
+import { Badge, StatusPill } from '../../components/badge.tsx';
+import { IconButton } from '../../components/button.tsx';
+import { Instant } from '../../components/instant.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { type Column, Table } from '../../components/table.tsx';
+import type { OnUserAction } from './user-action.ts';
+import styles from './users.module.css';
+
+export interface UsersTableProps {
+  /** Absent: coming. */
+  readonly rows: readonly UserRow[] | undefined;
+  /** Who is signed in. */
+  readonly selfId: string;
+  readonly onAct: OnUserAction;
+  readonly empty: ReactNode;
+}
+
+export function UsersTable({ rows, selfId, onAct, empty }: UsersTableProps): ReactNode {
+  return (
+    <Table
+      caption="Users"
+      columns={[person(selfId), ...COLUMNS, actions(selfId, onAct)]}
+      rows={rows}
+      rowKey={({ id }) => id}
+      empty={empty}
+    />
+  );
+}
+
+function person(selfId: string): Column<UserRow> {
+  return {
+    id: 'user',
+    header: 'User',
+    cell: ({ id, email, isOperator }) => (
+      <span className={styles.person}>
+        {email}
+        {id === selfId && <span className={styles.muted}>you</span>}
+        {isOperator && <Badge tone="accent">Operator</Badge>}
+      </span>
+    ),
+  };
+}
+
+const COLUMNS: readonly Column<UserRow>[] = [
+  { id: 'state', header: 'State', cell: (user) => <State of={user} /> },
+  {
+    id: 'organizations',
+    header: 'Organizations',
+    cell: ({ memberships }) =>
+      memberships.length === 0 ? (
+        <span className={styles.muted}>None</span>
+      ) : (
+        <ul className={styles.organizations}>
+          {memberships.map(({ organizationId, name, role }) => (
+            <li key={organizationId}>
+              <Link to="/o/$organization/members" params={{ organization: organizationId }}>
+                {name}
+              </Link>{' '}
+              <span className={styles.muted}>{role}</span>
+            </li>
+          ))}
+        </ul>
+      ),
+  },
+  {
+    id: 'seen',
+    header: 'Last signed in',
+    cell: ({ lastSignedInAtMs }) =>
+      lastSignedInAtMs === undefined ? (
+        <span className={styles.muted}>Never</span>
+      ) : (
+        <Instant atMs={lastSignedInAtMs} show="relative" />
+      ),
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    hideBelow: 'wide',
+    cell: ({ createdAtMs }) => <Instant atMs={createdAtMs} show="date" />,
+  },
+];
+
+function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): ReactNode {
+  if (disabledAtMs !== undefined) return <StatusPill tone="bad">Disabled</StatusPill>;
+  return invited ? <StatusPill tone="warn">Invited</StatusPill> : <StatusPill tone="good">Active</StatusPill>;
+}
+
+/** Nobody locks themselves out by mistake; a password of one's own is changed on the account page. */
+function actions(selfId: string, onAct: OnUserAction): Column<UserRow> {
+  return {
+    id: 'actions',
+    header: '',
+    label: 'Actions',
+    width: '48px',
+    cell: (user) =>
+      user.id === selfId ? null : (
+        <Menu
+          trigger={<IconButton icon="more" label={`Actions for ${user.email}`} />}
+          groups={[{ actions: actionsFor(user, onAct) }]}
+        />
+      ),
+  };
+}
+
+function actionsFor(user: UserRow, onAct: OnUserAction) {
+  const disablement = () => onAct({ what: 'disablement', of: user });
+  if (user.disabledAtMs !== undefined) return [{ label: 'Enable', icon: 'play', onSelect: disablement } as const];
+  return [
+    {
+      label: user.invited ? 'New invitation link' : 'Link to reset the password',
+      icon: 'lock',
+      onSelect: () => onAct({ what: 'link', of: user }),
+    },
+    { label: 'Disable', icon: 'pause', tone: 'bad', onSelect: disablement },
+  ] as const;
+}

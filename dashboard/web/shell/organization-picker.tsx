@@ -1,0 +1,47 @@
+import { type ReactNode, useState } from 'react';
+import { useAsk } from '../api/use-ask.ts';
+import { Button } from '../components/button.tsx';
+import { useFieldControl } from '../components/field.tsx';
+import { OrganizationFinder } from './organization-finder.tsx';
+
+export interface OrganizationPickerProps {
+  readonly value: string | undefined;
+  readonly onChange: (id: string) => void;
+  /** What stands there while none is chosen. */
+  readonly placeholder: string;
+}
+
+/** One of all organizations, for operators: there may be too many for a list. Stands in a Field or alone. */
+export function OrganizationPicker({ value, onChange, placeholder }: OrganizationPickerProps): ReactNode {
+  const { attributes } = useFieldControl();
+  const [finding, setFinding] = useState(false);
+  const chosen = useAsk(
+    'GET /api/organizations/:organization',
+    { params: { organization: value ?? '' } },
+    { enabled: value !== undefined },
+  );
+  const name = value === undefined ? placeholder : (chosen.data?.name ?? value);
+  return (
+    <>
+      <Button
+        {...(attributes.id !== undefined && { id: attributes.id })}
+        aria-label={`Organization: ${name}`}
+        aria-describedby={attributes['aria-describedby']}
+        aria-haspopup="dialog"
+        icon="organizations"
+        onClick={() => setFinding(true)}
+      >
+        {name}
+      </Button>
+      {finding && (
+        <OrganizationFinder
+          onClose={() => setFinding(false)}
+          onFound={(id) => {
+            setFinding(false);
+            onChange(id);
+          }}
+        />
+      )}
+    </>
+  );
+}
