@@ -1,6 +1,19 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatDollars, formatMoney, formatMoneyExactly, formatPricePerMillion } from './format-money.ts';
+import {
+  formatDollars,
+  formatMoney,
+  formatMoneyExactly,
+  formatMoneyInFull,
+  formatPricePerMillion,
+} from './format-money.ts';
+
+it('shows what is booked in full: every digit, and cents at least', () => {
+  expect(formatMoneyInFull('-7500000000')).toBe('−$7.50');
+  expect(formatMoneyInFull('100000000000')).toBe('$100.00');
+  expect(formatMoneyInFull('-1234567000000000')).toBe('−$1,234,567.00');
+  expect(formatMoneyInFull('1000000001')).toBe('$1.000000001');
+});
 
 describe('amounts', () => {
   it.each([

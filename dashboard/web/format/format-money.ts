@@ -32,6 +32,12 @@ export function formatMoneyExactly(nanoUsd: string): string {
   return text.startsWith('-') ? `−$${text.slice(1)}` : `$${text}`;
 }
 
+/** Every digit of it, and cents at least: `$1,012.50`, for what is booked. */
+export function formatMoneyInFull(nanoUsd: string): string {
+  const [dollars = '', fraction = ''] = formatMoneyExactly(nanoUsd).split('.');
+  return `${dollars.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`;
+}
+
 /** For charts only, where a double is exact enough. */
 export function dollars(nanoUsd: string): number {
   return Number(nanoUsd) / 1e9;

@@ -1,9 +1,6 @@
-import { type RawSearch, textOf } from '../../search-values.ts';
+/** Nothing of it stands in the URL: the log is read from its newest line on. */
+export type AuditSearch = Readonly<Record<never, never>>;
 
-export interface AuditSearch {
-  readonly search?: string | undefined;
-}
-
-export function auditSearch(raw: RawSearch): AuditSearch {
-  return { search: textOf(raw, 'search') };
+export function auditSearch(): AuditSearch {
+  return {};
 }

@@ -74,17 +74,20 @@ const COLUMNS: readonly Column<MappedModelView>[] = [
     header: 'Context / output',
     numeric: true,
     cell: ({ contextWindow, maxOutputTokens }) => (
-      <>
+      <span>
         <Count value={contextWindow} /> / <Count value={maxOutputTokens} />
-      </>
+      </span>
     ),
   },
   {
     id: 'prices',
-    header: 'In / cached / out per 1M',
+    header: 'Price per 1M',
     numeric: true,
-    cell: ({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }) =>
-      [inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(formatPricePerMillion).join(' / '),
+    cell: ({ inputPicoUsd, cachedInputPicoUsd, outputPicoUsd }) => (
+      <span data-hint="Input / cached input / output">
+        {[inputPicoUsd, cachedInputPicoUsd, outputPicoUsd].map(formatPricePerMillion).join(' / ')}
+      </span>
+    ),
   },
 ];
 

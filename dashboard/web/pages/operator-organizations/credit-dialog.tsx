@@ -9,8 +9,8 @@ import { Form } from '../../components/form.tsx';
 import { MoneyInput } from '../../components/money-input.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { formatMoney } from '../../format/format-money.ts';
-import { balanceAfter, creditBody, creditButton, wholeAmount } from './credit-draft.ts';
+import { formatMoney, formatMoneyInFull } from '../../format/format-money.ts';
+import { balanceAfter, creditBody, creditButton } from './credit-draft.ts';
 import type { OrganizationDialogProps } from './edit-organization-dialog.tsx';
 
 export function CreditDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
@@ -61,9 +61,9 @@ export function CreditDialog({ organization, onClose }: OrganizationDialogProps)
           <TextInput value={reference} onChange={setReference} maxLength={200} autoComplete="off" spellCheck={false} />
         </Field>
         <Facts>
-          <Fact label="Balance now">{wholeAmount(organization.balanceNanoUsd)}</Fact>
+          <Fact label="Balance now">{formatMoneyInFull(organization.balanceNanoUsd)}</Fact>
           <Fact label="Afterwards">
-            <strong role="status">{after === undefined ? '–' : wholeAmount(after)}</strong>
+            <strong role="status">{after === undefined ? '–' : formatMoneyInFull(after)}</strong>
           </Fact>
         </Facts>
         {after?.startsWith('-') && (

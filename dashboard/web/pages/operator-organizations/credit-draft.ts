@@ -1,4 +1,4 @@
-import { formatMoneyExactly } from '../../format/format-money.ts';
+import { formatMoneyInFull } from '../../format/format-money.ts';
 
 export interface CreditDraft {
   readonly amountNanoUsd: string;
@@ -23,12 +23,6 @@ export function balanceAfter(balanceNanoUsd: string, amountNanoUsd: string): str
 export function creditButton(amountNanoUsd: string | undefined): string {
   if (amountNanoUsd === undefined) return 'Add credit';
   return amountNanoUsd.startsWith('-')
-    ? `Take ${wholeAmount(amountNanoUsd.slice(1))} back`
-    : `Add ${wholeAmount(amountNanoUsd)}`;
-}
-
-/** Every digit of it, and cents at least: `$12.50`. */
-export function wholeAmount(nanoUsd: string): string {
-  const [dollars = '', fraction = ''] = formatMoneyExactly(nanoUsd).split('.');
-  return `${dollars}.${fraction.padEnd(2, '0')}`;
+    ? `Take ${formatMoneyInFull(amountNanoUsd.slice(1))} back`
+    : `Add ${formatMoneyInFull(amountNanoUsd)}`;
 }

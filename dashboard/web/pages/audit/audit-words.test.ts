@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditEventView } from '../../../contract/people.ts';
+import { actionWords, changeLines } from './audit-words.ts';
+
+const EVENT: AuditEventView = {
+  id: 'evt-1',
+  atMs: 1,
+  actor: 'a@example.com',
+  action: 'key.revoked',
+  subjectId: 'key-1',
+  subjectName: 'Backend',
+  changes: {},
+};
+const lines = (event: Partial<AuditEventView>) => changeLines({ ...EVENT, ...event });
+
+describe('what was done', () => {
+  it('is said in plain words', () => {
+    expect(actionWords(EVENT)).toEqual({ before: 'Revoked the key ', name: 'Backend', after: '' });
+    expect(actionWords({ ...EVENT, action: 'user.added' })).toEqual({
+      before: 'Added ',
+      name: 'Backend',
+      after: ' as a member',
+    });
+    expect(actionWords({ ...EVENT, action: 'user.signed_in' })).toEqual({ before: 'Signed in', after: '' });
+  });
+
+  it('is shown by its own name when a later version knows more', () => {
+    expect(actionWords({ ...EVENT, action: 'key.sung' })).toEqual({ before: 'key.sung: ', name: 'Backend', after: '' });
+  });
+
+  it('tells credit by its amount, exactly', () => {
+    const credited = (before: string, after: string) =>
+      actionWords({ ...EVENT, action: 'organization.credited', changes: { balanceNanoUsd: [before, after] } }).before;
+    expect(credited('12500000000', '112500000001')).toBe('Added $100.000000001 to ');
+    expect(credited('0', '-5000000000')).toBe('Took $5.00 back from ');
+  });
+});
+
+describe('what changed', () => {
+  it('shows what it was and what it is, in an order that does not depend on the log', () => {
+    const changes = { dailyBudgetNanoUsd: [null, '5000000000'], scopes: [['chat'], ['chat', 'usage:read']] } as const;
+    expect(lines({ action: 'key.updated', changes })).toEqual([
+      {
+        field: 'scopes',
+        label: 'Scopes',
+        before: { kind: 'text', text: 'chat' },
+        after: { kind: 'text', text: 'chat, usage:read' },
+      },
+      {
+        field: 'dailyBudgetNanoUsd',
+        label: 'Daily budget',
+        before: { kind: 'none', text: 'unlimited' },
+        after: { kind: 'text', text: '$5.00' },
+      },
+    ]);
+  });
+
+  it('shows of a new thing what it has, and not what it lacks or is called', () => {
+    const changes = {
+      name: [null, 'Acme'],
+      allowMultipleCompletions: [null, false],
+      concurrency: [null, 6400],
+    } as const;
+    expect(lines({ action: 'organization.created', changes })).toEqual([
+      { field: 'concurrency', label: 'Requests at once', after: { kind: 'text', text: '6,400' } },
+    ]);
+  });
+
+  it('gives instants as such, and fields that it does not know by their name', () => {
+    const changes = { mood: ['bad', true], revokedAtMs: [null, 42] } as const;
+    expect(lines({ changes })).toEqual([
+      {
+        field: 'revokedAtMs',
+        label: 'Revoked',
+        before: { kind: 'none', text: 'no' },
+        after: { kind: 'instant', atMs: 42 },
+      },
+      { field: 'mood', label: 'mood', before: { kind: 'text', text: 'bad' }, after: { kind: 'text', text: 'yes' } },
+    ]);
+  });
+
+  it('does not repeat what the action says', () => {
+    expect(lines({ action: 'organization.suspended', changes: { suspendedAtMs: [null, 1] } })).toEqual([]);
+  });
+});

@@ -1,0 +1,120 @@
+import type { AuditEventView } from '../../../contract/people.ts';
+import { formatMoneyInFull } from '../../format/format-money.ts';
+
+/** `{}` is the name of what it was done to. */
+const ACTIONS: Readonly<Record<string, string>> = {
+  'organization.created': 'Created the organization {}',
+  'organization.updated': 'Changed the organization {}',
+  'organization.suspended': 'Suspended the organization {}',
+  'organization.resumed': 'Resumed the organization {}',
+  'key.created': 'Created the key {}',
+  'key.updated': 'Changed the key {}',
+  'key.revoked': 'Revoked the key {}',
+  'key.replaced': 'Replaced the key {}',
+  'user.created': 'Created the user {}',
+  'user.added': 'Added {} as a member',
+  'user.role_changed': 'Changed the role of {}',
+  'user.removed': 'Removed {} from the members',
+  'user.disabled': 'Disabled the user {}',
+  'user.enabled': 'Enabled the user {}',
+  'user.invited': 'Made an invitation link for {}',
+  'user.reset': 'Made a link to reset the password of {}',
+  'user.password_set': 'Set the password of {}',
+  'user.signed_in': 'Signed in',
+  'user.sign_in_failed': 'Failed to sign in as {}',
+  'user.signed_out': 'Signed out',
+};
+
+/** What was done, in two parts: the words, and the name in the middle of them. */
+export interface ActionWords {
+  readonly before: string;
+  /** Absent: it is about nobody else. */
+  readonly name?: string;
+  readonly after: string;
+}
+
+export function actionWords({ action, subjectName, subjectId, changes }: AuditEventView): ActionWords {
+  const template = action === 'organization.credited' ? creditWords(changes) : (ACTIONS[action] ?? `${action}: {}`);
+  const [before = '', after] = template.split('{}');
+  return after === undefined ? { before, after: '' } : { before, name: subjectName ?? subjectId ?? '?', after };
+}
+
+function creditWords({ balanceNanoUsd }: AuditEventView['changes']): string {
+  const [before, after] = balanceNanoUsd ?? [undefined, undefined];
+  const amount = typeof before === 'string' && typeof after === 'string' ? BigInt(after) - BigInt(before) : 0n;
+  const shown = formatMoneyInFull((amount < 0n ? -amount : amount).toString());
+  return amount < 0n ? `Took ${shown} back from {}` : `Added ${shown} to {}`;
+}
+
+/** As the log has them, or an instant to be shown in the reader's zone. */
+export type ChangedValue =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'instant'; readonly atMs: number }
+  | { readonly kind: 'none'; readonly text: string };
+
+export interface ChangeLine {
+  readonly field: string;
+  readonly label: string;
+  /** Absent: the thing is new. */
+  readonly before?: ChangedValue;
+  readonly after: ChangedValue;
+}
+
+/** In this order; the log's own has no meaning. The word says what it is when there is none. */
+const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> = {
+  name: ['Name', 'none'],
+  email: ['Email', 'none'],
+  isOperator: ['Operator', 'no'],
+  role: ['Role', 'none'],
+  scopes: ['Scopes', 'none'],
+  models: ['Models', 'all'],
+  ipRanges: ['Addresses', 'any'],
+  expiresAtMs: ['Expires', 'never'],
+  requestsPerMinute: ['Requests a minute', 'unlimited'],
+  tokensPerMinute: ['Tokens a minute', 'unlimited'],
+  dailyBudgetNanoUsd: ['Daily budget', 'unlimited'],
+  maxTokens: ['Output tokens a request', 'unlimited'],
+  concurrency: ['Requests at once', 'unlimited'],
+  allowMultipleCompletions: ['Several completions', 'no'],
+  revokedAtMs: ['Revoked', 'no'],
+  replacedBy: ['Replaced by', 'nothing'],
+  replaces: ['Replaces', 'nothing'],
+  balanceNanoUsd: ['Balance', '$0'],
+  note: ['Note', 'none'],
+  reference: ['Reference', 'none'],
+};
+
+/** Said by the action already. */
+const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
+const ORDER = Object.keys(FIELDS);
+
+export function changeLines({ action, changes }: AuditEventView): readonly ChangeLine[] {
+  const isNew = action.endsWith('.created');
+  return Object.entries(changes)
+    .filter(
+      ([field, [, after]]) => !SAID.has(field) && !(isNew && (after === null || after === false || field === 'name')),
+    )
+    .sort(([a], [b]) => place(a) - place(b))
+    .map(([field, [before, after]]) => {
+      const [label, none] = FIELDS[field] ?? [field, 'none'];
+      const line = { field, label, after: changedValue(field, after, none) };
+      return isNew || field === 'note' || field === 'reference'
+        ? line
+        : { ...line, before: changedValue(field, before, none) };
+    });
+}
+
+function place(field: string): number {
+  const index = ORDER.indexOf(field);
+  return index < 0 ? ORDER.length : index;
+}
+
+function changedValue(field: string, value: unknown, none: string): ChangedValue {
+  if (value === null || value === undefined) return { kind: 'none', text: none };
+  if (typeof value === 'number' && field.endsWith('AtMs')) return { kind: 'instant', atMs: value };
+  if (typeof value === 'number') return { kind: 'text', text: value.toLocaleString('en-US') };
+  if (typeof value === 'boolean') return { kind: 'text', text: value ? 'yes' : 'no' };
+  if (Array.isArray(value)) return { kind: 'text', text: value.join(', ') };
+  const text = String(value);
+  return { kind: 'text', text: field.endsWith('NanoUsd') && /^-?\d+$/.test(text) ? formatMoneyInFull(text) : text };
+}
