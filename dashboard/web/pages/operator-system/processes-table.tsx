@@ -5,6 +5,7 @@ import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/instant.tsx';
 import { Money } from '../../components/money.tsx';
 import { type Column, Table } from '../../components/table.tsx';
+import { formatInstant } from '../../format/format-instant.ts';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../format/format-number.ts';
 import styles from './system.module.css';
 import { formatRate } from './system-figures.ts';
@@ -38,70 +39,43 @@ const COLUMNS: readonly Column<ProcessView>[] = [
   {
     id: 'process',
     header: 'Process',
-    cell: ({ host, worker, pid, version }) => <Two first={`${host} #${worker}`} second={`pid ${pid}, ${version}`} />,
+    cell: ({ host, worker, pid, version }) => (
+      <div className={styles.process}>
+        <Two first={`${host} #${worker}`} second={`pid ${pid}, ${version}`} />
+      </div>
+    ),
   },
   { id: 'state', header: 'State', cell: (process) => <State of={process} /> },
-  {
-    id: 'requests',
-    header: 'Requests',
-    numeric: true,
-    cell: ({ requestsPerSecond, failuresPerSecond }) => (
-      <Two first={`${formatRate(requestsPerSecond)}/s`} second={`${formatRate(failuresPerSecond)}/s failed`} />
-    ),
-  },
-  { id: 'flight', header: 'In flight', numeric: true, cell: ({ requestsInFlight }) => formatCount(requestsInFlight) },
-  {
-    id: 'held',
-    header: 'Held',
-    numeric: true,
-    cell: ({ heldNanoUsd, holds }) => (
-      <Two first={<Money nanoUsd={heldNanoUsd} />} second={`${formatCount(holds)} holds`} />
-    ),
-  },
-  {
-    id: 'spool',
-    header: 'Spool',
-    numeric: true,
-    cell: ({ spoolCharges, spoolBytes }) => <Two first={formatCount(spoolCharges)} second={formatBytes(spoolBytes)} />,
-  },
-  {
-    id: 'log',
-    header: 'Log lines',
-    numeric: true,
-    cell: ({ logRowsWaiting, logRowsDropped }) => (
-      <Two first={`${formatCount(logRowsWaiting)} waiting`} second={`${formatCount(logRowsDropped)} dropped`} />
-    ),
-  },
-  {
-    id: 'lag',
-    header: 'Loop lag p99',
-    numeric: true,
-    cell: ({ eventLoopLagP99Ms }) => formatDuration(eventLoopLagP99Ms),
-  },
-  {
-    id: 'cpu',
-    header: 'CPU, memory',
-    numeric: true,
-    cell: ({ cpuFraction, rssBytes }) => <Two first={formatPercent(cpuFraction)} second={formatBytes(rssBytes)} />,
-  },
+  figure('requests', 'Requests', ({ requestsPerSecond, failuresPerSecond }) => (
+    <Two first={`${formatRate(requestsPerSecond)}/s`} second={`${formatRate(failuresPerSecond)}/s failed`} />
+  )),
+  figure('flight', 'In flight', ({ requestsInFlight }) => formatCount(requestsInFlight)),
+  figure('held', 'Held', ({ heldNanoUsd, holds }) => (
+    <Two first={<Money nanoUsd={heldNanoUsd} />} second={`${formatCount(holds)} holds`} />
+  )),
+  figure('spool', 'Spool', ({ spoolCharges, spoolBytes }) => (
+    <Two first={formatCount(spoolCharges)} second={formatBytes(spoolBytes)} />
+  )),
+  figure('log', 'Log lines', ({ logRowsWaiting, logRowsDropped }) => (
+    <Two first={`${formatCount(logRowsWaiting)} waiting`} second={`${formatCount(logRowsDropped)} dropped`} />
+  )),
+  figure('lag', 'Lag p99', ({ eventLoopLagP99Ms }) => (
+    <span data-hint="Of the event loop">{formatDuration(eventLoopLagP99Ms)}</span>
+  )),
+  figure('cpu', 'CPU, memory', ({ cpuFraction, rssBytes }) => (
+    <Two first={formatPercent(cpuFraction)} second={formatBytes(rssBytes)} />
+  )),
 ];
 
+/** What a process that is gone said last is no longer so. */
+function figure(id: string, header: string, cell: (process: ProcessView) => ReactNode): Column<ProcessView> {
+  return { id, header, numeric: true, cell: (process) => (process.state === 'gone' ? '–' : cell(process)) };
+}
+
 function uptime(nowMs: number): Column<ProcessView> {
-  return {
-    id: 'uptime',
-    header: 'Up',
-    numeric: true,
-    cell: ({ state, startedAtMs, reportedAtMs }) =>
-      state === 'gone' ? (
-        <span className={styles.muted}>
-          left <Instant atMs={reportedAtMs} show="relative" />
-        </span>
-      ) : (
-        <span data-hint={`Since ${new Date(startedAtMs).toISOString()}`}>
-          {formatDuration(Math.max(0, nowMs - startedAtMs))}
-        </span>
-      ),
-  };
+  return figure('uptime', 'Up', ({ startedAtMs }) => (
+    <span data-hint={`Since ${formatInstant(startedAtMs)}`}>{formatDuration(Math.max(0, nowMs - startedAtMs))}</span>
+  ));
 }
 
 const STATES = {
@@ -110,16 +84,20 @@ const STATES = {
   gone: { tone: 'neutral', words: 'Gone' },
 } as const;
 
-function State({ of: { state, notReadyReason, envoy } }: { readonly of: ProcessView }): ReactNode {
-  const { tone, words } = STATES[state];
+function State({ of: process }: { readonly of: ProcessView }): ReactNode {
+  const { tone, words } = STATES[process.state];
+  const more = moreOf(process);
   return (
     <div className={styles.state}>
       <StatusPill tone={tone}>{words}</StatusPill>
-      {state !== 'gone' && (notReadyReason ?? (envoy && envoyWords(envoy))) && (
-        <span className={styles.second}>{notReadyReason ?? (envoy && envoyWords(envoy))}</span>
-      )}
+      {more && <span className={styles.second}>{more}</span>}
     </div>
   );
+}
+
+function moreOf({ state, notReadyReason, envoy, reportedAtMs }: ProcessView): ReactNode {
+  if (state === 'gone') return <Instant atMs={reportedAtMs} show="relative" />;
+  return notReadyReason ?? (envoy && envoyWords(envoy));
 }
 
 function envoyWords(envoy: NonNullable<ProcessView['envoy']>): string {

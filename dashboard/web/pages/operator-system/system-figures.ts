@@ -65,7 +65,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     deadLetters > 0 && {
       tone: 'bad',
       title: `The ledger refused ${deadLetters === 1 ? 'a charge' : `${deadLetters.toLocaleString('en-US')} charges`}`,
-      text: 'They are rows of dead_letters, each with its reason, and were not charged. Run `npm run -s gateway -- ledger verify`, and correct a balance with credit of the other sign.',
+      text: 'They are rows of dead_letters, each with its reason, and were not charged. `npm run -s gateway -- ledger verify` counts them; a credit with a negative amount makes up for one.',
     },
     ready < reporting && {
       tone: 'warn',

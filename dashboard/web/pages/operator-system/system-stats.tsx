@@ -14,7 +14,7 @@ export function SystemStats({ processes }: { readonly processes: readonly Proces
       <Stat
         label="Requests"
         value={totals && `${formatRate(totals.requestsPerSecond)}/s`}
-        note={totals && `${formatRate(totals.failuresPerSecond)}/s failed here or at a provider`}
+        note={totals && `${formatRate(totals.failuresPerSecond)}/s failed`}
       />
       <Stat label="In flight" value={totals && formatCount(totals.requestsInFlight)} note="requests" />
       <Stat label="Held" value={totals && <Money nanoUsd={totals.heldNanoUsd} />} note="for requests in flight" />
