@@ -32,6 +32,8 @@ export interface DeploymentOptions {
 }
 
 export const REPOSITORY = resolve(import.meta.dirname, '../..');
+/** Shared by all gateways of all runs: they start the same code. */
+export const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
 
 export async function prepareDeployment(options: DeploymentOptions): Promise<Deployment> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gw-'));

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { endAll, identityOf, isAlive, type ProcessIdentity } from '../../supervisor/process-identity.ts';
 import { startProcess, type TestProcess } from './child-process.ts';
-import { REPOSITORY } from './deployment.ts';
+import { COMPILE_CACHE, REPOSITORY } from './deployment.ts';
 import { freePorts } from './free-ports.ts';
 
 /** What `npm start` runs, on a data folder of its own with the embedded database: the folder outlives the processes. */
@@ -51,6 +51,8 @@ models:
     ...process.env,
     GATEWAY_CONFIG: join(folder, 'gateway.yaml'),
     GATEWAY_DATA: join(folder, 'data'),
+    // A data folder keeps one of its own; here every start would be a first one.
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     // `pg` would follow these where a URL leaves something open.
     PGPORT: '1',
     PGSSLMODE: 'require',

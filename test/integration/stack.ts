@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { GATEWAY_NODE_OPTIONS } from '../../supervisor/gateway-node-options.ts';
 import { ipcMessage, startProcess, type TestProcess } from './child-process.ts';
-import { type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from './deployment.ts';
+import { COMPILE_CACHE, type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from './deployment.ts';
 import { untilServing } from './serving.ts';
 
 /** The whole gateway as in production, its processes started one by one, so that a test can reach each. */
@@ -14,9 +14,6 @@ export interface Stack extends Omit<Deployment, 'remove'> {
   logs(): string;
   close(): Promise<void>;
 }
-
-/** Shared by all stacks of all runs: they start the same code. */
-const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
 
 export async function startStack(options: DeploymentOptions): Promise<Stack> {
   const deployment = await prepareDeployment(options);
