@@ -1,0 +1,232 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { loadConfig } from '../../ext-proc/config/load.ts';
+import { REPOSITORY } from '../integration/deployment.ts';
+import { requirement } from '../requirement.ts';
+import { type Labels, type Manifest, renderKustomization } from './kustomize.ts';
+import { type Container, containersOf, podsOf } from './pods.ts';
+
+/** What `kubectl apply -k deploy/kubernetes` applies, and what an operator may put in. */
+const FOLDER = join(REPOSITORY, 'deploy/kubernetes');
+const base = renderKustomization(FOLDER);
+const optional = ['autoscaling-in-flight', 'service-monitor'].flatMap((name) =>
+  renderKustomization(join(FOLDER, name)),
+);
+const everything = [...base, ...optional];
+const pods = podsOf(base);
+/** Made by the operator (docs/kubernetes.md), never by us. */
+const SECRETS = ['gateway-stores', 'provider-keys'];
+const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
+
+const ofKind = (kind: string) => base.filter((manifest) => manifest.kind === kind);
+function one(kind: string, name: string): Manifest {
+  const found = base.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
+  return found;
+}
+const matches = (labels: Labels, selector: Labels) =>
+  Object.entries(selector).every(([name, value]) => labels[name] === value);
+
+describe('the manifests', () => {
+  const absent = existsSync(VALIDATE) ? undefined : `${VALIDATE}: node scripts/setup.mjs --test installs it`;
+  requirement(absent, () => {
+    // The oldest version that has what they use, and the newest with a schema here.
+    test.each(['1.30', '1.37'])('are what Kubernetes %s takes, without a field too many', (version) => {
+      // The ServiceMonitor is of the Prometheus operator and has no schema here.
+      const known = everything.filter(({ kind }) => kind !== 'ServiceMonitor');
+      const args = ['-k', version, '--strict', '-'];
+      const input = known.map((manifest) => stringify(manifest, { aliasDuplicateObjects: false })).join('---\n');
+      const { stdout, stderr } = spawnSync(VALIDATE, args, { input, encoding: 'utf8', timeout: 30_000 });
+      const lines = stdout.trim().split('\n');
+      expect(lines.filter((line) => !line.startsWith('INFO')).join('\n') + stderr).toBe('');
+      expect(lines).toHaveLength(known.length);
+    });
+
+    test('would be found wrong', () => {
+      const wrong = { ...one('Service', 'gateway'), specs: {} };
+      const { stdout, status } = spawnSync(VALIDATE, ['--strict', '-'], { input: stringify(wrong), encoding: 'utf8' });
+      expect([status, stdout]).toEqual([1, expect.stringContaining("'specs' was unexpected")]);
+    });
+  });
+
+  test('stand in one namespace, each name once', () => {
+    const names = base.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''} ${metadata.name}`);
+    expect(new Set(names).size).toBe(names.length);
+    const elsewhere = base.filter(({ kind, metadata }) => kind !== 'Namespace' && metadata.namespace === undefined);
+    expect(elsewhere).toEqual([]);
+    expect(new Set(everything.map(({ metadata }) => metadata.namespace ?? metadata.name))).toEqual(
+      new Set(['inference-gateway']),
+    );
+  });
+
+  test('select pods that exist', () => {
+    const selectors = everything.flatMap((manifest) => selectorsOf(manifest));
+    expect(selectors.length).toBeGreaterThan(8);
+    const lost = selectors.filter(({ selector }) => !pods.some(({ labels }) => matches(labels, selector)));
+    expect(lost).toEqual([]);
+  });
+
+  test('name ports, ConfigMaps, Secrets and a claim that exist', () => {
+    for (const service of ofKind('Service')) {
+      const { selector, ports } = service.spec as { selector: Labels; ports: { targetPort: number }[] };
+      const open = pods.filter(({ labels }) => matches(labels, selector)).flatMap(portsOf);
+      expect(open, service.metadata.name).toEqual(expect.arrayContaining(ports.map(({ targetPort }) => targetPort)));
+    }
+    for (const { name, spec } of pods) {
+      const volumes = (spec.volumes ?? []).map((volume) => volume.name);
+      const claims = name === 'gateway' ? ['spool'] : [];
+      const mounted = containersOf(spec).flatMap(({ volumeMounts = [] }) => volumeMounts.map((mount) => mount.name));
+      expect([...volumes, ...claims]).toEqual(expect.arrayContaining(mounted));
+      for (const { configMap, secret } of spec.volumes ?? []) {
+        if (configMap) expect(one('ConfigMap', configMap.name)).toBeDefined();
+        if (secret) expect(SECRETS).toContain(secret.secretName);
+      }
+      const fromSecrets = containersOf(spec).flatMap(({ env = [] }) => env.map((entry) => entry.valueFrom));
+      for (const source of fromSecrets) if (source) expect(SECRETS).toContain(source.secretKeyRef.name);
+    }
+    expect(ofKind('Secret')).toEqual([]);
+    const manual = readFileSync(join(REPOSITORY, 'docs/kubernetes.md'), 'utf8');
+    for (const name of SECRETS) expect(manual).toContain(`create secret generic ${name}`);
+  });
+});
+
+describe('every container', () => {
+  const all = pods.flatMap(({ name, spec }) => containersOf(spec).map((container) => ({ pod: name, spec, container })));
+
+  test('runs as an ordinary user that can change nothing of its image and gain nothing', () => {
+    expect(all.length).toBeGreaterThan(3);
+    for (const { spec, container } of all) {
+      expect(spec.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: 10001,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(spec.automountServiceAccountToken).toBe(false);
+    }
+  });
+
+  test('asks for CPU and memory, is bounded in memory, and is an image of a version', () => {
+    for (const { container } of all) {
+      const { requests, limits } = container.resources;
+      expect([requests.cpu, requests.memory, limits.memory].every((value) => value !== undefined)).toBe(true);
+      expect(container.image).toMatch(/:v?\d+\.\d+\.\d+$/);
+    }
+  });
+
+  test('is asked whether it lives, when it does not end by itself', () => {
+    for (const { pod, container } of all) if (pod !== 'migrate') expect(container.livenessProbe).toBeDefined();
+  });
+});
+
+describe('the pod of gateway and Envoy', () => {
+  const { spec } = pods.find(({ name }) => name === 'gateway') ?? { spec: undefined };
+  const find = (name: string): Container => {
+    const found = spec && containersOf(spec).find((container) => container.name === name);
+    if (!found) throw new Error(`there is no container ${name}`);
+    return found;
+  };
+  const gateway = () => find('gateway');
+  const envoy = () => find('envoy');
+  const variable = (name: string) => Number(gateway().env?.find((entry) => entry.name === name)?.value);
+  const preStopS = () => Number(gateway().lifecycle?.preStop.exec.command[1]);
+
+  test('gives the longest request its time when it ends', async () => {
+    const { totalMs } = (await configuration()).timeouts;
+    expect(variable('DRAIN_TIMEOUT_MS')).toBeGreaterThanOrEqual(totalMs + 10_000);
+    const needsS = preStopS() + variable('DRAIN_TIMEOUT_MS') / 1000;
+    expect(spec?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needsS + 20);
+  });
+
+  test('takes connections for as long as load balancers may send some, and ends Envoy last', () => {
+    const { args = [] } = envoy();
+    expect(Number(args[args.indexOf('--drain-time-s') + 1])).toBe(preStopS());
+    expect(envoy().restartPolicy).toBe('Always');
+    expect(spec?.initContainers?.map(({ name }) => name)).toEqual(['envoy']);
+    expect(JSON.stringify(envoy().lifecycle?.preStop)).toContain('/data/run/envoy-ends');
+  });
+
+  test('runs the release of Envoy that everything else is tested with', () => {
+    const compose = readFileSync(join(REPOSITORY, 'docker-compose.yml'), 'utf8');
+    expect(compose).toContain(`{ENVOY_IMAGE:-${envoy().image}}`);
+  });
+
+  test('keeps the spool, and nothing else, for its successor', () => {
+    const claims = one('StatefulSet', 'gateway').spec as {
+      volumeClaimTemplates: { metadata: { name: string }; spec: { accessModes: string[] } }[];
+      persistentVolumeClaimRetentionPolicy: Labels;
+    };
+    expect(claims.persistentVolumeClaimRetentionPolicy).toEqual({ whenDeleted: 'Retain', whenScaled: 'Retain' });
+    const modes = claims.volumeClaimTemplates.map(({ metadata, spec: { accessModes } }) => [
+      metadata.name,
+      accessModes,
+    ]);
+    expect(modes).toEqual([['spool', ['ReadWriteOncePod']]]);
+    expect(gateway().volumeMounts).toContainEqual({ name: 'spool', mountPath: '/data/spool' });
+    expect(envoy().volumeMounts).toEqual([{ name: 'shared', mountPath: '/data' }]);
+  });
+
+  test('shows its metrics to the monitoring namespace only, and Envoy no admin at all', () => {
+    const { ingress } = one('NetworkPolicy', 'gateway').spec as {
+      ingress: { from?: { namespaceSelector: { matchLabels: Labels } }[]; ports: { port: number }[] }[];
+    };
+    const open = ingress.map(({ from, ports }) => [ports.map(({ port }) => port), from?.map((peer) => peer)]);
+    const monitoring = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
+    expect(open).toEqual([
+      [[8080], undefined],
+      [[9464], [monitoring]],
+    ]);
+    expect(one('NetworkPolicy', 'default-deny').spec).toEqual({
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+    });
+    expect(pods.filter(({ name }) => name === 'gateway').flatMap(portsOf)).toEqual([9464, 8080]);
+  });
+
+  test('has a configuration in which only the secret is missing', async () => {
+    const config = await configuration();
+    expect([config.listen.api.port, config.listen.metrics.port, config.listen.dashboard.port]).toEqual([
+      8080, 9464, 8081,
+    ]);
+    const problems = [...config.models.values()].map(({ problem }) => problem);
+    expect(problems).toEqual([expect.stringContaining('/secrets/providers/openai')]);
+  });
+});
+
+async function configuration() {
+  const { data } = one('ConfigMap', 'gateway-config') as unknown as { data: Labels };
+  const folder = mkdtempSync(join(tmpdir(), 'gw-k8s-'));
+  try {
+    const path = join(folder, 'gateway.yaml');
+    writeFileSync(path, data['gateway.yaml'] ?? '');
+    const loaded = await loadConfig(path, { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h' });
+    if (!loaded.ok) throw new Error(loaded.problems.map(({ message }) => message).join('\n'));
+    return loaded.config;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function portsOf({ spec }: (typeof pods)[number]): number[] {
+  return containersOf(spec).flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort));
+}
+
+/** Of Services, budgets, policies and spread; an empty one means every pod, and a Service has to choose. */
+function selectorsOf({ kind, metadata, spec }: Manifest): { name: string; selector: Labels }[] {
+  const found = spec as { selector?: Labels & { matchLabels?: Labels }; podSelector?: { matchLabels?: Labels } };
+  const of = (selector: Labels | undefined) => (selector ? [{ name: `${kind} ${metadata.name}`, selector }] : []);
+  if (kind === 'Service') return of(found.selector);
+  if (kind === 'NetworkPolicy') return of(found.podSelector?.matchLabels);
+  if (kind === 'PodDisruptionBudget' || kind === 'StatefulSet' || kind === 'Deployment') {
+    return of(found.selector?.matchLabels);
+  }
+  return [];
+}
