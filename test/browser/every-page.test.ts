@@ -57,7 +57,7 @@ requirement(NO_CHROMIUM, () => {
       for (const address of ADDRESSES) {
         await page.goto(address.replace('$organization', organizationId));
         await page.getByRole('heading', { level: 1 }).waitFor();
-        await page.waitForFunction(`document.querySelector('[aria-busy="true"], [class*="skeleton"]') === null`);
+        await page.locator('[aria-busy="true"], [class*="skeleton"]').first().waitFor({ state: 'detached' });
         for (const barrier of await barriers(page)) found.push(`${address}: ${barrier}`);
         if (await overflows(page)) found.push(`${address}: is wider than the screen`);
       }
