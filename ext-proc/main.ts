@@ -8,6 +8,7 @@ import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
+import { certificateExpiryMs } from './config/server-certificate.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
@@ -235,6 +236,7 @@ function startHealth(
   if (!isFirst) return serveWorkerMetrics(registry, paths.metricsSocket(workerIndex));
   const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
   metrics.watchReadiness(readiness.notReady);
+  metrics.watchCertificate(async () => (listen.tls ? certificateExpiryMs(listen.tls.certificatePath) : undefined));
   const page = {
     contentType: registry.contentType,
     read: async () => {

@@ -19,6 +19,12 @@ export async function checkServerCertificate(certificatePath: string, keyPath: s
   return [{ field: 'private_key', message: 'does not belong to the certificate' }];
 }
 
+/** `undefined`: the file cannot be read as a certificate now. */
+export async function certificateExpiryMs(certificatePath: string): Promise<number | undefined> {
+  const certificate = await readCertificate(certificatePath);
+  return typeof certificate === 'string' ? undefined : certificate.validToDate.getTime();
+}
+
 async function readCertificate(path: string): Promise<X509Certificate | string> {
   const file = await readTextFile(path, MAX_PEM_BYTES);
   if (!file.ok) return `cannot be read: ${file.reason}`;

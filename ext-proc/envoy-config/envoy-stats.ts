@@ -8,7 +8,7 @@ const WANTED: readonly string[] = [
   // Clients.
   'http\\.ingress\\.downstream_cx_(active|total|protocol_error|rx_bytes_total|tx_bytes_total)',
   'http\\.ingress\\.downstream_rq_(active|total|[1-5]xx|rx_reset|timeout|header_timeout|idle_timeout|overload_close|too_many_premature_resets)',
-  'listener\\..*\\.(downstream_cx_overflow|downstream_cx_overload_reject|downstream_global_cx_overflow|ssl\\.connection_error)',
+  'listener\\.[^/]*_[0-9]+\\.(downstream_cx_overflow|downstream_cx_overload_reject|downstream_global_cx_overflow|ssl\\.connection_error)',
   'overload\\..*\\.(pressure|active)',
   // The way to the gateway processes; a direct response is a request that was not decided by one.
   'http\\.ingress\\.(rq_direct_response|ext_proc\\.(streams_started|streams_failed|message_timeouts|spurious_msgs_received|rejected_header_mutations))',
@@ -18,7 +18,7 @@ const WANTED: readonly string[] = [
   'cluster\\..*\\.upstream_rq_(active|total|retry|rx_reset|pending_overflow)',
   'cluster\\..*\\.(outlier_detection\\.ejections_(active|enforced_total)|ssl\\.(connection_error|fail_verify_error|fail_verify_san)|update_failure)',
   'cluster_manager\\.(active_clusters|warming_clusters|cds\\.update_(success|rejected|failure))',
-  'server\\.(live|uptime|concurrency|memory_allocated|memory_heap_size|memory_physical_size|days_until_first_cert_expiring)',
+  'server\\.(live|uptime|concurrency|memory_allocated|memory_heap_size|memory_physical_size)',
 ];
 const PATH = `/stats/prometheus?filter=${encodeURIComponent(`^(${WANTED.join('|')})$`)}`;
 

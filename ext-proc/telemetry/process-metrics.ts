@@ -9,6 +9,8 @@ export interface ProcessMetrics {
   watchMemory(budgets: () => readonly MemoryBudget[]): void;
   /** Of the process that has the metrics address: whether a request through Envoy would be served. */
   watchReadiness(notReady: () => Promise<string | undefined>): void;
+  /** Of the same process: when the certificate ends that the API is served with. `undefined`: there is none. */
+  watchCertificate(expiresAtMs: () => Promise<number | undefined>): void;
 }
 
 export interface MemoryBudget {
@@ -43,6 +45,19 @@ export function createProcessMetrics(registers: Registry[], version: string): Pr
         registers,
         async collect() {
           this.set((await notReady()) === undefined ? 1 : 0);
+        },
+      });
+    },
+    watchCertificate(expiresAtMs) {
+      new Gauge({
+        name: 'gateway_certificate_expiry_timestamp_seconds',
+        help: 'When the certificate of the API ends, as its file has it; nothing where there is none.',
+        labelNames: ['listener'],
+        registers,
+        async collect() {
+          this.reset();
+          const ms = await expiresAtMs();
+          if (ms !== undefined) this.set({ listener: 'api' }, ms / 1000);
         },
       });
     },

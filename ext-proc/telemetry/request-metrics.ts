@@ -20,10 +20,10 @@ export interface EndedRequest {
   readonly probe: boolean;
 }
 
+const ROUTES: readonly EndedRequest['route'][] = ['chat', 'models', 'credits', 'generation', 'usage', 'none'];
+
 /** From a refusal to the longest `timeouts.total` that is usual. */
-export const DURATION_BUCKETS_S = [
-  0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900,
-];
+const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 export function createRequestMetrics(registers: Registry[]): RequestMetrics {
   const requests = new Counter({
@@ -32,6 +32,8 @@ export function createRequestMetrics(registers: Registry[]): RequestMetrics {
     labelNames: ['route', 'status', 'code'],
     registers,
   });
+  // A series that begins with its first failure shows no increase.
+  for (const route of ROUTES) requests.inc({ route, status: '500', code: 'internal_error' }, 0);
   const duration = new Histogram({
     name: 'gateway_request_duration_seconds',
     help: 'From the request headers to the end of the answer.',

@@ -1,0 +1,140 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { createMetrics } from '../ext-proc/telemetry/metrics.ts';
+import {
+  ALERTS,
+  DASHBOARD,
+  EXPRESSIONS,
+  MANUAL,
+  metricsIn,
+  RECORDINGS,
+  RULE_TESTS,
+} from './fixtures/observability-files.ts';
+import { configurationWith } from './fixtures/process-report.ts';
+import { requirement } from './requirement.ts';
+
+const PROMTOOL = process.env.PROMTOOL ?? 'promtool';
+
+/** As GitHub makes them of headings. */
+const anchors = new Set(
+  [...MANUAL.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  ),
+);
+
+describe('the manual', () => {
+  it('lists every metric of the gateway, as it is: name, type, labels, meaning', () => {
+    const metrics = createMetrics();
+    metrics.watchSpool(() => []);
+    metrics.watchHolds(() => []);
+    metrics.watchDatabase(() => []);
+    metrics.watchRequestLog(
+      () => 0,
+      () => 0,
+    );
+    metrics.watchConfiguration(() => configurationWith());
+    metrics.watchMemory(() => []);
+    metrics.watchReadiness(async () => undefined);
+    metrics.watchCertificate(async () => undefined);
+    const rows = metrics.registry
+      .getMetricsAsArray()
+      .filter(({ name }) => name.startsWith('gateway_'))
+      .map((entry) => `| \`${entry.name}\` | ${entry.type} | ${labelsOf(entry)} | ${entry.help} |`)
+      .sort();
+    expect(rows.length).toBeGreaterThan(40);
+    expect(MANUAL.match(/^\| `gateway_\w+` \| (?:counter|gauge|histogram) .*$/gm)).toEqual(rows);
+  });
+
+  it('has a recipe for each alert, and none for an alert that is none', () => {
+    const recipes = [...MANUAL.slice(MANUAL.indexOf('\n## Alerts\n')).matchAll(/^### (\w+)$/gm)].map(
+      ([, name]) => name,
+    );
+    expect(recipes).toEqual(ALERTS.map(({ alert }) => alert));
+    for (const { alert = '', annotations } of ALERTS) {
+      expect(annotations?.runbook_url).toBe(`docs/observability.md#${alert.toLowerCase()}`);
+      expect(anchors).toContain(alert.toLowerCase());
+    }
+  });
+
+  it('has no link that leads nowhere', () => {
+    const links = [...MANUAL.matchAll(/\]\(#([\w-]+)\)/g)].map(([, anchor]) => anchor);
+    expect(links.length).toBeGreaterThan(10);
+    for (const link of links) expect(anchors).toContain(link);
+  });
+});
+
+/** prom-client's types keep them to themselves. */
+function labelsOf(entry: object): string {
+  const names = 'labelNames' in entry && Array.isArray(entry.labelNames) ? entry.labelNames : [];
+  return names.map((name) => `\`${name}\``).join(', ');
+}
+
+describe('alerts', () => {
+  it('say how urgent they are and what has happened, and are each shown to fire', () => {
+    for (const { labels, annotations } of ALERTS) {
+      expect(['critical', 'warning']).toContain(labels?.severity);
+      expect(annotations?.summary).toMatch(/\w/);
+      expect(annotations?.description).toMatch(/\.$/);
+    }
+    expect(RULE_TESTS.tests.map(({ name }) => name)).toEqual(['healthy', ...ALERTS.map(({ alert }) => alert)]);
+  });
+
+  it('ask for recordings that exist', () => {
+    const recorded = new Set(RECORDINGS.map(({ record }) => record));
+    const asked = EXPRESSIONS.flatMap(({ expr }) => expr.match(/\bgateway:[a-z0-9_:]+/g) ?? []);
+    expect(asked.length).toBeGreaterThan(10);
+    for (const name of asked) expect(recorded).toContain(name);
+  });
+
+  requirement(missingPromtool(), () => {
+    const folder = fileURLToPath(new URL('../deploy/observability/', import.meta.url));
+    const promtool = (...args: string[]) =>
+      execFileSync(PROMTOOL, args, { cwd: folder, encoding: 'utf8', timeout: 60_000, stdio: 'pipe' });
+
+    it('are accepted by promtool, and fire on what they are for, alone', { timeout: 60_000 }, () => {
+      expect(promtool('check', 'rules', 'alerts.yaml', 'recording-rules.yaml')).not.toContain('FAILED');
+      expect(promtool('test', 'rules', 'alerts.test.yaml')).toContain('SUCCESS');
+    });
+  });
+});
+
+function missingPromtool(): string | undefined {
+  try {
+    execFileSync(PROMTOOL, ['--version'], { stdio: 'ignore', timeout: 10_000 });
+    return undefined;
+  } catch {
+    return 'promtool on the PATH (Debian: apt-get install prometheus)';
+  }
+}
+
+describe('the dashboard', () => {
+  const { panels } = DASHBOARD;
+
+  it('has panels that do not overlap, each with an id of its own and queries on the chosen data source', () => {
+    expect(DASHBOARD.schemaVersion).toBeGreaterThanOrEqual(39);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const taken = new Set<string>();
+    for (const { title, type, gridPos, targets = [] } of panels) {
+      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++)
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect(taken.has(`${x},${y}`), `${title} lies on another`).toBe(false);
+          taken.add(`${x},${y}`);
+        }
+      expect(targets.length > 0).toBe(type !== 'row');
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana's own variable.
+      for (const { datasource } of targets) expect(datasource.uid).toBe('${datasource}');
+    }
+  });
+
+  it('shows only the chosen job and instances', () => {
+    for (const { title, targets = [] } of panels)
+      for (const { expr } of targets)
+        for (const { name, labels } of metricsIn(expr))
+          expect(labels, `${name} in ${title}`).toEqual(expect.arrayContaining(['job', 'instance']));
+  });
+});
