@@ -52,6 +52,8 @@ export async function prepareCompose(): Promise<Compose> {
     COMPOSE_PROJECT_NAME: `gateway-test-${process.pid}`,
     // The images here know the classic builder; a newer Docker ignores it.
     DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '0',
+    // npm's registry may be reachable from the machine's own network only.
+    BUILD_NETWORK: process.env.BUILD_NETWORK ?? 'host',
     GATEWAY_IMAGE: 'inference-gateway:test',
     API_PORT: String(api),
     DASHBOARD_PORT: String(dashboard),
