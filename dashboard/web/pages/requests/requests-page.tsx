@@ -52,6 +52,9 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
         }
       />
       <RequestsFilterBar organization={organization} search={search} onChange={onFilter} />
+      <span className="visually-hidden" role="status">
+        {foundWords(log.pages)}
+      </span>
       {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
       {pages.error && rows === undefined ? (
         <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
@@ -80,4 +83,11 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
       />
     </>
   );
+}
+
+/** Read out when the answer to a filter is there; not with every request that comes. */
+function foundWords({ data, hasNextPage, isPlaceholderData }: ReturnType<typeof useRequestLog>['pages']): string {
+  if (data === undefined || isPlaceholderData) return '';
+  const count = data.pages.reduce((sum, { requests }) => sum + requests.length, 0);
+  return `${count} requests${hasNextPage ? ', and there are older ones' : ''}`;
 }

@@ -1,8 +1,8 @@
-import { type ReactNode, useMemo } from 'react';
-import { useAsk } from '../../api/use-ask.ts';
+import type { ReactNode } from 'react';
 import { FilterBar } from '../../components/filter-bar.tsx';
 import { Select } from '../../components/select.tsx';
 import { ToggleGroup } from '../../components/toggle-group.tsx';
+import { useKeyChoices, useModelChoices } from '../../shell/use-filter-choices.ts';
 import { CustomDays } from './custom-days.tsx';
 import type { Days, Preset } from './usage-days.ts';
 import { chosenGroups, DEFAULT_PRESET, toggleGroup, type UsageSearch } from './usage-search.ts';
@@ -49,13 +49,13 @@ export function UsageFilters({ organization, search, days, today, onSearch }: Us
         label="Key"
         value={key ?? ''}
         onChange={(next) => onSearch(withOrWithout(search, 'key', next))}
-        choices={[{ value: '', label: 'All keys' }, ...keys]}
+        choices={keys}
       />
       <Select
         label="Model"
         value={model ?? ''}
         onChange={(next) => onSearch(withOrWithout(search, 'model', next))}
-        choices={[{ value: '', label: 'All models' }, ...models]}
+        choices={models}
       />
       <ToggleGroup
         label="Group by"
@@ -74,32 +74,4 @@ export function UsageFilters({ organization, search, days, today, onSearch }: Us
 function withOrWithout(search: UsageSearch, name: 'key' | 'model', value: string): UsageSearch {
   const { [name]: _, ...rest } = search;
   return value === '' ? rest : { ...rest, [name]: value };
-}
-
-interface NameChoice {
-  readonly value: string;
-  readonly label: string;
-}
-
-/** Also revoked ones: they were used. */
-function useKeyChoices(organization: string, chosen: string | undefined): readonly NameChoice[] {
-  const { data } = useAsk('GET /api/organizations/:organization/keys', { params: { organization } });
-  return useMemo(() => {
-    const known = (data?.keys ?? []).map(({ id, name, last4 }) => ({ value: id, label: `${name} (…${last4})` }));
-    return withChosen(known, chosen);
-  }, [data, chosen]);
-}
-
-function useModelChoices(organization: string, chosen: string | undefined): readonly NameChoice[] {
-  const { data } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
-  return useMemo(() => {
-    const known = (data?.models ?? []).map(({ id }) => ({ value: id, label: id }));
-    return withChosen(known, chosen);
-  }, [data, chosen]);
-}
-
-/** What a shared link names is shown although it is not in the list, or not yet. */
-function withChosen(known: readonly NameChoice[], chosen: string | undefined): readonly NameChoice[] {
-  if (chosen === undefined || known.some(({ value }) => value === chosen)) return known;
-  return [...known, { value: chosen, label: chosen }];
 }
