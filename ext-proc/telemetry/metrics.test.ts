@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { AdmissionRequest } from '../stores/limit-store.ts';
+import { createMemoryLimitStore } from '../stores/memory/limit-store.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import { createMetrics } from './metrics.ts';
+import { watchLimitStore } from './watch-limit-store.ts';
 
 async function current(metrics: ReturnType<typeof createMetrics>, name: string): Promise<number | undefined> {
   const [value] = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
@@ -27,5 +31,55 @@ describe('metrics of charges', () => {
     expect(await current(metrics, 'gateway_dead_letters_total')).toBe(1);
     expect(await current(metrics, 'gateway_charges_lost_total')).toBe(2);
     expect(await current(metrics, 'gateway_holds_lost_total')).toBe(3);
+  });
+});
+
+describe('metrics of the process', () => {
+  it('ask whether it is ready, what holds memory, and when the certificate ends, at each reading', async () => {
+    const metrics = createMetrics();
+    let notReady: string | undefined = 'draining';
+    let endsMs: number | undefined = 1_800_000_000_000;
+    metrics.watchReadiness(async () => notReady);
+    metrics.watchCertificate(async () => endsMs);
+    let heldBytes = 5;
+    metrics.watchMemory(() => [{ use: 'answers', heldBytes, limitBytes: 10 }]);
+    expect(await current(metrics, 'gateway_ready')).toBe(0);
+    expect(await current(metrics, 'gateway_certificate_expiry_timestamp_seconds')).toBe(1_800_000_000);
+    expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(5);
+    expect(await current(metrics, 'gateway_memory_limit_bytes')).toBe(10);
+    notReady = undefined;
+    endsMs = undefined;
+    heldBytes = 0;
+    expect(await current(metrics, 'gateway_ready')).toBe(1);
+    expect(await current(metrics, 'gateway_certificate_expiry_timestamp_seconds')).toBeUndefined();
+    expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(0);
+  });
+
+  it('tell what is held, to the cent of a cent', async () => {
+    const metrics = createMetrics();
+    const hold = { holdId: 'gen-1', organizationId: 'org-1', keyId: 'key-1', day: 1, holdNanoUsd: 1_500_000_001n };
+    metrics.watchHolds(() => [hold, { ...hold, holdId: 'gen-2', holdNanoUsd: 500_000_000n }]);
+    expect(await current(metrics, 'gateway_holds')).toBe(2);
+    expect(await current(metrics, 'gateway_held_usd')).toBe(2.000000001);
+  });
+});
+
+describe('metrics of the limit store', () => {
+  it('time every call, and count those that were not answered', async () => {
+    const metrics = createMetrics();
+    let nowMs = 0;
+    const store = createMemoryLimitStore({ leaseMs: 1_000 });
+    const away = () => {
+      nowMs += 40;
+      return Promise.reject(new StoreUnavailable('away'));
+    };
+    const limits = watchLimitStore({ ...store, admit: away }, metrics, { monotonicMs: () => nowMs });
+    expect(await limits.heldNanoUsd('org-1', 0)).toBe(0n);
+    await expect(limits.admit({} as AdmissionRequest)).rejects.toThrow('away');
+    const page = await metrics.registry.metrics();
+    expect(page).toContain('gateway_limit_store_duration_seconds_sum{operation="admit"} 0.04\n');
+    expect(page).toContain('gateway_limit_store_duration_seconds_count{operation="held"} 1\n');
+    expect(page).toContain('gateway_limit_store_failures_total{operation="admit"} 1\n');
+    expect(page).toContain('gateway_limit_store_failures_total{operation="held"} 0\n');
   });
 });

@@ -45,6 +45,19 @@ describe('a request log', () => {
     expect(await metric('dropped_total')).toBe(0);
   });
 
+  it('tells for how long nothing was written while lines wait', async () => {
+    let answer = away as () => Promise<{ refused: number }>;
+    const { log, metric } = scripted(() => answer());
+    expect(await metric('lag_seconds')).toBe(0);
+    for (const entry of lines(2)) log.add(entry);
+    await sleep(60);
+    for (const entry of lines(2)) log.add(entry);
+    expect(await metric('lag_seconds')).toBeGreaterThan(0.055);
+    answer = taken;
+    await expect.poll(() => log.waiting()).toBe(0);
+    expect(await metric('lag_seconds')).toBe(0);
+  });
+
   it('never has two batches under way', async () => {
     let open = 0;
     const { log, calls } = scripted(async () => {

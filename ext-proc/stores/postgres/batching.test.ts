@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import type { BatchFigures } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type BatchBounds, createBatching, type Outcome } from './batching.ts';
 
@@ -13,18 +14,58 @@ function gatedBatching(bounds: Partial<BatchBounds> = {}) {
     end(outcomes?: readonly Outcome<number>[]): void;
     fail(error: unknown): void;
   }[] = [];
-  const add = createBatching<number, number>({ ...BOUNDS, ...bounds }, (items) => {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
-    const answers = items.map((item) => ({ ok: true, value: item * 10 }) as const);
-    batches.push({ items, sentMs: performance.now(), end: (outcomes = answers) => resolve(outcomes), fail: reject });
-    return promise;
-  });
-  return { add, batches };
+  const told: Omit<BatchFigures, 'batch'>[] = [];
+  const add = createBatching<number, number>(
+    { ...BOUNDS, ...bounds },
+    (items) => {
+      const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
+      const answers = items.map((item) => ({ ok: true, value: item * 10 }) as const);
+      batches.push({ items, sentMs: performance.now(), end: (outcomes = answers) => resolve(outcomes), fail: reject });
+      return promise;
+    },
+    (figures) => told.push(figures),
+  );
+  return { add, batches, told };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('batching', () => {
+  it('tells of every batch: how many shared it, how long the first waited, how long it took, whether all failed', async () => {
+    const { add, batches, told } = gatedBatching();
+    const first = add(1);
+    await expect.poll(() => batches.length).toBe(1);
+    const others = [add(2), add(3)];
+    await sleep(30);
+    batches[0]?.end();
+    await first;
+    await expect.poll(() => batches.length).toBe(2);
+    batches[1]?.end([
+      { ok: false, error: new Error('no') },
+      { ok: true, value: 30 },
+    ]);
+    await Promise.allSettled(others);
+    const refused = add(4);
+    await expect.poll(() => batches.length).toBe(3);
+    batches[2]?.end([{ ok: false, error: new Error('no') }]);
+    await expect(refused).rejects.toThrow('no');
+    const broken = add(5);
+    await expect.poll(() => batches.length).toBe(4);
+    batches[3]?.fail(new Error('away'));
+    await expect(broken).rejects.toThrow('away');
+    await turn();
+    expect(told.map(({ items, failed }) => [items, failed])).toEqual([
+      [1, false],
+      [2, false],
+      [1, true],
+      [1, true],
+    ]);
+    // A timer may fire a millisecond early by the clock.
+    expect(told[0]?.tookMs).toBeGreaterThan(28);
+    expect(told[1]?.waitedMs).toBeGreaterThan(28);
+    expect(told[0]?.waitedMs).toBeLessThan(20);
+  });
+
   it('sends the calls of one turn together, and what comes meanwhile with the next', async () => {
     const { add, batches } = gatedBatching();
     const first = [add(1), Promise.resolve().then(() => add(2))];
