@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestView } from '../../../contract/request-log.ts';
-import { leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
+import { followFromMs, LOOK_BACK_MS, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
 
 const row = (id: string): RequestView => ({
   id,
@@ -29,6 +29,17 @@ describe('following the log', () => {
         expect(merged).toEqual([...new Set([...newer, ...older])].sort().reverse());
       }),
     );
+  });
+
+  it('asks from before the last look on, by whichever clock is behind', () => {
+    const lookedAtMs = Date.UTC(2026, 10, 21, 12);
+    const hour = 3_600_000;
+    expect(followFromMs(lookedAtMs, lookedAtMs + 10)).toBe(lookedAtMs - LOOK_BACK_MS);
+    // The reader's clock is an hour ahead.
+    expect(followFromMs(lookedAtMs, lookedAtMs - hour)).toBe(lookedAtMs - hour - LOOK_BACK_MS);
+    expect(followFromMs(lookedAtMs, lookedAtMs - 20 * hour)).toBe(lookedAtMs - 2 * hour);
+    expect(followFromMs(lookedAtMs, undefined)).toBe(lookedAtMs - 2 * hour);
+    expect(followFromMs(lookedAtMs, undefined, lookedAtMs - hour)).toBe(lookedAtMs - hour);
   });
 
   it('knows what is new in an answer', () => {

@@ -6,6 +6,18 @@ import type { RequestPage, RequestView } from '../../../contract/request-log.ts'
  */
 export const LOOK_BACK_MS = 5 * 60_000;
 
+/** So far may the reader's clock be ahead of the server's, which dates requests. */
+const MAX_SKEW_MS = 2 * 3_600_000;
+
+/**
+ * From when on to ask for what came since the last look, which the reader's clock dates. The newest request known tells of the server's,
+ * unless it is old because little fits the filter: then a long time would be searched again and again.
+ */
+export function followFromMs(lookedAtMs: number, newestMs: number | undefined, filterFromMs = 0): number {
+  const since = newestMs === undefined ? 0 : Math.min(lookedAtMs, newestMs) - LOOK_BACK_MS;
+  return Math.max(since, lookedAtMs - MAX_SKEW_MS, filterFromMs, 0);
+}
+
 /** Newest first, each once. */
 export function mergeRequests(newer: readonly RequestView[], older: readonly RequestView[]): readonly RequestView[] {
   const byId = new Map([...older, ...newer].map((request) => [request.id, request]));

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestFilter, RequestPage, RequestView } from '../../../contract/request-log.ts';
 import { ask } from '../../api/api.ts';
 import { askPagesKey, useAskPages } from '../../api/use-ask-pages.ts';
-import { LOOK_BACK_MS, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
+import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
 
 const ENDPOINT = 'GET /api/organizations/:organization/requests';
 const FOLLOW_MS = 2_000;
@@ -68,7 +68,12 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
   useEffect(() => {
     if (!holding && hasWaiting) show();
   }, [holding]);
-  useFollow(input, { enabled: isThere && options.following, sinceMs: pages.dataUpdatedAt, take });
+  useFollow(input, {
+    enabled: isThere && options.following,
+    sinceMs: pages.dataUpdatedAt,
+    newestMs: (newer.waiting[0] ?? rows?.[0])?.atMs,
+    take,
+  });
   return {
     pages,
     rows,
@@ -83,22 +88,24 @@ interface FollowOptions {
   readonly enabled: boolean;
   /** When what is there was asked for. */
   readonly sinceMs: number;
+  /** Of the newest request that is known. */
+  readonly newestMs: number | undefined;
   readonly take: (page: RequestPage) => void;
 }
 
 /** Asks for what arrived since the last look, and some minutes before it, as long as the page can be seen. */
 function useFollow(
   { params, query }: { readonly params: { readonly organization: string }; readonly query: RequestFilter },
-  { enabled, sinceMs, take }: FollowOptions,
+  { enabled, sinceMs, newestMs, take }: FollowOptions,
 ): void {
   const last = useRef({ query, atMs: sinceMs });
   if (last.current.query !== query) last.current = { query, atMs: sinceMs };
+  const newest = useRef(newestMs);
   const { data } = useQuery({
     queryKey: [ENDPOINT, params, query, 'newer'],
     queryFn: async ({ signal }) => {
       const nowMs = Date.now();
-      const sinceThenMs = Math.max(last.current.atMs, sinceMs) - LOOK_BACK_MS;
-      const fromMs = Math.max(query.fromMs ?? 0, sinceThenMs, 0);
+      const fromMs = followFromMs(Math.max(last.current.atMs, sinceMs), newest.current, query.fromMs);
       const page = await ask(ENDPOINT, { params, query: { ...query, fromMs } }, signal);
       last.current = { query, atMs: nowMs };
       return page;
@@ -110,6 +117,7 @@ function useFollow(
   const latest = useRef(take);
   useEffect(() => {
     latest.current = take;
+    newest.current = newestMs;
   });
   useEffect(() => {
     if (enabled && data) latest.current(data);
