@@ -11,8 +11,11 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 const CONNECT_MS = 3_000;
 
-/** The certificate of the API listener: its dates, its key, and whether Envoy shows this one. */
-export async function lookAtCertificate({ api, tls }: ListenConfig): Promise<readonly Finding[]> {
+/** The certificate of the API listener: its dates, its key, and whether Envoy, which may be another container, shows this one. */
+export async function lookAtCertificate(
+  { api, tls }: ListenConfig,
+  envoyHost = reachable(api.host),
+): Promise<readonly Finding[]> {
   const check = 'certificate';
   if (tls === undefined) return [ok(check, 'the API is served without TLS: a load balancer has to add it')];
   const [wrong] = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
@@ -28,7 +31,7 @@ export async function lookAtCertificate({ api, tls }: ListenConfig): Promise<rea
     begun
       ? { ...expiry, found: `${expiry.found} (${names})` }
       : problem(check, `valid only from ${certificate.validFrom}`, 'See the clock of this machine.'),
-    await servedFinding(reachable(api.host), api.port, certificate),
+    await servedFinding(envoyHost, api.port, certificate),
   ];
 }
 

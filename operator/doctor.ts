@@ -71,7 +71,7 @@ function configuredChecks(
   return [
     check('redis', () => lookAtLimitStore(stores.redis)),
     check('readiness', () => lookAtReadiness(listen.metrics)),
-    check('certificate', () => lookAtCertificate(listen)),
+    check('certificate', () => lookAtCertificate(listen, env.ENVOY_HOST || undefined)),
     check('disk', () => lookAtDisk(paths.dataDir)),
     check('secrets', () => lookAtSecrets({ configPath: path, secretFiles, paths })),
     ...[...providers.values()].map((provider) =>
@@ -90,7 +90,10 @@ function configurationFindings(loaded: LoadResult, path: string): readonly Findi
     return [problem(check, found, advice)];
   }
   const { config, warnings } = loaded;
-  const valid = ok(check, `${path} is valid: ${config.models.size} models, ${config.providers.size} providers`);
+  const valid = ok(
+    check,
+    `${path} is valid: ${countOf(config.models.size, 'model')}, ${countOf(config.providers.size, 'provider')}`,
+  );
   const told = warnings.map(({ line, message }) =>
     warning(check, `${path}:${line}: ${message}`, 'Set it, or take it out.'),
   );
