@@ -8,11 +8,9 @@ import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
-import { certificateExpiryMs } from './config/server-certificate.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
 import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
-import { envoyStats } from './envoy-config/envoy-stats.ts';
 import { ClusterPublisher } from './envoy-config/publish.ts';
 import { ENVOY_STAYS, followEnvoyLeaving } from './envoy-leaving.ts';
 import { followConfiguration } from './follow-configuration.ts';
@@ -22,16 +20,15 @@ import { keepRequestLog } from './keep-request-log.ts';
 import { openAccounting, spoolFolder } from './open-accounting.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { reportProcess } from './report-process.ts';
+import { serveHealth } from './serve-health.ts';
 import { openPostgres } from './stores/postgres/open.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
-import { type HealthServer, startHealthServer } from './telemetry/health-server.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { watchActivity } from './telemetry/process-report-activity.ts';
 import { createConfigurationReport } from './telemetry/process-report-configuration.ts';
-import { createReadiness, type Readiness, sharedProbeKey } from './telemetry/readiness.ts';
+import { createReadiness, sharedProbeKey } from './telemetry/readiness.ts';
 import { watchLimitStore } from './telemetry/watch-limit-store.ts';
-import { allWorkersMetrics, serveWorkerMetrics } from './telemetry/worker-metrics.ts';
 import { startTransport } from './transport/start.ts';
 
 /**
@@ -177,7 +174,7 @@ async function serve(
     { use: 'request_bodies', heldBytes: transport.bodyBytes(), limitBytes: BODY_BUDGET_BYTES },
     { use: 'answers', heldBytes: delivery.answers.heldBytes, limitBytes: delivery.answers.limitBytes },
   ]);
-  const health = await startHealth(initial, paths, readiness, metrics);
+  const health = await serveHealth({ config: initial, paths, workerIndex, readiness, metrics });
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
   process.send?.({ type: 'listening' });
   const reporter = reportProcess({
@@ -224,27 +221,6 @@ async function completionsRefused(
     (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
     () => 'the limit store does not answer',
   );
-}
-
-function startHealth(
-  { listen, workers }: GatewayConfig,
-  paths: RuntimePaths,
-  readiness: Readiness,
-  metrics: Metrics,
-): Promise<HealthServer> {
-  const { registry } = metrics;
-  if (!isFirst) return serveWorkerMetrics(registry, paths.metricsSocket(workerIndex));
-  const others = Array.from({ length: workers - 1 }, (_, index) => paths.metricsSocket(index + 1));
-  metrics.watchReadiness(readiness.notReady);
-  metrics.watchCertificate(async () => (listen.tls ? certificateExpiryMs(listen.tls.certificatePath) : undefined));
-  const page = {
-    contentType: registry.contentType,
-    read: async () => {
-      const parts = await Promise.all([allWorkersMetrics(registry, others), envoyStats(paths.envoyAdminSocket)]);
-      return parts.join('\n');
-    },
-  };
-  return startHealthServer(listen.metrics, readiness, page);
 }
 
 function onceAskedToEnd(log: Log, end: (drainMs: number) => Promise<void>): void {
