@@ -4,26 +4,33 @@ import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '..
 import type { Received } from '../integration/http-client.ts';
 import { requirement } from '../requirement.ts';
 import { type Compose, missingCompose, prepareCompose } from './compose.ts';
+import { startPod } from './pod.ts';
 
-/** `docker compose up` and what a user does then: a first request, a page, and stopping containers under streams that run. */
+/**
+ * `docker compose up` and what a user does then: a first request, a page, and stopping containers under streams that run. Then the pod of
+ * deploy/kubernetes beside it, on the same stores.
+ */
 const BUILD_AND_START_MS = 300_000;
 const SLOW_TEST_MS = 60_000;
 const STREAMS = 20;
+/** Together less than `limits.read_rpm` for one key. */
+const LOAD_CLIENTS = 4;
+const LOAD_PACE_MS = 100;
 /** The demo model waits three seconds, and then streams for one and a half. */
 const SLOW = { model: 'demo-chat', stream: true, messages: [{ role: 'user', content: 'slow' }] };
 
 let compose: Compose;
 let client: GatewayClient;
+let organizationId: string;
 
 requirement(missingCompose(), () => {
   beforeAll(async () => {
     compose = await prepareCompose();
     await compose.run('up', '-d', '--build');
-    await untilReady();
+    await untilReady(compose);
     const { id } = await compose.operate<{ id: string }>('org', 'create', '--name', 'Compose', '--credit', '10');
-    const scopes = ['--scopes', 'chat,usage:read'];
-    const { key } = await compose.operate<{ key: string }>('key', 'create', '--org', id, '--name', 'test', ...scopes);
-    client = gatewayClient(compose.apiOrigin, key);
+    organizationId = id;
+    client = gatewayClient(compose.apiOrigin, await createKey());
   }, BUILD_AND_START_MS);
 
   afterAll(async () => {
@@ -43,11 +50,11 @@ requirement(missingCompose(), () => {
   test(
     'another container for the gateway process: streams end whole, and what comes meanwhile gets an envelope',
     async () => {
-      const streams = await startStreams();
-      const load = startLoad();
+      const streams = await startStreams(client, compose);
+      const load = startLoad(client);
       await compose.run('up', '-d', '--force-recreate', '--no-deps', 'gateway');
       expect(await streams.whole).toBe(STREAMS);
-      await untilReady();
+      await untilReady(compose);
       const { outcomes, cut } = await load.stop();
       expect(cut).toEqual([]);
       expect([...outcomes.keys()].sort()).toEqual(['200', '503 no_capacity']);
@@ -59,7 +66,7 @@ requirement(missingCompose(), () => {
   test(
     'stop: streams end whole, and every charge of theirs is in the ledger',
     async () => {
-      const streams = await startStreams();
+      const streams = await startStreams(client, compose);
       await compose.run('stop', 'envoy', 'gateway', 'demo-provider');
       expect(await streams.whole).toBe(STREAMS);
       await compose.run('start', 'demo-provider', 'gateway');
@@ -67,24 +74,63 @@ requirement(missingCompose(), () => {
     },
     SLOW_TEST_MS,
   );
+
+  test(
+    'a pod that Kubernetes ends: nothing is refused until load balancers know, and streams end whole',
+    async () => {
+      const { project, image } = compose;
+      const pod = await startPod({ network: `${project}_default`, prefix: project, image });
+      try {
+        await untilReady(pod);
+        const ofPod = gatewayClient(pod.apiOrigin, await createKey());
+        const streams = await startStreams(ofPod, pod);
+        const load = startLoad(ofPod);
+        const ended = pod.terminate();
+        // When something else fails first, that is what is told.
+        ended.catch(() => undefined);
+        await expect.poll(() => fetch(`${pod.metricsOrigin}/ready`).then(({ status }) => status)).toBe(503);
+        // All that preStop waits for, but the last moment.
+        await sleep(8_000);
+        const { outcomes, cut } = await load.stop();
+        expect([...outcomes.keys(), ...cut]).toEqual(['200']);
+        const late = await startStreams(ofPod, pod);
+        expect([await streams.whole, await late.whole, await ended]).toEqual([STREAMS, STREAMS, ['0', '0']]);
+        ofPod.close();
+      } catch (error) {
+        throw new Error(`${String(error)}\n${(await pod.logs()).slice(-4000)}`, { cause: error });
+      } finally {
+        await pod.remove();
+      }
+    },
+    SLOW_TEST_MS,
+  );
 });
 
-async function untilReady(): Promise<void> {
+async function createKey(): Promise<string> {
+  const flags = ['--org', organizationId, '--name', 'test', '--scopes', 'chat,usage:read'];
+  return (await compose.operate<{ key: string }>('key', 'create', ...flags)).key;
+}
+
+interface Metered {
+  readonly metricsOrigin: string;
+}
+
+async function untilReady({ metricsOrigin }: Metered): Promise<void> {
   const ready = async (): Promise<void> => {
-    const response = await fetch(`${compose.metricsOrigin}/ready`);
+    const response = await fetch(`${metricsOrigin}/ready`);
     if (!response.ok) throw new Error(`not ready: ${await response.text()}`);
   };
   await vi.waitFor(ready, { timeout: SLOW_TEST_MS, interval: 100 });
 }
 
 /** Resolves when the demo model has every stream; `whole` counts those that came to their end. */
-async function startStreams(): Promise<{ whole: Promise<number> }> {
-  const streams = Array.from({ length: STREAMS }, () => client.chat(SLOW));
+async function startStreams(by: GatewayClient, { metricsOrigin }: Metered): Promise<{ whole: Promise<number> }> {
+  const streams = Array.from({ length: STREAMS }, () => by.chat(SLOW));
   const whole = Promise.allSettled(streams).then(
     (all) => all.filter((settled) => settled.status === 'fulfilled' && isWhole(settled.value)).length,
   );
   const inFlight = async () => {
-    const metrics = await (await fetch(`${compose.metricsOrigin}/metrics`)).text();
+    const metrics = await (await fetch(`${metricsOrigin}/metrics`)).text();
     const gauges = metrics.matchAll(/^gateway_requests_in_flight(?:\{[^}]*\})? (\d+)$/gm);
     return [...gauges].reduce((sum, [, value]) => sum + Number(value), 0);
   };
@@ -101,23 +147,23 @@ interface Load {
   stop(): Promise<{ outcomes: ReadonlyMap<string, number>; cut: readonly string[] }>;
 }
 
-/** Four clients that send one short request after the other, each on a connection of its own. */
-function startLoad(): Load {
+/** Clients that send one short request after the other. */
+function startLoad(by: GatewayClient): Load {
   const outcomes = new Map<string, number>();
   const cut: string[] = [];
   let stopping = false;
   const sendAll = async (): Promise<void> => {
     while (!stopping) {
       try {
-        const seen = outcome(await client.get('/v1/models'));
+        const seen = outcome(await by.get('/v1/models'));
         outcomes.set(seen, (outcomes.get(seen) ?? 0) + 1);
       } catch (error) {
         cut.push(String(error));
       }
-      await sleep(20);
+      await sleep(LOAD_PACE_MS);
     }
   };
-  const clients = Promise.all([sendAll(), sendAll(), sendAll(), sendAll()]);
+  const clients = Promise.all(Array.from({ length: LOAD_CLIENTS }, sendAll));
   return {
     stop: async () => {
       stopping = true;

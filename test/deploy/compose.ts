@@ -7,6 +7,9 @@ export interface Compose {
   readonly apiOrigin: string;
   readonly dashboardOrigin: string;
   readonly metricsOrigin: string;
+  readonly project: string;
+  /** Of the gateway process, the dashboard and the demo provider. */
+  readonly image: string;
   /** Rejects with what it wrote when it ends with another status than 0. */
   run(...args: readonly string[]): Promise<string>;
   /** The operator's command line inside the gateway's container; its JSON answer. */
@@ -14,6 +17,7 @@ export interface Compose {
 }
 
 const COMMAND_TIMEOUT_MS = 300_000;
+const IMAGE = 'inference-gateway:test';
 /** As docker-compose.yml has them, for machines that can pull. */
 const IMAGES: readonly (readonly [variable: string, image: string])[] = [
   ['NODE_IMAGE', 'node:24-bookworm-slim'],
@@ -47,14 +51,15 @@ function succeeds([command = '', ...args]: readonly string[]): boolean {
 export async function prepareCompose(): Promise<Compose> {
   const [command = '', ...first] = composeCommand() ?? [];
   const [api, dashboard, metrics] = await freePorts(3);
+  const project = `gateway-test-${process.pid}`;
   const env = {
     ...process.env,
-    COMPOSE_PROJECT_NAME: `gateway-test-${process.pid}`,
+    COMPOSE_PROJECT_NAME: project,
     // The images here know the classic builder; a newer Docker ignores it.
     DOCKER_BUILDKIT: process.env.DOCKER_BUILDKIT ?? '0',
     // npm's registry may be reachable from the machine's own network only.
     BUILD_NETWORK: process.env.BUILD_NETWORK ?? 'host',
-    GATEWAY_IMAGE: 'inference-gateway:test',
+    GATEWAY_IMAGE: IMAGE,
     API_PORT: String(api),
     DASHBOARD_PORT: String(dashboard),
     METRICS_PORT: String(metrics),
@@ -64,13 +69,15 @@ export async function prepareCompose(): Promise<Compose> {
     apiOrigin: `http://127.0.0.1:${api}`,
     dashboardOrigin: `http://127.0.0.1:${dashboard}`,
     metricsOrigin: `http://127.0.0.1:${metrics}`,
+    project,
+    image: IMAGE,
     run,
     operate: async (...args) => JSON.parse(await run('exec', '-T', 'gateway', 'gateway', ...args, '--json')),
   };
 }
 
-/** Resolves to standard output. */
-function runToEnd(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+/** Resolves to standard output. Rejects with what it wrote when it ends with another status than 0. */
+export function runToEnd(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: REPOSITORY, env, timeout: COMMAND_TIMEOUT_MS });
     let output = '';
