@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
+import { readDrainTimeoutMs } from './config/drain-timeout.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
@@ -51,6 +52,8 @@ const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
 const isFirst = workerIndex === 0;
 
 async function main(): Promise<void> {
+  const drainTimeoutMs = readDrainTimeoutMs(process.env);
+  if (typeof drainTimeoutMs === 'string') return refuseToStart(drainTimeoutMs);
   const loaded = await loadConfig(configPath, process.env);
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
   const log = createLog(process.env.LOG_LEVEL ?? 'info');
@@ -62,7 +65,7 @@ async function main(): Promise<void> {
   const metrics = createMetrics({ workerIndex, version: packageFile.version });
   const stores = await openStores(loaded.config, metrics, log).catch(explainUnavailable);
   if (stores === undefined) return;
-  await serve(loaded, paths, stores, metrics, log);
+  await serve({ loaded, paths, stores, allMetrics: metrics, log, drainTimeoutMs });
 }
 
 /** Not a configuration error: the supervisor tries again, and a store that is only late is found then. */
@@ -98,13 +101,16 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
 
 type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
 
-async function serve(
-  loaded: LoadedConfig,
-  paths: RuntimePaths,
-  stores: Stores,
-  allMetrics: Metrics,
-  log: Log,
-): Promise<void> {
+interface Serving {
+  readonly loaded: LoadedConfig;
+  readonly paths: RuntimePaths;
+  readonly stores: Stores;
+  readonly allMetrics: Metrics;
+  readonly log: Log;
+  readonly drainTimeoutMs: number;
+}
+
+async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
   const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
@@ -192,7 +198,7 @@ async function serve(
     notReady: readiness.notReady,
   });
 
-  onceAskedToEnd(log, async (drainMs) => {
+  onceAskedToEnd(log, drainTimeoutMs, async (drainMs) => {
     readiness.drain();
     const deadlineMs = performance.now() + drainMs;
     const left = await transport.drain(drainMs);
@@ -223,7 +229,7 @@ async function completionsRefused(
   );
 }
 
-function onceAskedToEnd(log: Log, end: (drainMs: number) => Promise<void>): void {
+function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number) => Promise<void>): void {
   let ending = false;
   const begin = (reason: string, drainMs: number) => {
     if (ending) return;
@@ -237,9 +243,8 @@ function onceAskedToEnd(log: Log, end: (drainMs: number) => Promise<void>): void
       },
     );
   };
-  const drainMs = Number(process.env.DRAIN_TIMEOUT_MS ?? '30000');
-  process.on('SIGTERM', () => begin('SIGTERM', drainMs));
-  process.on('SIGINT', () => begin('SIGINT', drainMs));
+  process.on('SIGTERM', () => begin('SIGTERM', drainTimeoutMs));
+  process.on('SIGINT', () => begin('SIGINT', drainTimeoutMs));
   // The supervisor was killed: nobody would restart or stop this process any more.
   process.on('disconnect', () => begin('the supervisor is gone', 0));
 }

@@ -1,4 +1,5 @@
 import { isAbsolute, resolve } from 'node:path';
+import { readDrainTimeoutMs } from '../ext-proc/config/drain-timeout.ts';
 import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
 import { loadConfig } from '../ext-proc/config/load.ts';
 import { formatProblem } from '../ext-proc/config/problem.ts';
@@ -16,9 +17,6 @@ export interface Settings {
   readonly drainTimeoutMs: number;
 }
 
-const DRAIN_TIMEOUT_MS = 30_000;
-const LONGEST_DRAIN_MS = 3_600_000;
-
 /** The settings, or what is wrong with them as text for the operator. */
 export async function readSettings(env: Environment): Promise<Settings | string> {
   const given = env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
@@ -30,10 +28,8 @@ export async function readSettings(env: Environment): Promise<Settings | string>
       ? `ENVOY_BIN is set to ${env.ENVOY_BIN}, which is not an executable file.`
       : 'There is no Envoy: run node scripts/setup.mjs, or set ENVOY_BIN.';
   }
-  const drainTimeoutMs = env.DRAIN_TIMEOUT_MS === undefined ? DRAIN_TIMEOUT_MS : Number(env.DRAIN_TIMEOUT_MS);
-  if (!Number.isInteger(drainTimeoutMs) || drainTimeoutMs < 0 || drainTimeoutMs > LONGEST_DRAIN_MS) {
-    return `DRAIN_TIMEOUT_MS takes whole milliseconds from 0 to ${LONGEST_DRAIN_MS}, not ${env.DRAIN_TIMEOUT_MS}.`;
-  }
+  const drainTimeoutMs = readDrainTimeoutMs(env);
+  if (typeof drainTimeoutMs === 'string') return drainTimeoutMs;
   if (env.ENVOY_CONCURRENCY !== undefined && !/^[1-9]\d{0,2}$/.test(env.ENVOY_CONCURRENCY)) {
     return `ENVOY_CONCURRENCY takes a number of threads from 1 to 999, not ${env.ENVOY_CONCURRENCY}.`;
   }
