@@ -239,6 +239,18 @@ requirement(missingRedis, () => {
       expect(await look('redis')).toEqual(['ok']);
     });
 
+    it('tells of a cluster that does not serve every slot', async () => {
+      const [busPort] = await freePorts(1);
+      const settings = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)];
+      const node = await startTestRedis({ settings });
+      expect(await look('redis', node.url)).toEqual([
+        expect.stringMatching(/^problem: .*, cluster, whose state is fail$/),
+      ]);
+      await node.admin.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+      await expect.poll(() => look('redis', node.url), { timeout: 10_000, interval: 100 }).toEqual(['ok']);
+      await node.stop();
+    });
+
     it('tells of one that is away or wants a password, and never tells that', async () => {
       expect(await look('redis', 'redis://127.0.0.1:1')).toEqual([
         expect.stringMatching(/^problem: not usable: .*ECONNREFUSED/),
