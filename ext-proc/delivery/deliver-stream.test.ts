@@ -173,7 +173,7 @@ describe('a stream', () => {
     const one = deliveryOver(egress);
     for (let i = 0; i < 3; i++) {
       await deliverTo(one, client(), order({ stream: true }));
-      await new Promise((resolve) => setTimeout(resolve, 60));
+      await new Promise((resolve) => setTimeout(resolve, 200));
     }
     await one.close();
     expect(egress.connections()).toBe(1);

@@ -76,7 +76,11 @@ describe('metrics of the limit store', () => {
     const limits = watchLimitStore({ ...store, admit: away }, metrics, { monotonicMs: () => nowMs });
     expect(await limits.heldNanoUsd('org-1', 0)).toBe(0n);
     await expect(limits.admit({} as AdmissionRequest)).rejects.toThrow('away');
+    expect((await limits.takeRead('key-1', 1, 0)).allowed).toBe(true);
+    expect((await limits.takeRead('key-1', 1, 0)).allowed).toBe(false);
     const page = await metrics.registry.metrics();
+    expect(page).toContain('gateway_admissions_refused_total{rule="reads"} 1\n');
+    expect(page).toContain('gateway_admissions_refused_total{rule="balance"} 0\n');
     expect(page).toContain('gateway_limit_store_duration_seconds_sum{operation="admit"} 0.04\n');
     expect(page).toContain('gateway_limit_store_duration_seconds_count{operation="held"} 1\n');
     expect(page).toContain('gateway_limit_store_failures_total{operation="admit"} 1\n');

@@ -1,9 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Refused } from '../stores/limit-store.ts';
 import type { BatchFigures, PoolFigures } from '../stores/store-figures.ts';
 
 export interface StoreMetrics {
   databaseBatch(batch: BatchFigures): void;
   limitStoreCall(operation: LimitStoreOperation, tookMs: number, failed: boolean): void;
+  admissionRefused(rule: RefusingRule): void;
   /** Says what connections there are whenever somebody asks. */
   watchDatabase(pools: () => readonly PoolFigures[]): void;
   requestLogWritten(lines: number): void;
@@ -11,6 +13,9 @@ export interface StoreMetrics {
   /** Says how many lines wait, and how long nothing of them was written, whenever somebody asks. */
   watchRequestLog(waiting: () => number, stalledMs: () => number): void;
 }
+
+/** `reads`: `read_rpm`, of reads and replays. */
+export type RefusingRule = Refused['rule'] | 'reads';
 
 export type LimitStoreOperation = 'admit' | 'release' | 'renew' | 'held' | 'take_read';
 
@@ -22,6 +27,7 @@ export function createStoreMetrics(registers: Registry[]): StoreMetrics {
   return {
     databaseBatch: batchMetrics(registers),
     limitStoreCall: limitStoreMetrics(registers),
+    admissionRefused: refusalMetrics(registers),
     watchDatabase: (pools) => addPoolGauges(registers, pools),
     ...requestLogMetrics(registers),
   };
@@ -86,6 +92,19 @@ function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'
     duration.observe({ operation }, tookMs / 1000);
     if (failed) failures.inc({ operation });
   };
+}
+
+const RULES: readonly RefusingRule[] = ['concurrency', 'requests', 'tokens', 'daily_budget', 'balance', 'reads'];
+
+function refusalMetrics(registers: Registry[]): StoreMetrics['admissionRefused'] {
+  const refused = new Counter({
+    name: 'gateway_admissions_refused_total',
+    help: `Requests that a limit refused, by rule: ${RULES.join(', ')} (read_rpm).`,
+    labelNames: ['rule'],
+    registers,
+  });
+  for (const rule of RULES) refused.inc({ rule }, 0);
+  return (rule) => refused.inc({ rule });
 }
 
 function addPoolGauges(registers: Registry[], pools: () => readonly PoolFigures[]): void {

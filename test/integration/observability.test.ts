@@ -30,6 +30,7 @@ beforeAll(async () => {
     config: { providers: { ...config.providers, ...FAR.providers }, models: { ...config.models, ...FAR.models } },
   });
   client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  const poor = gatewayClient(stack.origin, (await stack.operator.customer({ credit: '0' })).key);
   provider.script('plain', jsonAnswer());
   provider.script('streamed', streamAnswer());
   provider.script('broken', errorAnswer(500, 'oops'));
@@ -39,8 +40,11 @@ beforeAll(async () => {
     await client.chat({ model: 'streamed', stream: true }),
     await client.chat({ model: 'broken' }),
     await client.get('/v1/credits'),
+    await poor.chat({ model: 'plain' }),
   ];
-  expect(answers.map(outcome)).toEqual(['200', '200', '200', '503 upstream_error', '200']);
+  poor.close();
+  const refused = ['503 upstream_error', '200', '402 insufficient_credits'];
+  expect(answers.map(outcome)).toEqual(['200', '200', '200', ...refused]);
 });
 afterAll(async () => {
   client?.close();
@@ -91,15 +95,16 @@ test('what a request did is in the figures: of its provider, its stores, its str
   expect(await read('gateway_upstream_time_to_first_event_seconds_count', { provider: 'fake' })).toBe(3);
   expect(await read('gateway_time_to_first_event_seconds_count')).toBe(1);
   // Of an organization that it does not know yet the store asks for a second look.
-  expect(await read('gateway_limit_store_duration_seconds_count', { operation: 'admit' })).toBe(5);
+  expect(await read('gateway_limit_store_duration_seconds_count', { operation: 'admit' })).toBe(5 + 2);
   expect(await read('gateway_database_batch_items_sum', { batch: 'settlement' })).toBe(2);
   expect(await read('gateway_database_batch_items_sum', { batch: 'claimed_settlement' })).toBe(1);
+  expect(await read('gateway_admissions_refused_total', { rule: 'balance' })).toBe(1);
   expect(await read('gateway_build_info')).toBe(1);
   expect(await read('gateway_ready')).toBe(1);
   expect(await read('envoy_http_ext_proc_streams_failed')).toBe(0);
   expect(await read('envoy_cluster_membership_healthy', { envoy_cluster_name: 'gateway' })).toBe(1);
   // The probes of readiness, which have asked several times by now, are in none of ours.
-  expect(await read('gateway_requests_total')).toBe(5);
+  expect(await read('gateway_requests_total')).toBe(6);
   expect(await read('gateway_requests_total', { code: 'invalid_api_key' })).toBeNaN();
 });
 
