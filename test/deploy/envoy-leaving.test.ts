@@ -13,6 +13,8 @@ const PIECES = ['one', ' two', ' three', ' four', ' five', ' six', ' seven', ' e
 /** Above Envoy's drain time, so that it has stopped listening while they run. */
 const STREAM_MS = 3_000;
 const ENVOY_DRAIN_S = 1;
+/** What Envoy's container waits for at most. */
+const LONGEST_WAIT_S = 8;
 
 let provider: FakeProvider;
 let containers: Unsupervised;
@@ -27,6 +29,7 @@ beforeEach(async () => {
       providers: { fake: { base_url: provider.baseUrl } },
       models: { slow: {}, quick: {} },
     },
+    env: { ENVOY_END_WAIT_S: String(LONGEST_WAIT_S) },
     envoyDrainS: ENVOY_DRAIN_S,
   });
   const { key } = await containers.operator.customer();
@@ -100,4 +103,15 @@ test('the gateway process is asked to end: its streams end, and Envoy answers wh
   expect(await containers.envoy.exited).toBe(0);
   // Nobody is there to say that nothing is in flight, and Envoy's container knows it.
   expect(performance.now() - startMs).toBeLessThan(2_000);
+});
+
+test('the gateway process is frozen: Envoy ends all the same, when its time is over', async () => {
+  containers.gateway.child.kill('SIGSTOP');
+  const startMs = performance.now();
+  containers.envoy.child.kill('SIGTERM');
+  expect(await containers.envoy.exited).toBe(0);
+  const tookS = (performance.now() - startMs) / 1000;
+  expect(tookS).toBeGreaterThan(LONGEST_WAIT_S - 1);
+  expect(tookS).toBeLessThan(LONGEST_WAIT_S + 4);
+  containers.gateway.child.kill('SIGCONT');
 });
