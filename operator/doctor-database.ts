@@ -37,7 +37,8 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
     if (!(error instanceof StoreUnavailable)) throw error;
     return { findings: [away(where, error)], readable: false };
   }
-  const schema = await database.schema();
+  // Connected as somebody who may not read it, for one.
+  const schema = await database.schema().catch((error: Error) => error);
   const { server } = database;
   const findings = [
     serverFinding(server, where),
@@ -46,7 +47,7 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
     clockFinding('database clock', server, 'PostgreSQL'),
     schemaFinding(schema),
   ];
-  return { findings, database, readable: schema.missing.length === 0 };
+  return { findings, database, readable: !(schema instanceof Error) && schema.missing.length === 0 };
 }
 
 function away(where: string, { message, cause }: StoreUnavailable): Finding {
@@ -85,8 +86,16 @@ function connectionsFinding({ connections, maxConnections }: ServerFigures): Fin
   return free < maxConnections * SMALL_SHARE ? warning(check, found, advice) : ok(check, found);
 }
 
-function schemaFinding({ version, applied, missing, unknown, changed }: SchemaFigures): Finding {
+function schemaFinding(schema: SchemaFigures | Error): Finding {
   const check = 'database schema';
+  if (schema instanceof Error) {
+    return problem(
+      check,
+      `cannot be read: ${schema.message}`,
+      'Use the user that the gateway uses, or give it its rights.',
+    );
+  }
+  const { version, applied, missing, unknown, changed } = schema;
   const newest = unknown.at(-1);
   if (applied === 0) {
     return problem(

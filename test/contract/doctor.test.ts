@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
 import type { ProcessReport, ProcessReports, ReportingProcess } from '../../ext-proc/stores/process-reports.ts';
@@ -101,6 +104,17 @@ describe('the doctor on a database', () => {
     expect(await look('database')).toEqual([expect.stringMatching(/^problem: PostgreSQL .* read-only$/)]);
   });
 
+  it('tells of a user who may not read it', async () => {
+    const role = `r_${randomUUID().slice(0, 8)}`;
+    await sql(url, `create role ${role} login`);
+    const asReader = { DATABASE_URL: url.replace('gateway@', `${role}@`) };
+    expect(await of('database', asReader)).toEqual(['ok']);
+    expect(await of('database schema', asReader)).toEqual([
+      expect.stringMatching(/^problem: cannot be read: permission denied/),
+    ]);
+    expect(await of('ledger', asReader)).toEqual(['skipped: the database cannot be read']);
+  });
+
   it('tells of balances that are not what their entries say, and of charges that the ledger refused', async () => {
     const [organization] = await sql<{ id: string }>(url, 'select organization_id as id from accounts');
     await sql(
@@ -182,7 +196,7 @@ describe('the doctor without a database', () => {
       [port, /timeout/],
     ] as const) {
       const startedMs = performance.now();
-      const { ok, findings, text } = await doctor({ DATABASE_URL: `postgres://me:hush-hush@127.0.0.1:${at}/x` });
+      const { ok, findings, text: shown } = await doctor({ DATABASE_URL: `postgres://me:hush-hush@127.0.0.1:${at}/x` });
       expect(performance.now() - startedMs).toBeLessThan(6_000);
       expect(ok).toBe(false);
       expect(findings.find(({ check }) => check === 'database')).toMatchObject({
@@ -194,8 +208,23 @@ describe('the doctor without a database', () => {
         'gateway processes',
       ]);
       expect(findings.map(({ check }) => check)).toContain('secrets');
-      expect(text).not.toContain('hush');
+      expect(shown).not.toContain('hush');
     }
+  });
+
+  it('ends as a command does, with everything as JSON, although a server never answered', async () => {
+    const main = resolve(import.meta.dirname, '../../operator/main.ts');
+    const child = spawn(process.execPath, [main, 'doctor', '--json'], {
+      env: { PATH: process.env.PATH, ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      timeout: 15_000,
+    });
+    const ended = once(child, 'exit');
+    const told = JSON.parse(await text(child.stdout));
+    expect(await ended).toEqual([1, null]);
+    const problems = told.findings.filter(({ verdict }: Finding) => verdict === 'problem');
+    expect(told).toMatchObject({ ok: false, problems: problems.length, warnings: expect.any(Number) });
+    expect(problems.map(({ check }: Finding) => check)).toEqual(['database', 'readiness']);
   });
 
   it('tells what is wrong with a configuration that is refused', async () => {
