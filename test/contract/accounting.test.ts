@@ -17,8 +17,8 @@ import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { withChildren } from '../integration/process-tree.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
-import { withChildren } from './process-tree.ts';
 
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 /** 37 tokens at a thousand nano-dollars. */

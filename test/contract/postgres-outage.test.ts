@@ -7,8 +7,8 @@ import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { withChildren } from '../integration/process-tree.ts';
 import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
-import { withChildren } from './process-tree.ts';
 
 /** A server of its own: these tests kill it. */
 describe('PostgreSQL going away', () => {

@@ -15,8 +15,8 @@ import { type ProcessReporter, startProcessReports } from '../../ext-proc/teleme
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 import { configWith } from '../fixtures/gateway-config.ts';
 import { configurationWith } from '../fixtures/process-report.ts';
+import { withChildren } from '../integration/process-tree.ts';
 import { createDatabase, openStore, sql } from './database.ts';
-import { withChildren } from './process-tree.ts';
 
 /** A report takes milliseconds; a busy machine may need its time. */
 const SOON = { timeout: 10_000 };

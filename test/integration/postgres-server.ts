@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { withChildren } from './process-tree.ts';
 
 export interface TestPostgres {
   readonly socketDir: string;
@@ -15,6 +16,14 @@ export interface TestPostgres {
   /** Starts it again on the same data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
+}
+
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 export async function startTestPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
@@ -28,7 +37,8 @@ export async function startTestPostgres(settings: Readonly<Record<string, string
       return server.pid;
     },
     crash: async () => {
-      process.kill(server.pid, 'SIGKILL');
+      // Its backends too: one that is busy outlives it for a moment, and may still commit.
+      for (const pid of withChildren(server.pid)) killIfAlive(pid);
       await server.exited;
       down = true;
     },
