@@ -67,7 +67,8 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   await new Promise((resolve) => setTimeout(resolve, 700));
   const late = await client.chat({ model: 'one' });
   expect(late.status).toBe(200);
-  expect(await metric(stack.metricsOrigin, 'gateway_request_log_waiting')).toBe(41);
+  // A request's line follows its answer.
+  await expect.poll(() => metric(stack.metricsOrigin, 'gateway_request_log_waiting')).toBe(41);
 
   const underWay = client.chat({ model: 'gated' });
   await gate.waitFor(1);
