@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
-import { createLog } from '../../ext-proc/telemetry/log.ts';
+import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
 import { createApp } from './app.ts';
 import { loadStaticFiles } from './http/static-files.ts';
 import { type Listener, listenOn } from './listen.ts';
@@ -57,6 +57,27 @@ describe('a failure', () => {
     expect(await answer.json()).toEqual({ problem: 'internal', message });
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('is recorded, but not that somebody left in the middle of a body', async () => {
+    const lines: string[] = [];
+    const log = { error: (_: object, message: string) => lines.push(message) } as unknown as Log;
+    const posted = { ...routeTo('/api/defect', () => Promise.reject(new Error('ours'))), method: 'POST' };
+    const watched = await listenOn(createApp([posted], DEPS, await loadStaticFiles(folder), log), {
+      host: '127.0.0.1',
+      port: 0,
+    });
+    const path = `http://127.0.0.1:${watched.port}/api/defect`;
+    for (const framing of [{ 'content-length': '2' }, { 'transfer-encoding': 'chunked' }]) {
+      const leaving = request(path, { method: 'POST', headers: { 'sec-fetch-site': 'same-origin', ...framing } });
+      leaving.on('error', () => undefined);
+      const left = new Promise((resolve) => leaving.on('close', resolve));
+      leaving.write('{', () => leaving.destroy());
+      await left;
+    }
+    const whole = await fetch(path, { method: 'POST', headers: { 'sec-fetch-site': 'same-origin' } });
+    expect([whole.status, lines]).toEqual([500, ['a request of the dashboard failed']]);
+    await watched.close();
   });
 
   it('of the database asks for patience', async () => {

@@ -50,6 +50,9 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
       log.warn({ error: error.message }, 'the database does not answer');
       return sendProblem(context, problem('unavailable', 'The database does not answer at the moment.'));
     }
+    const { incoming } = context.env;
+    // Whoever left before the end of his body gets no answer and is no failure of ours: anybody could fill the log with it.
+    if (incoming.destroyed && !incoming.complete) return context.body(null, 400);
     log.error({ err: error, path: context.req.routePath }, 'a request of the dashboard failed');
     return sendProblem(context, problem('internal', 'Something failed on our side. It has been recorded.'));
   });

@@ -42,6 +42,8 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   };
   const caller = callerOf(head, deps.settings());
   if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
+  // First of all: a body may take half a minute to come, and rights that end meanwhile have ended.
+  const sent = route.method === 'GET' ? undefined : await context.req.text();
   const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
   const session = await findSignedIn(deps, cookies.token);
   const params = context.req.param() as Record<string, string>;
@@ -51,7 +53,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   }
   const granted = await authorize(deps, route.access, session, params.organization);
   if (isProblem(granted)) return granted;
-  const input = await readInput(context, route);
+  const input = readInput(context, route, sent);
   if (isProblem(input)) return input;
   return route.serve({ deps, params, caller, cookies, ...granted, input: input.value });
 }
@@ -63,8 +65,9 @@ function crossSite(head: RequestHead, { origin }: Caller): Problem {
   return problem('cross_site', `This request came from another site.${remedy}`);
 }
 
-async function readInput(context: AppContext, { method, input }: Route): Promise<{ value: unknown } | Problem> {
-  const given = method === 'GET' ? context.req.query() : await readBody(context);
+/** `sent` is the body, absent where the query is what counts. */
+function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {
+  const given = sent === undefined ? context.req.query() : readBody(context, sent);
   if (given === undefined) return problem('invalid', 'The body must be JSON.');
   const parsed = input.safeParse(given);
   if (parsed.success) return { value: parsed.data };
@@ -76,8 +79,7 @@ async function readInput(context: AppContext, { method, input }: Route): Promise
   return problem('invalid', formErrors[0] ?? 'Some values are not valid.', { fields: Object.fromEntries(fields) });
 }
 
-async function readBody(context: AppContext): Promise<unknown> {
-  const text = await context.req.text();
+function readBody(context: AppContext, text: string): unknown {
   if (text === '') return {};
   if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) return undefined;
   try {

@@ -1,4 +1,8 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { setDisabled } from '../../dashboard/store/users.ts';
+import { BY } from '../contract/database.ts';
 import type { Browser, Headers } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
@@ -111,6 +115,29 @@ describe('a body', () => {
       expect([status, body.problem]).toEqual([413, 'too_large']);
     }
     expect((await newKey({}, padded(66_560))).status).toBe(413);
+  });
+
+  it('does nothing in the name of somebody who lost the right to it while it came', async () => {
+    const user = await dashboard.addUser({ in: [organizationId, 'owner'] });
+    const leaving = await dashboard.signedIn(user);
+    const before = await keys();
+    const url = `${dashboard.origin}${keysPath}`;
+    const headers = {
+      origin: dashboard.origin,
+      cookie: `gateway_session=${leaving.cookies.get('gateway_session')}`,
+      'content-type': 'application/json',
+      'content-length': String(good.length),
+    };
+    const slow = request(url, { method: 'POST', headers });
+    const answered = once(slow, 'response');
+    slow.write(good.slice(0, 1));
+    // Reading a page on another connection lasts as long as the server needs to have begun with this one.
+    expect((await leaving.get(keysPath)).status).toBe(200);
+    await setDisabled(dashboard.database, user.id, true, BY);
+    slow.end(good.slice(1));
+    const [answer] = (await answered) as [IncomingMessage];
+    answer.resume();
+    expect([answer.statusCode, await keys()]).toEqual([401, before]);
   });
 
   it('is too large for everybody, signed in or not', async () => {
