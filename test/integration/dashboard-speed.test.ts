@@ -13,14 +13,15 @@ import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
 /** What somebody notices. */
 const PROMPT_MS = 300;
-const LOG_ROWS = 1_000_000;
+/** A fifth where somebody waits for the result; CI, and whoever says LOG_ROWS=1000000 (or more), has the full proof. */
+const LOG_ROWS = Number(process.env.LOG_ROWS ?? (process.env.CI === 'true' ? 1_000_000 : 200_000));
 const LEDGER_ROWS = 100_000;
 const DAYS = 30;
 const TRIES = 3;
-/** Filling takes about 32 s of CPU time, on two cores at once. */
+/** Filling a million takes about 32 s of CPU time, on two cores at once. */
 const FILL_TIMEOUT_MS = 240_000;
 
-describe('with a million rows in the request log', () => {
+describe(`with ${LOG_ROWS / 1e6} million rows in the request log`, () => {
   let dashboard: TestDashboard;
   let browser: Browser;
   let organizationId = '';
