@@ -14,13 +14,18 @@ export type AttemptResult =
   | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 const WINDOW_SECONDS = 900;
-const MAX_BY_ACCOUNT = 10;
+/** For an account from one address: others cannot keep its user out with a handful of attempts. */
+const MAX_BY_PAIR = 10;
+/** For an account, from wherever they come: as many as NIST SP 800-63B (3.2.2) lets fail. */
+const MAX_BY_ACCOUNT = 100;
 const MAX_BY_ADDRESS = 30;
 const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS})`;
+const ONE_MORE =
+  'on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, 1000000) returning a.attempts';
 
 /**
  * Counted before a password is compared, in one statement, so that attempts side by side through several processes cannot slip past. The
- * address comes first: once it has had its share, what it sends counts against no account, or one address could lock everybody out.
+ * address comes first, then the account from there: what is beyond either share counts no further, or one address could lock everybody out.
  */
 const COUNT: Statement = {
   name: 'count_sign_in_attempt',
@@ -31,25 +36,29 @@ const COUNT: Statement = {
         select subject, window_start from sign_in_attempts where window_start < now() - interval '${2 * WINDOW_SECONDS} seconds'
         order by window_start limit 100 for update skip locked)
     ), of_address as (
-      insert into sign_in_attempts as a (subject, window_start, attempts) select $1, window_start, 1 from this
-      on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, 1000000) returning a.attempts
+      insert into sign_in_attempts as a (subject, window_start, attempts) select $1, window_start, 1 from this ${ONE_MORE}
+    ), of_pair as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $2 || ' ' || $1, window_start, 1 from this, of_address where of_address.attempts <= ${MAX_BY_ADDRESS} ${ONE_MORE}
     ), of_account as (
       insert into sign_in_attempts as a (subject, window_start, attempts)
-      select $2, window_start, 1 from this, of_address where of_address.attempts <= ${MAX_BY_ADDRESS}
-      on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, 1000000) returning a.attempts
+      select $2, window_start, 1 from this, of_pair where of_pair.attempts <= ${MAX_BY_PAIR} ${ONE_MORE}
     )
     select coalesce((select attempts <= ${MAX_BY_ACCOUNT} from of_account), false) as allowed,
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
     from this`,
 };
-/** Asking for the count makes it lock the address before the account, as counting does. */
+/** Asking for the counts makes it lock the address, then the account from anywhere, then the account: in the order of counting. */
 const FORGET: Statement = {
   name: 'forget_sign_in_attempts',
   text: `with of_address as (
       update sign_in_attempts set attempts = greatest(attempts - 1, 0)
       where subject = $1 and window_start = ${THIS_WINDOW} returning subject
+    ), of_pairs as (
+      delete from sign_in_attempts
+      where subject > $2 || ' ' and subject < $2 || '!' and (select count(*) from of_address) >= 0 returning subject
     )
-    delete from sign_in_attempts where subject = $2 and (select count(*) from of_address) >= 0`,
+    delete from sign_in_attempts where subject = $2 and (select count(*) from of_pairs) >= 0`,
 };
 
 export async function countAttempt(pool: pg.Pool, { email, address }: SignInAttempt): Promise<AttemptResult> {

@@ -33,17 +33,27 @@ describe('attempts to sign in', () => {
   const each = (prefix: string) => (index: number) => `${prefix}${index}`;
   const always = (text: string) => () => text;
 
-  it('are ten for an account, wherever they come from, and others are not held up', async () => {
-    const results = await attempts(12, always(EMAIL), each('192.0.2.'));
+  it('are ten for an account from an address, and nobody else is held up, nor the account elsewhere', async () => {
+    const results = await attempts(12, always(EMAIL), always('192.0.2.1'));
     expect(results.map((result) => result.allowed)).toEqual([...Array(10).fill(true), false, false]);
     const leftSeconds = Math.ceil((WINDOW_MS - (Date.now() % WINDOW_MS)) / 1_000);
     const [refused] = results.slice(-1);
     const wait = refused && !refused.allowed ? refused.retryAfterSeconds : 0;
     expect(Math.abs(wait - leftSeconds)).toBeLessThanOrEqual(3);
-    expect(await attempt(' ADA@Example.com', '198.51.100.1')).toMatchObject({ allowed: false });
+    expect(await attempt(' ADA@Example.com', '192.0.2.1')).toMatchObject({ allowed: false });
+    expect(await attempt(EMAIL, '198.51.100.1')).toEqual({ allowed: true });
     expect(await attempt('bob@example.com', '192.0.2.1')).toEqual({ allowed: true });
     await passWindow();
     expect(await attempt(EMAIL, '192.0.2.1')).toEqual({ allowed: true });
+  });
+
+  it('are a hundred for an account, wherever they come from, of which no address takes more than its ten', async () => {
+    await attempts(25, always(EMAIL), always('192.0.2.1'));
+    expect(allowed(await attempts(95, always(EMAIL), each('198.51.100.')))).toBe(90);
+    expect(await attempt(' ADA@Example.com', '203.0.113.1')).toMatchObject({ allowed: false });
+    expect(await attempt('bob@example.com', '203.0.113.1')).toEqual({ allowed: true });
+    await passWindow();
+    expect(await attempt(EMAIL, '203.0.113.1')).toEqual({ allowed: true });
   });
 
   it('are thirty for an address, whomever they try, a /64 of IPv6 being one', async () => {
@@ -79,10 +89,13 @@ describe('attempts to sign in', () => {
 
   it('are forgotten for an account that got in; its address gets back that one', async () => {
     await attempts(10, always(EMAIL), always('192.0.2.1'));
+    await attempts(95, always(EMAIL), each('198.51.100.'));
+    expect(await attempt(EMAIL, '192.0.2.9')).toMatchObject({ allowed: false });
     await forgetAttempts(database.pool, EMAIL.toUpperCase(), '192.0.2.1');
-    expect(allowed(await attempts(12, always(EMAIL), each('198.51.100.')))).toBe(10);
-    // Nine are left of the ten.
-    expect(allowed(await attempts(30, each('user'), always('192.0.2.1')))).toBe(21);
+    expect(await attempt(EMAIL, '192.0.2.9')).toEqual({ allowed: true });
+    // Its own from there are forgotten too, but of the address nine are left of the ten.
+    expect(allowed(await attempts(11, always(EMAIL), always('192.0.2.1')))).toBe(10);
+    expect(allowed(await attempts(30, each('user'), always('192.0.2.1')))).toBe(10);
     // A password that was set by a link was no attempt.
     await forgetAttempts(database.pool, EMAIL);
     expect(await attempt(EMAIL, '192.0.2.1')).toMatchObject({ allowed: false });

@@ -171,13 +171,14 @@ describe('signing in', () => {
 describe('attempts to sign in', () => {
   beforeEach(withinOneWindow);
 
-  it('are ten for an account, from wherever they come; then even the right password has to wait', async () => {
+  it('are ten for an account from an address; then even the right password has to wait there, but nowhere else', async () => {
     const { id, email } = await addUser();
+    const from = elsewhere();
     for (let attempt = 0; attempt < 10; attempt++) {
-      expect((await signIn(dashboard.browser(), email, 'wrong')).body.problem).toBe('wrong_password');
+      expect((await signIn(dashboard.browser(), email, 'wrong', from)).body.problem).toBe('wrong_password');
     }
     for (const password of ['wrong', PASSWORD, 'wrong']) {
-      const { status, body, headers } = await signIn(dashboard.browser(), email, password);
+      const { status, body, headers } = await signIn(dashboard.browser(), email, password, from);
       expect([status, body.problem]).toEqual([429, 'too_many_attempts']);
       expect(body.retryAfterSeconds).toBeGreaterThan(0);
       expect(body.retryAfterSeconds).toBeLessThanOrEqual(900);
@@ -187,6 +188,13 @@ describe('attempts to sign in', () => {
     expect((await signIn(dashboard.browser(), (await addUser()).email)).status).toBe(200);
     expect(await auditOf(id)).toHaveLength(10);
     await sql(dashboard.databaseUrl, "update sign_in_attempts set window_start = window_start - interval '15 minutes'");
+    expect((await signIn(dashboard.browser(), email, PASSWORD, from)).status).toBe(200);
+  });
+
+  it('from one address keep nobody out who comes from another', async () => {
+    const { email } = await addUser();
+    const attacker = elsewhere();
+    for (let attempt = 0; attempt < 35; attempt++) await signIn(dashboard.browser(), email, 'wrong', attacker);
     expect((await signIn(dashboard.browser(), email)).status).toBe(200);
   });
 
@@ -202,9 +210,10 @@ describe('attempts to sign in', () => {
 
   it('are forgotten by the account that got in', async () => {
     const { email } = await addUser();
+    const from = elsewhere();
     for (let round = 0; round < 2; round++) {
-      for (let attempt = 0; attempt < 6; attempt++) await signIn(dashboard.browser(), email, 'wrong');
-      expect((await signIn(dashboard.browser(), email)).status).toBe(200);
+      for (let attempt = 0; attempt < 6; attempt++) await signIn(dashboard.browser(), email, 'wrong', from);
+      expect((await signIn(dashboard.browser(), email, PASSWORD, from)).status).toBe(200);
     }
   });
 });
