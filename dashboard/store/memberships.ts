@@ -47,6 +47,15 @@ const REMOVE: Statement = {
   name: 'remove_membership',
   text: 'delete from memberships where organization_id = $1 and user_id = $2',
 };
+/**
+ * Whoever made the invitation may have its link still, and would hold the e-mail address with it: who never came is nobody, and may be
+ * invited again, by anybody. Who is disabled stays so.
+ */
+const FORGET_INVITED: Statement = {
+  name: 'forget_invited',
+  text: `delete from users u where u.id = $1 and u.password_hash is null and not u.is_operator and u.disabled_at is null
+    and not exists (select from memberships m where m.user_id = u.id)`,
+};
 /** An owner who cannot sign in is no help. */
 const OTHER_OWNERS: Statement = {
   name: 'other_owners',
@@ -101,7 +110,7 @@ export async function setRole(
   });
 }
 
-/** The user stays a user. Rights end with the next request: every one reads its memberships anew. */
+/** Who has a password stays a user. Rights end with the next request: every one reads its memberships anew. */
 export async function removeMember(
   pool: pg.Pool,
   organizationId: string,
@@ -115,6 +124,7 @@ export async function removeMember(
     if (!before) return { kind: 'not_a_member' };
     if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
     await run(client, REMOVE, [organizationId, userId]);
+    await run(client, FORGET_INVITED, [userId]);
     const changes = changesBetween({ role: before.role }, {});
     await addEvent(client, 'user.removed', organizationId, before, changes, by);
     return { kind: 'removed' };
