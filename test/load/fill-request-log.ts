@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { DAY_MS, type UtcDay, utcDay } from '../../ext-proc/domain/clock.ts';
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../ext-proc/domain/clock.ts';
 import { partitionBounds, partitionName } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
 
 export interface Filling {
@@ -101,6 +101,10 @@ const NOTE_ACTIVITY = `
   on conflict (key_id) do update set last_used_at = excluded.last_used_at, last_address = excluded.last_address
   where excluded.last_used_at > k.last_used_at`;
 
+/** A gateway that runs may have summed up those days already: they are summed up again. */
+const FORGET_DAYS = 'delete from request_day_stats where day >= $1';
+const SUM_UP_FROM = 'update request_days set summed_until = least(summed_until, $1::date)';
+
 export async function fillRequestLog(databaseUrl: string, filling: Filling): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
   await client.connect();
@@ -110,7 +114,8 @@ export async function fillRequestLog(databaseUrl: string, filling: Filling): Pro
     );
     const keyIds = filling.keyIds ?? (await keysOf(client, filling.organizationId));
     if (keyIds.length === 0) throw new Error(`${filling.organizationId} has no keys`);
-    for (const slice of slicesOf(filling)) {
+    const slices = slicesOf(filling);
+    for (const slice of slices) {
       await client.query('create temp table filling (like request_log, arrived_ms bigint)');
       const { rows, startMs, endMs, day } = slice;
       await client.query(DRAW, [rows, startMs, endMs, filling.organizationId, keyIds, filling.models ?? MODELS]);
@@ -119,6 +124,11 @@ export async function fillRequestLog(databaseUrl: string, filling: Filling): Pro
       await moveIn(client, day);
       await client.query('drop table filling');
     }
+    const firstDay = utcDayText(slices[0]?.day ?? utcDay(Date.now()));
+    await client.query('begin');
+    await client.query(SUM_UP_FROM, [firstDay]);
+    await client.query(FORGET_DAYS, [firstDay]);
+    await client.query('commit');
     await client.query('analyze request_log, request_stats, key_activity');
   } finally {
     await client.end();
