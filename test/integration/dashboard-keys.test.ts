@@ -213,7 +213,7 @@ describe('an organization with very many keys', () => {
     sql(
       dashboard.databaseUrl,
       `insert into keys (id, organization_id, name, hash, last4, scopes, revoked_at, revocation_decided_at)
-       select 'key-${revoked ? '0' : '1'}' || lpad(n::text, 25, '0'), '${id}', 'k', sha256(('${id} ${revoked} ' || n)::bytea), 'abcd',
+       select 'key-${id.slice(-12)}${revoked ? '0' : '1'}' || lpad(n::text, 13, '0'), '${id}', 'k', sha256(('${id} ${revoked} ' || n)::bytea), 'abcd',
          '{chat}', ${revoked ? 'now(), now()' : 'null, null'}
        from generate_series(1, ${keys}) n`,
     );
@@ -233,6 +233,25 @@ describe('an organization with very many keys', () => {
     expect(keys.filter(({ state }) => state === 'usable')).toHaveLength(1_000);
     expect(keys.filter(({ state }) => state === 'revoked')).toHaveLength(1_000);
     await browser.send('POST', `${base}/${first.body.key.id}/revocation`);
+    expect((await browser.send('POST', base, SIMPLE)).status).toBe(200);
+  });
+
+  it('makes at most so many within a day, whatever becomes of them', async () => {
+    const id = await dashboard.addOrganization('Restless');
+    const browser = await dashboard.signedIn(await dashboard.addUser({ in: [id, 'member'] }));
+    const base = `/api/organizations/${id}/keys`;
+    await fill(id, 2_999, true);
+    const last = await browser.send<CreatedKeyView>('POST', base, SIMPLE);
+    expect(last.status).toBe(200);
+    const refused = [
+      await browser.send('POST', base, SIMPLE),
+      await browser.send('POST', `${base}/${last.body.key.id}/replacement`, { revokeOldAfterHours: 0 }),
+    ];
+    expect(refused.map(({ body }) => body.problem)).toEqual(['conflict', 'conflict']);
+    await sql(
+      dashboard.databaseUrl,
+      `update keys set created_at = now() - interval '25 hours' where organization_id = '${id}'`,
+    );
     expect((await browser.send('POST', base, SIMPLE)).status).toBe(200);
   });
 });

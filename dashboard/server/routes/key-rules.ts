@@ -1,19 +1,22 @@
-import { utcDay } from '../../../ext-proc/domain/clock.ts';
 import { formatUsd } from '../../../ext-proc/domain/money.ts';
 import type { AboveOrganization } from '../../../ext-proc/stores/administration.ts';
 import type { KeyChange } from '../../contract/keys.ts';
-import { organizationCompanions } from '../../store/organization-companions.ts';
+import { keyRoom } from '../../store/key-room.ts';
 import { type Problem, problem, wrongField } from '../http/problem.ts';
 import type { OrganizationCall } from '../route.ts';
 
 const MAX_USABLE_KEYS = 1_000;
+/** Revoked keys stay in the database. Enough to replace all of them thrice; making and revoking without end would fill it and slow every page. */
+const MAX_KEYS_A_DAY = 3_000;
 
-/** One of two that are made at the same moment may go beyond: the bound is for the page, which lists them all. */
+/** Those that are made at the same moment may go a little beyond: the bounds are for the page and the database, nobody else counts on them. */
 export async function checkRoom({ deps, organizationId }: OrganizationCall): Promise<Problem | undefined> {
-  const companions = await organizationCompanions(deps.database, [organizationId], utcDay(deps.nowMs()));
-  const { usableKeys = 0 } = companions.get(organizationId) ?? {};
-  if (usableKeys < MAX_USABLE_KEYS) return undefined;
-  return problem('conflict', `There are ${usableKeys} keys already: revoke some that are not used any more.`);
+  const { usable, madeWithinDay } = await keyRoom(deps.database, organizationId);
+  if (usable >= MAX_USABLE_KEYS) {
+    return problem('conflict', `There are ${usable} keys already: revoke some that are not used any more.`);
+  }
+  if (madeWithinDay < MAX_KEYS_A_DAY) return undefined;
+  return problem('conflict', `${madeWithinDay} keys were made within a day, which is the most: make others tomorrow.`);
 }
 
 export function checkExpiry({ deps }: OrganizationCall, wanted: Pick<KeyChange, 'expiresAtMs'>): Problem | undefined {
