@@ -25,7 +25,16 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
   const [at, setAt] = useState<number>();
   const dark = useIsDark();
   const stepMs = stepLengthMs(startsMs, step);
-  const shape = JSON.stringify([kind, step, stepMs, heightPx, syncKey, series.map(({ id, isOther }) => [id, isOther])]);
+  const isWhole = useMemo(() => series.every(({ values }) => values.every(Number.isInteger)), [series]);
+  const shape = JSON.stringify([
+    kind,
+    step,
+    stepMs,
+    heightPx,
+    syncKey,
+    isWhole,
+    series.map(({ id, isOther }) => [id, isOther]),
+  ]);
   const data = useMemo((): uPlot.AlignedData => {
     const seconds = startsMs.map((startMs) => startMs / 1000);
     // A series that is left out keeps its place and colour: the chart stays the one that it is.
@@ -50,6 +59,7 @@ export function ChartCanvas(props: ChartCanvasProps): ReactNode {
         syncKey,
         widthPx: place.clientWidth,
         heightPx,
+        isWhole,
         series: kind === 'stacked-bars' ? order.reverse() : order,
         palette: readPalette(place),
         format: (value) => latest.current.formatAxis(value),

@@ -14,6 +14,8 @@ export interface ChartSetup {
   readonly syncKey: string | undefined;
   readonly widthPx: number;
   readonly heightPx: number;
+  /** Whether all values are whole: then half a request is no place for a line. */
+  readonly isWhole: boolean;
   /** In the order in which they are drawn. `colour` is the name of a custom property. */
   readonly series: readonly { readonly id: string; readonly colour: string }[];
   readonly palette: Palette;
@@ -23,7 +25,11 @@ export interface ChartSetup {
 
 const AXIS_WIDTH_PX = 62;
 const AXIS_HEIGHT_PX = 30;
+/** Between a label and the plot. */
+const AXIS_GAP_PX = 14;
 const DAY_SECONDS = 86_400;
+/** 1, 2, 5, 10, … */
+const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
 
 export function chartOptions(setup: ChartSetup): uPlot.Options {
   const { kind, step, palette } = setup;
@@ -56,7 +62,8 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
       },
       {
         ...axis,
-        size: AXIS_WIDTH_PX,
+        size: (chart, labels) => axisWidthPx(chart.ctx, palette.font, labels),
+        ...(setup.isWhole && { incrs: WHOLE_STEPS }),
         grid: { stroke: palette.grid, width: 1 },
         values: (_, splits) => splits.map((value) => setup.format(value)),
       },
@@ -73,6 +80,15 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
     ],
     hooks: { setCursor: [(chart) => setup.onAt(chart.cursor.idx ?? undefined)] },
   };
+}
+
+/** Fractions of a cent have long labels, which would be cut off. uPlot asks in CSS pixels and draws in those of the device. */
+function axisWidthPx(context: CanvasRenderingContext2D, font: string, labels: readonly string[] | null): number {
+  context.save();
+  context.font = font;
+  const widest = Math.max(0, ...(labels ?? []).map((label) => context.measureText(label).width));
+  context.restore();
+  return Math.max(AXIS_WIDTH_PX, Math.ceil(widest) + AXIS_GAP_PX);
 }
 
 function seriesOptions(label: string, colour: string, kind: ChartSetup['kind']): uPlot.Series {

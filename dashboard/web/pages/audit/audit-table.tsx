@@ -51,7 +51,7 @@ const ORGANIZATION: Column<AuditEventView> = {
   hideBelow: 'wide',
   cell: ({ organizationId, organizationName }) =>
     organizationId === undefined ? null : (
-      <Link to="/o/$organization/overview" params={{ organization: organizationId }}>
+      <Link className={styles.organization} to="/o/$organization/overview" params={{ organization: organizationId }}>
         {organizationName ?? organizationId}
       </Link>
     ),
