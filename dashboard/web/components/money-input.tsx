@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback } from 'react';
 import { formatUsd, parseUsd } from '../../../ext-proc/domain/money.ts';
 import { formatMoneyExactly } from '../format/format-money.ts';
+import { withoutGrouping } from './parse-grouped.ts';
 import { ParsedInput } from './parsed-input.tsx';
 
 export interface MoneyInputProps {
@@ -21,8 +22,8 @@ export function MoneyInput(props: MoneyInputProps): ReactNode {
   const { allowNegative = false, allowZero = false, max } = props;
   const parse = useCallback(
     (text: string) => {
-      const nano = parseUsd(text.replaceAll(/[$, ]/g, '').replace('−', '-'));
-      if (nano === undefined) return { problem: 'Enter an amount in dollars, such as 12.50.' };
+      const nano = parseUsd(withoutGrouping(text));
+      if (nano === undefined) return { problem: 'Enter an amount in dollars, with a point for cents, such as 12.50.' };
       if (nano < 0n && !allowNegative) return { problem: 'The amount cannot be negative.' };
       if (nano === 0n && !allowZero) return { problem: 'The amount cannot be zero.' };
       if (max !== undefined && nano > BigInt(max)) return { problem: `At most ${formatMoneyExactly(max)}.` };

@@ -1,5 +1,6 @@
 import { type ReactNode, useCallback } from 'react';
 import { formatCount } from '../format/format-number.ts';
+import { withoutGrouping } from './parse-grouped.ts';
 import { ParsedInput } from './parsed-input.tsx';
 
 export interface NumberInputProps {
@@ -15,9 +16,8 @@ export interface NumberInputProps {
 export function NumberInput({ min = 0, max = 1_000_000_000, suffix, ...rest }: NumberInputProps): ReactNode {
   const parse = useCallback(
     (text: string) => {
-      const value = /^\d{1,15}$/.test(text.replaceAll(/[ ,_]/g, ''))
-        ? Number(text.replaceAll(/[ ,_]/g, ''))
-        : Number.NaN;
+      const digits = withoutGrouping(text);
+      const value = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN;
       return value >= min && value <= max
         ? { value }
         : { problem: `Enter a whole number from ${formatCount(min)} to ${formatCount(max)}.` };
