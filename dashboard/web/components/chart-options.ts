@@ -39,8 +39,8 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
     width: setup.widthPx,
     height: setup.heightPx,
     legend: { show: false },
-    // Half a label hangs over the end of a line.
-    padding: [8, kind === 'lines' ? 20 : 8, 0, 0],
+    // Half a label hangs over the end of a line, and of narrow bars.
+    padding: [8, kind === 'lines' || step === 'hour' ? 20 : 8, 0, 0],
     // Days are days of UTC; hours are shown in the reader's zone.
     tzDate: (seconds) =>
       step === 'day' ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000),
