@@ -14,6 +14,13 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
   useEffect(() => {
     if (!isProblem) console.error(error);
   }, [error, isProblem]);
+  // A part of the page that could not be loaded is not asked for again by itself. Nothing was typed on a page that never came.
+  useEffect(() => {
+    if (isProblem) return;
+    const reload = () => location.reload();
+    window.addEventListener('online', reload);
+    return () => window.removeEventListener('online', reload);
+  }, [isProblem]);
   return (
     <>
       <PageHeader title="Something went wrong" />
@@ -30,7 +37,9 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
               </Button>
             }
           >
-            A newer version of the dashboard may have been installed since you opened it.
+            {navigator.onLine
+              ? 'A newer version of the dashboard may have been installed since you opened it.'
+              : 'You are offline. The page comes when there is a connection again.'}
           </EmptyState>
         </div>
       )}
