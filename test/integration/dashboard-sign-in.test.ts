@@ -163,8 +163,8 @@ describe('signing in', () => {
       }
     }
     // Without a comparison an answer comes within a few milliseconds, with one it takes more than twenty.
-    expect(fastest.unknown / fastest.known).toBeGreaterThan(0.6);
-    expect(fastest.unknown / fastest.known).toBeLessThan(1.6);
+    expect(fastest.unknown / fastest.known).toBeGreaterThan(0.4);
+    expect(fastest.unknown / fastest.known).toBeLessThan(2.5);
   });
 });
 
