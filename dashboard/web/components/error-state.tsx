@@ -8,7 +8,7 @@ const TITLES: Partial<Record<ApiProblem['problem'], string>> = {
   timed_out: 'The dashboard server did not answer in time',
   unavailable: 'This cannot be read right now',
   not_allowed: 'You have no access to this',
-  not_found: 'There is no such thing',
+  not_found: 'Not found',
 };
 
 /** In place of what could not be loaded. */
@@ -26,6 +26,8 @@ export function ErrorState({
         icon={problem.problem === 'not_allowed' ? 'lock' : 'errors'}
         title={title}
         action={
+          // Asking again does not give a right.
+          problem.problem !== 'not_allowed' &&
           onRetry && (
             <Button icon="refresh" onClick={onRetry}>
               Try again

@@ -36,7 +36,7 @@ export function MappingBanners({
         </Banner>
       )}
       {warnings.length > 0 && (
-        <Banner tone="warn" title="Some of it cannot work">
+        <Banner tone="warn" title="Some models or providers cannot work">
           <Lines of={warnings} />
         </Banner>
       )}

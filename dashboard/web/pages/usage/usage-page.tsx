@@ -48,7 +48,7 @@ function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {
     <>
       <PageHeader
         title="Usage"
-        description="Cost and tokens of settled requests. Days are days of UTC."
+        description="Cost and tokens of charged requests. Days are days of UTC."
         actions={<CsvLink organization={id} table="usage" query={query} />}
       />
       <UsageFilters organization={id} search={search} days={days} today={today} onSearch={onSearch} />
