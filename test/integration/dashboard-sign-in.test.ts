@@ -155,7 +155,9 @@ describe('signing in', () => {
   it('takes as long for an unknown user as for a wrong password', async () => {
     const { email } = await addUser();
     const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
-    for (let round = 0; round < 8; round++) {
+    const ratio = () => fastest.unknown / fastest.known;
+    // On a busy machine the fastest of some may still have waited for others: then more are needed.
+    for (let round = 0; round < 8 || (round < 30 && (ratio() <= 0.6 || ratio() >= 1.6)); round++) {
       for (const who of ['known', 'unknown'] as const) {
         const startedMs = performance.now();
         await signIn(dashboard.browser(), who === 'known' ? email : 'nobody-at-all@example.com', 'wrong');
@@ -163,8 +165,8 @@ describe('signing in', () => {
       }
     }
     // Without a comparison an answer comes within a few milliseconds, with one it takes more than twenty.
-    expect(fastest.unknown / fastest.known).toBeGreaterThan(0.4);
-    expect(fastest.unknown / fastest.known).toBeLessThan(2.5);
+    expect(ratio()).toBeGreaterThan(0.6);
+    expect(ratio()).toBeLessThan(1.6);
   });
 });
 
