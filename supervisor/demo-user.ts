@@ -1,9 +1,6 @@
-import { hashPassword } from '../dashboard/server/sign-in/password.ts';
-import { randomPassword } from '../dashboard/server/sign-in/password-rules.ts';
 import { findUserByEmail, listUsers } from '../dashboard/store/user-rows.ts';
-import { createUser } from '../dashboard/store/users.ts';
-import { newId } from '../ext-proc/domain/ids.ts';
 import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
+import { createUserWithPassword } from '../operator/users.ts';
 
 const DEMO_EMAIL = 'demo@example.com';
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
@@ -25,13 +22,12 @@ export async function findSignIn(databaseUrl: string, demoOrganizationId: string
       return { kind: 'existing', ...(demo ? { email: demo.email } : {}) };
     }
     if (demoOrganizationId === undefined) return { kind: 'none' };
-    const password = randomPassword();
-    const passwordHash = await hashPassword(password);
-    if (passwordHash === 'busy') throw new Error('the first password of a process has to wait for no other');
     const membership = { organizationId: demoOrganizationId, role: 'owner' } as const;
-    const user = { id: newId('usr', Date.now()), email: DEMO_EMAIL, isOperator: true, passwordHash, membership };
-    const created = await createUser(pool, user, { actor: 'npm start' });
-    return created.kind === 'created' ? { kind: 'new', email: DEMO_EMAIL, password } : { kind: 'existing' };
+    const user = { email: DEMO_EMAIL, isOperator: true, membership };
+    const created = await createUserWithPassword(pool, user, { actor: 'npm start' });
+    return created.kind === 'created'
+      ? { kind: 'new', email: DEMO_EMAIL, password: created.password }
+      : { kind: 'existing' };
   } finally {
     await pool.end();
   }
