@@ -63,7 +63,7 @@ export default defineConfig({
       {
         test: {
           name: 'measuring',
-          include: [...MEASURING, ...(withoutContainers ? [] : [CONTAINERS])],
+          include: [...MEASURING, 'test/faults/**/*.test.ts', ...(withoutContainers ? [] : [CONTAINERS])],
           fileParallelism: false,
           globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,

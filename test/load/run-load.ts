@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'undici';
+import { type Dispatcher, Pool } from 'undici';
 import { type LoadJob, type LoadResult, percentiles } from './load-job.ts';
 
 /** Runs one job over keep-alive HTTP/1.1 connections and checks every answer to its last byte. */
@@ -47,11 +47,15 @@ interface Outcome {
   readonly firstByteAt: number;
 }
 
-function oneRequest(pool: Pool, job: LoadJob): Promise<Outcome> {
+/** Sends one request of the job and checks its answer to the last byte. Never rejects. */
+export function oneRequest(
+  dispatcher: Dispatcher,
+  job: Pick<LoadJob, 'origin' | 'path' | 'headers' | 'body' | 'mustContain'>,
+): Promise<Outcome> {
   return new Promise((resolve) => {
     const answer = new AnswerCheck(job.mustContain);
-    pool.dispatch(
-      { path: job.path, method: 'POST', headers: job.headers, body: job.body },
+    dispatcher.dispatch(
+      { origin: job.origin, path: job.path, method: 'POST', headers: job.headers, body: job.body },
       {
         onRequestStart: () => {},
         onResponseStart: (_controller, status) => answer.status(status),
