@@ -1,0 +1,135 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { residentBytes } from '../bench/process-cpu.ts';
+import { readMetrics, type Sample } from '../integration/metrics-page.ts';
+import { withChildren } from '../integration/process-tree.ts';
+
+/** What the processes of a soak need, interval by interval, and what follows from it. */
+export interface Watched {
+  readonly gatewayPid: number;
+  readonly envoyPid: number;
+  readonly postgresPid: number;
+  readonly metricsOrigin: string;
+}
+
+export interface Usage {
+  readonly gatewayRssMiB: number;
+  readonly envoyRssMiB: number;
+  /** Shared buffers counted once. */
+  readonly postgresMiB: number;
+  /** What garbage collection left: the lowest of an interval's readings. */
+  readonly heapMiB: number;
+  readonly gatewayFds: number;
+  readonly envoyFds: number;
+  readonly holds: number;
+}
+
+const MIB = 1024 * 1024;
+
+export async function readUsage(watched: Watched): Promise<Usage> {
+  const { samples } = await readMetrics(watched.metricsOrigin);
+  return {
+    gatewayRssMiB: residentBytes(watched.gatewayPid) / MIB,
+    envoyRssMiB: residentBytes(watched.envoyPid) / MIB,
+    postgresMiB: withChildren(watched.postgresPid).reduce((sum, pid) => sum + proportionalBytes(pid), 0) / MIB,
+    heapMiB: sumOf(samples, 'nodejs_heap_size_used_bytes') / MIB,
+    gatewayFds: openFiles(watched.gatewayPid),
+    envoyFds: openFiles(watched.envoyPid),
+    holds: sumOf(samples, 'gateway_holds'),
+  };
+}
+
+/** Memory breathes with garbage collection: an interval's lowest reading says what is kept. Of the rest the last reading counts. */
+export function summarize(readings: readonly [Usage, ...Usage[]]): Usage {
+  const lowest = (name: keyof Usage): number => Math.min(...readings.map((usage) => usage[name]));
+  return {
+    ...(readings.at(-1) ?? readings[0]),
+    gatewayRssMiB: lowest('gatewayRssMiB'),
+    envoyRssMiB: lowest('envoyRssMiB'),
+    heapMiB: lowest('heapMiB'),
+  };
+}
+
+function sumOf(samples: readonly Sample[], name: string): number {
+  return samples.filter((sample) => sample.name === name).reduce((sum, { value }) => sum + value, 0);
+}
+
+function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** Of a backend that has just ended: nothing. */
+function proportionalBytes(pid: number): number {
+  try {
+    const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
+    return Number(line?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}
+
+/** One interval of a soak. */
+export interface Interval {
+  readonly requests: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly usage: Usage;
+}
+
+/** Growth per interval beyond which memory is not flat, and how much slower the median may be at the end than before. */
+export interface FlatBounds {
+  readonly gatewayMiB: number;
+  readonly envoyMiB: number;
+  readonly p50Factor: number;
+}
+
+export interface Trend {
+  /** MiB per interval, over the last two thirds. */
+  readonly gatewaySlopeMiB: number;
+  readonly envoySlopeMiB: number;
+  readonly heapSlopeMiB: number;
+  /** Median of the last third's medians over that of the third before. */
+  readonly p50Ratio: number;
+}
+
+export function trendOf(intervals: readonly Interval[]): Trend {
+  const third = Math.floor(intervals.length / 3);
+  const settled = intervals.slice(third);
+  const slope = (name: keyof Usage): number => slopeOf(settled.map(({ usage }) => usage[name]));
+  const medianOf = (part: readonly Interval[]): number => median(part.map(({ p50Ms }) => p50Ms));
+  return {
+    gatewaySlopeMiB: slope('gatewayRssMiB'),
+    envoySlopeMiB: slope('envoyRssMiB'),
+    heapSlopeMiB: slope('heapMiB'),
+    p50Ratio: medianOf(intervals.slice(-third)) / medianOf(intervals.slice(third, -third)),
+  };
+}
+
+/** What is not flat, in words; empty when all is. */
+export function whatIsNotFlat(trend: Trend, bounds: FlatBounds): string[] {
+  const found: string[] = [];
+  const grows = (who: string, slopeMiB: number, boundMiB: number): void => {
+    if (!(slopeMiB <= boundMiB)) found.push(`${who} grows by ${slopeMiB.toFixed(2)} MiB in each interval`);
+  };
+  grows('the gateway', trend.gatewaySlopeMiB, bounds.gatewayMiB);
+  grows('Envoy', trend.envoySlopeMiB, bounds.envoyMiB);
+  if (!(trend.p50Ratio <= bounds.p50Factor)) found.push(`the median is ${trend.p50Ratio.toFixed(2)} times slower`);
+  return found;
+}
+
+/** Least squares. */
+function slopeOf(values: readonly number[]): number {
+  const meanX = (values.length - 1) / 2;
+  const meanY = values.reduce((sum, value) => sum + value, 0) / values.length;
+  let above = 0;
+  let below = 0;
+  for (const [x, y] of values.entries()) {
+    above += (x - meanX) * (y - meanY);
+    below += (x - meanX) ** 2;
+  }
+  return above / below;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,50 @@
+/**
+ * Everything at once for a long time: `node test/load/soak.ts --minutes 30 --rate 100`. One line a minute; exits 1 when a request ended
+ * otherwise than it had to, the ledger disagrees, something stays held, or memory or latency are not flat. `SOAK_BOUNDS` is what flat means.
+ */
+import { parseArgs } from 'node:util';
+import { startTestPostgres } from '../integration/postgres-server.ts';
+import { type FlatBounds, type Interval, trendOf, whatIsNotFlat } from './soak-figures.ts';
+import { runSoak } from './soak-run.ts';
+
+/** A minute has some 6,000 requests: 100 bytes that each leaves behind would be 0.6 MiB. */
+const SOAK_BOUNDS: FlatBounds = { gatewayMiB: 0.6, envoyMiB: 0.3, p50Factor: 1.5 };
+const MINUTE_MS = 60_000;
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '100' } },
+});
+const postgres = await startTestPostgres();
+let minute = 0;
+
+function show(interval: Interval, faults: Readonly<Record<string, number>>): void {
+  const { requests, p50Ms, p99Ms, usage } = interval;
+  minute += 1;
+  process.stdout.write(
+    `minute ${minute}: ${requests} requests, faults ${JSON.stringify(faults)}, p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms, ` +
+      `RSS gateway ${usage.gatewayRssMiB.toFixed(1)} Envoy ${usage.envoyRssMiB.toFixed(1)} PostgreSQL ${usage.postgresMiB.toFixed(0)} MiB, ` +
+      `heap ${usage.heapMiB.toFixed(1)} MiB, files ${usage.gatewayFds} + ${usage.envoyFds}, holds ${usage.holds}\n`,
+  );
+}
+
+try {
+  const { intervals, faults, seen, errorLines } = await runSoak({
+    postgresSocketDir: postgres.socketDir,
+    postgresPid: postgres.pid,
+    intervals: Number(values.minutes),
+    intervalMs: MINUTE_MS,
+    requestsPerSecond: Number(values.rate),
+    onInterval: show,
+  });
+  const trend = trendOf(intervals);
+  const wrong = [...Object.entries(faults).map(([fault, count]) => `${count} x ${fault}`), ...errorLines].concat(
+    whatIsNotFlat(trend, SOAK_BOUNDS),
+  );
+  process.stdout.write(
+    `${JSON.stringify(seen)}\nthe ledger agrees, nothing is held; ${JSON.stringify(trend)}\n` +
+      `${wrong.length === 0 ? 'flat, and nothing that was not meant' : wrong.join('\n')}\n`,
+  );
+  process.exitCode = wrong.length === 0 ? 0 : 1;
+} finally {
+  await postgres.stop();
+}
