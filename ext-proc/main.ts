@@ -22,6 +22,7 @@ import { openAccounting, spoolFolder } from './open-accounting.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { reportProcess } from './report-process.ts';
 import { serveHealth } from './serve-health.ts';
+import { SchemaMismatch } from './stores/postgres/migrate.ts';
 import { openPostgres } from './stores/postgres/open.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -68,10 +69,12 @@ async function main(): Promise<void> {
   await serve({ loaded, paths, stores, allMetrics: metrics, log, drainTimeoutMs });
 }
 
-/** Not a configuration error: the supervisor tries again, and a store that is only late is found then. */
+/** Not a configuration error: the supervisor tries again, and a store or a migration that is only late is found then. */
 function explainUnavailable(error: unknown): undefined {
-  if (!(error instanceof StoreUnavailable)) throw error;
-  process.stderr.write(`A store does not answer: ${error.message}\n`);
+  if (!(error instanceof StoreUnavailable || error instanceof SchemaMismatch)) throw error;
+  const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
+  const what = error instanceof StoreUnavailable ? `A store does not answer: ${error.message}` : error.message;
+  process.stderr.write(`${what}${why}\n`);
   process.exit(1);
 }
 
@@ -222,7 +225,8 @@ async function completionsRefused(
   accounting: Accounting,
   opensInMs: () => Promise<number>,
 ): Promise<string | undefined> {
-  if (accounting.isSpooling()) return 'charges wait for PostgreSQL: completions are refused';
+  const reason = accounting.refusesBecause();
+  if (reason !== undefined) return reason;
   return opensInMs().then(
     (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
     () => 'the limit store does not answer',

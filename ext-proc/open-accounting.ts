@@ -4,6 +4,7 @@ import { type Accounting, createAccounting } from './accounting/accounting.ts';
 import { createHoldKeeper, type HoldKeeper } from './accounting/holds.ts';
 import type { Spool } from './accounting/spool.ts';
 import { openWorkerSpool } from './accounting/spool-files.ts';
+import { freeBytesAt, watchSpoolRoom } from './accounting/spool-room.ts';
 import type { Clock } from './domain/clock.ts';
 import { type Claims, createClaims } from './idempotency/claims.ts';
 import type { LimitStore } from './stores/limit-store.ts';
@@ -51,9 +52,10 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
   });
-  metrics.watchSpool(spool.pending);
+  const room = await watchSpoolRoom(options.spoolFolder, spool);
+  metrics.watchSpool(spool.pending, () => freeBytesAt(options.spoolFolder));
   metrics.watchHolds(holds.live);
-  const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, clock, metrics, log });
+  const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, room, clock, metrics, log });
   await replayUntilDone(accounting.replaySpool, log);
   const claims = createClaims({
     store: database.idempotency,
@@ -70,6 +72,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
       holds.close();
       claims.close();
       await accounting.close();
+      room.close();
       await spool.close();
     },
   };

@@ -29,7 +29,10 @@ const anchors = new Set(
 describe('the manual', () => {
   it('lists every metric of the gateway, as it is: name, type, labels, meaning', () => {
     const metrics = createMetrics();
-    metrics.watchSpool(() => []);
+    metrics.watchSpool(
+      () => [],
+      async () => 0,
+    );
     metrics.watchHolds(() => []);
     metrics.watchDatabase(() => []);
     metrics.watchRequestLog(

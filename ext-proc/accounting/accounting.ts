@@ -13,6 +13,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { createDurableCharges } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
 import type { Spool } from './spool.ts';
+import type { SpoolRoom } from './spool-room.ts';
 
 /** What an admission took, and what is needed to charge it. */
 export interface Hold {
@@ -33,8 +34,8 @@ export interface Accounting {
   open(hold: Hold, taken: TakenHold): OpenHold;
   /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
   replaySpool(): Promise<void>;
-  /** True while charges wait in the spool: new completions are refused (DESIGN 3). */
-  isSpooling(): boolean;
+  /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
+  refusesBecause(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -57,6 +58,7 @@ export interface AccountingOptions {
   readonly limits: LimitStore;
   readonly holds: HoldKeeper;
   readonly spool: Spool;
+  readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -119,7 +121,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
     };
   }
 
-  return { open, replaySpool: charges.replay, isSpooling: charges.areWaiting, close: charges.close };
+  return { open, replaySpool: charges.replay, refusesBecause: charges.refusesBecause, close: charges.close };
 }
 
 function settlementOf(

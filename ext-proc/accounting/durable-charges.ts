@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Spool, SpooledCharge } from './spool.ts';
+import type { SpoolRoom } from './spool-room.ts';
 
 /** Makes charges that last: in the ledger, or while PostgreSQL is away in the spool, from where they are taken to the ledger (DESIGN 3). */
 export interface DurableCharges {
@@ -13,7 +14,8 @@ export interface DurableCharges {
   make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt): Promise<ChargeOutcome>;
   /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
   replay(): Promise<void>;
-  areWaiting(): boolean;
+  /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
+  refusesBecause(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -25,6 +27,7 @@ export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
 export interface DurableChargesOptions {
   readonly ledger: Ledger;
   readonly spool: Spool;
+  readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
@@ -36,7 +39,7 @@ const REPLAY_EVERY_MS = 1000;
 const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
 
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
-  const { ledger, spool, metrics, log, releaseHold } = options;
+  const { ledger, spool, room, metrics, log, releaseHold } = options;
   let replaying: Promise<void> | undefined;
   /** Whose charges wait in the spool: they keep their keys until then. */
   const waitingAttempts = new Map<string, KeyedAttempt>();
@@ -82,6 +85,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return 'spooled';
     } catch (error) {
       waitingAttempts.delete(generationId);
+      room.failed();
       metrics.chargeLost();
       log.error(
         { err: error, generation_id: generationId },
@@ -134,7 +138,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   return {
     make,
     replay,
-    areWaiting,
+    refusesBecause: () => (areWaiting() ? 'charges wait for PostgreSQL: completions are refused' : room.problem()),
     async close() {
       clearInterval(timer);
       await replaying?.catch(() => undefined);

@@ -59,6 +59,17 @@ describe('the spool', () => {
     await spool.close();
   });
 
+  it('leaves nothing behind when it shows that the disk takes something', async () => {
+    const spool = await openSpool(path);
+    await spool.append(settlement);
+    const before = await readFile(path, 'utf8');
+    await Promise.all([spool.prove(), spool.append(other), spool.prove()]);
+    expect((await readFile(path, 'utf8')).startsWith(before)).toBe(true);
+    expect(await contentOf(spool)).toEqual([settlement, other]);
+    await spool.close();
+    expect((await readFile(path, 'utf8')).match(/\n/g)).toHaveLength(4);
+  });
+
   it('passes over a line that a crash cut short, and keeps the ones after it', async () => {
     const first = await openSpool(path);
     await first.append(settlement);

@@ -16,6 +16,8 @@ export interface Spool {
   pending(): readonly SpooledCharge[];
   /** `undefined`: it was removed in the meantime. Rejects when the disk does not give it back as it was. */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
+  /** Resolves when the disk takes and keeps something; nothing of it stays. */
+  prove(): Promise<void>;
   /** Forgets one that is in the ledger now. */
   remove(generationId: string): Promise<void>;
   close(): Promise<void>;
@@ -65,6 +67,11 @@ export async function openSpool(path: string, onDamage?: (lines: number) => void
         const settlement = decodeSettlement(await readLine(file, line));
         if (settlement === undefined) throw new Error(`the spooled charge of ${generationId} can no longer be read`);
         return settlement;
+      }),
+    prove: () =>
+      queue(async () => {
+        const { position } = await appendLine(file, '');
+        await file.truncate(position - 1);
       }),
     remove: (generationId) =>
       queue(async () => {

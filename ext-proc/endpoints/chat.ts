@@ -27,8 +27,8 @@ export async function completeChat(deps: ChatDeps, call: Call): Promise<Endpoint
   call.notes.streamed = chat.stream;
   const choice = checkModel(chat, call.principal, call.config);
   if (isRefusal(choice)) return choice;
-  // Charges that PostgreSQL could not take yet are not in any balance it reports.
-  if (deps.accounting.isSpooling()) return refuse('no_capacity');
+  // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that nothing takes would be lost.
+  if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const request = { chat, choice, generationId: newId('gen', call.arrivedAtMs) };
   return idempotencyKey === undefined
     ? admitAndDeliver(deps, call, request)

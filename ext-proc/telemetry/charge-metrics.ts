@@ -17,8 +17,8 @@ export interface ChargeMetrics {
   chargeBuried(): void;
   /** Neither PostgreSQL nor the spool took a charge. */
   chargeLost(): void;
-  /** Says what waits in the spool whenever somebody asks. */
-  watchSpool(pending: () => readonly { readonly bytes: number }[]): void;
+  /** Says what waits in the spool, and how much more fits, whenever somebody asks. */
+  watchSpool(pending: () => readonly { readonly bytes: number }[], freeBytes: () => Promise<number>): void;
   /** Says what is held whenever somebody asks. */
   watchHolds(live: () => readonly LiveHold[]): void;
 }
@@ -49,7 +49,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
       if (charge.counted) counted.inc();
     },
     ...failureMetrics(registers),
-    watchSpool: (pending) => addSpoolGauges(registers, pending),
+    watchSpool: (pending, freeBytes) => addSpoolGauges(registers, pending, freeBytes),
     watchHolds: (live) => addHoldGauges(registers, live),
   };
 }
@@ -85,7 +85,11 @@ function failureMetrics(
   };
 }
 
-function addSpoolGauges(registers: Registry[], pending: () => readonly { readonly bytes: number }[]): void {
+function addSpoolGauges(
+  registers: Registry[],
+  pending: () => readonly { readonly bytes: number }[],
+  freeBytes: () => Promise<number>,
+): void {
   new Gauge({
     name: 'gateway_spool_charges',
     help: 'Charges that wait in the spool for PostgreSQL; completions are refused meanwhile.',
@@ -100,6 +104,14 @@ function addSpoolGauges(registers: Registry[], pending: () => readonly { readonl
     registers,
     collect() {
       this.set(pending().reduce((sum, { bytes }) => sum + bytes, 0));
+    },
+  });
+  new Gauge({
+    name: 'gateway_spool_free_bytes',
+    help: 'Free on the disk of the spool; completions are refused below 32 MiB. NaN: it cannot be told.',
+    registers,
+    async collect() {
+      this.set(await freeBytes().catch(() => Number.NaN));
     },
   });
 }

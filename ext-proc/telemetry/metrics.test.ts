@@ -14,7 +14,10 @@ describe('metrics of charges', () => {
   it('say what waits in the spool at the moment they are read', async () => {
     const metrics = createMetrics();
     const pending = [{ bytes: 120 }, { bytes: 30 }];
-    metrics.watchSpool(() => pending);
+    metrics.watchSpool(
+      () => pending,
+      async () => 1e9,
+    );
     expect(await current(metrics, 'gateway_spool_charges')).toBe(2);
     expect(await current(metrics, 'gateway_spool_bytes')).toBe(150);
     pending.length = 0;

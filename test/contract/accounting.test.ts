@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/accounting/accounting.ts';
 import { createHoldKeeper } from '../../ext-proc/accounting/holds.ts';
-import { openSpool } from '../../ext-proc/accounting/spool.ts';
+import { openSpool, type Spool } from '../../ext-proc/accounting/spool.ts';
+import { watchSpoolRoom } from '../../ext-proc/accounting/spool-room.ts';
 import type { Produced } from '../../ext-proc/delivery/delivery.ts';
 import { systemClock as clock } from '../../ext-proc/domain/clock.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
@@ -61,13 +62,15 @@ describe('accounting', () => {
   });
 
   /** What one gateway process has of it. */
-  async function startProcess(changes: Partial<Ledger> = {}) {
+  async function startProcess(changes: Partial<Ledger> = {}, spoolChanges: Partial<Spool> = {}) {
     const limits = createMemoryLimitStore({ leaseMs: 60_000 });
     const leases = { leaseMs: 60_000, renewEveryMs: 4_000, marginMs: 6_000, onProblem: () => undefined };
     const holds = createHoldKeeper({ limits, clock, ...leases });
-    const spool = await openSpool(spoolPath);
+    const spool = { ...(await openSpool(spoolPath)), ...spoolChanges };
     const ledger = { ...store.ledger, ...changes };
-    const accounting = createAccounting({ ledger, limits, holds, spool, clock, metrics: createMetrics(), log: silent });
+    const room = await watchSpoolRoom(folder, spool);
+    const metrics = createMetrics();
+    const accounting = createAccounting({ ledger, limits, holds, spool, room, clock, metrics, log: silent });
     const claims = createClaims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
     return {
       accounting,
@@ -93,6 +96,7 @@ describe('accounting', () => {
         holds.close();
         claims.close();
         await accounting.close();
+        room.close();
         await spool.close();
       },
     };
@@ -123,7 +127,7 @@ describe('accounting', () => {
   const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 
   async function untilReplayed(accounting: Accounting): Promise<void> {
-    await expect.poll(() => accounting.isSpooling(), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => accounting.refusesBecause(), { timeout: 10_000 }).toBeUndefined();
   }
 
   it('charges, keeps the answer and frees what was held', async () => {
@@ -155,7 +159,7 @@ describe('accounting', () => {
     const outcomes = await Promise.all([plain.charge(PRODUCED), keyed.charge(PRODUCED, ANSWER)]);
     expect(clock.monotonicMs() - startedMs).toBeLessThan(3_000);
     expect(outcomes).toEqual([undefined, undefined]);
-    expect([process.accounting.isSpooling(), endedKeys.splice(0)]).toEqual([true, []]);
+    expect([process.accounting.refusesBecause(), endedKeys.splice(0)]).toEqual([expect.stringContaining('wait'), []]);
     await Promise.all([plain.release(), keyed.release()]);
     expect(await process.heldNanoUsd()).toBe(2n * HELD);
     const onDisk = await readFile(spoolPath, 'utf8');
@@ -169,6 +173,27 @@ describe('accounting', () => {
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
     expect([await replayOf('spooled'), endedKeys]).toEqual([ANSWER.toString(), ['spooled']]);
     expect(await readFile(spoolPath, 'utf8')).toBe('');
+  });
+
+  it('refuses what is new once neither PostgreSQL nor the disk took a charge, until the disk takes something again', async () => {
+    await process.end();
+    let full = true;
+    const onDisk = async () => {
+      if (full) throw new Error('no space left on device');
+    };
+    const away = async () => Promise.reject(new StoreUnavailable('away'));
+    process = await startProcess({ settle: away }, { append: onDisk, prove: onDisk });
+    const hold = await process.open();
+    expect(process.accounting.refusesBecause()).toBeUndefined();
+    expect(await hold.charge(PRODUCED)).toMatchObject({ code: 'no_capacity' });
+    await hold.release();
+    expect(process.accounting.refusesBecause()).toContain('could not be written');
+    await expect
+      .poll(() => process.accounting.refusesBecause(), { timeout: 10_000 })
+      .toContain('no space left on device');
+    full = false;
+    await untilReplayed(process.accounting);
+    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 0n]);
   });
 
   it('charges once what was committed although the answer to it was lost, and what a crash replays', async () => {
@@ -191,7 +216,7 @@ describe('accounting', () => {
       await writeFile(spoolPath, content);
       process = await startProcess();
       await process.accounting.replaySpool();
-      expect([await spent(), process.accounting.isSpooling()]).toEqual([2n * COST, false]);
+      expect([await spent(), process.accounting.refusesBecause()]).toEqual([2n * COST, undefined]);
     }
     expect(await replayOf('ambiguous')).toBe(ANSWER.toString());
   });
@@ -248,7 +273,7 @@ describe('accounting', () => {
     await sql(url, `update idempotency_keys set generation_id = 'gen-other' where finished_at is null`);
     await process.accounting.replaySpool();
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 0n]);
-    expect(process.accounting.isSpooling()).toBe(false);
+    expect(process.accounting.refusesBecause()).toBeUndefined();
   });
 
   async function readOnly(on: boolean): Promise<void> {

@@ -105,6 +105,7 @@ export class GatewayProcess implements Runner {
         limits,
         holds,
         spool: gatedSpool,
+        room: { problem: () => undefined, failed: () => undefined },
         clock,
         metrics,
         log,
@@ -161,7 +162,7 @@ export class GatewayProcess implements Runner {
         return { ...principalWith({ id: keyId, limits }, { id: organizationId, limits }), account };
       });
     const principal = await readPrincipal(utcDay(clock.nowMs()));
-    if (this.#accounting.isSpooling()) return observer.failed(ask);
+    if (this.#accounting.refusesBecause() !== undefined) return observer.failed(ask);
     const admission = await admit(
       { limits: this.#gatedLimits(), clock },
       {
