@@ -1,5 +1,7 @@
 import { once } from 'node:events';
+import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestProcess } from './child-process.ts';
 import type { Deployment } from './deployment.ts';
@@ -13,6 +15,22 @@ export async function untilServing(deployment: Deployment, processes: readonly T
   // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
   await poll(deadline, processes, () => accepts(deployment.apiPort));
   await poll(deadline, processes, () => isReady(deployment.metricsOrigin));
+}
+
+/** What waited in spools is in the ledger, and requests are served. */
+export async function untilSettled(
+  { paths, metricsOrigin }: Pick<Deployment, 'paths' | 'metricsOrigin'>,
+  timeoutMs: number,
+): Promise<void> {
+  const folder = join(paths.dataDir, 'spool');
+  const isWaiting = (): boolean => readdirSync(folder).some((name) => statSync(join(folder, name)).size > 0);
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const reason = isWaiting() ? 'charges wait in the spool' : await isReady(metricsOrigin);
+    if (reason === undefined) return;
+    if (performance.now() > deadline) throw new Error(`not quiet after ${timeoutMs} ms: ${reason}`);
+    await sleep(10 * POLL_MS);
+  }
 }
 
 async function poll(

@@ -29,6 +29,16 @@ const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
 const SESSION = `set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
+/**
+ * A standby answers lookups and takes no charge; and a connection that was made before its promotion would outlive it without the look at the
+ * timeline below. So it is refused with the code that a write would be.
+ */
+export const REFUSE_READ_ONLY = `do $$ begin
+    if current_setting('transaction_read_only')::boolean then
+      raise exception using errcode = 'read_only_sql_transaction', message = 'the server is a standby, or set to read only';
+    end if;
+  end $$`;
+
 /** The database may be another since the last connection (0004_timeline.sql). The very first one comes before the migrations. */
 const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
@@ -73,7 +83,7 @@ export function createPool(
     onConnect: async (client) => {
       const planner = plans === 'by_index' ? BY_INDEX : BY_VALUES;
       const own = `${planner}; set synchronous_commit = ${synchronousCommit}; set statement_timeout = ${timeouts.statementMs}`;
-      await client.query(`${SESSION}; ${own}; ${NOTE_TIMELINE}`);
+      await client.query(`${SESSION}; ${own}; ${REFUSE_READ_ONLY}; ${NOTE_TIMELINE}`);
     },
   });
   // An idle connection that breaks is removed by the pool; the next statement connects anew.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
-import type { StoreLog } from './connection-pool.ts';
+import { REFUSE_READ_ONLY, type StoreLog } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 export type MemoryModeLock =
@@ -216,7 +216,10 @@ async function connect(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   try {
     await client.connect();
+    // A lock that is held on a standby keeps nobody from the primary.
+    await client.query(REFUSE_READ_ONLY);
   } catch (error) {
+    abandon(client);
     throw asStoreError(error);
   }
   return client;

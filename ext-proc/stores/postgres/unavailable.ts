@@ -3,7 +3,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 
 /**
  * SQLSTATE classes that say something about the server and not about the statement: connection, authorization, unknown database, transaction
- * rollback, resources, operator intervention (time-out and shutdown too), system error; 25006 is a standby that was promoted away from us.
+ * rollback, resources, operator intervention (time-out and shutdown too), system error; 25006 is a standby, or a server that is set to read only.
  */
 const TRANSIENT = /^(08|28|3D|40|53|55P03|57|58|25006)/;
 
@@ -30,6 +30,11 @@ export function isRollback(error: unknown): boolean {
 /** PostgreSQL refused a value or a row (data exception, constraint), so that the statement can never succeed as it is. */
 export function isRefusedRow(error: unknown): boolean {
   return error instanceof pg.DatabaseError && /^(22|23)/.test(error.code ?? '');
+}
+
+/** The user lacks a right (roles.sql). */
+export function isForbidden(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === '42501';
 }
 
 /** A sum left the range of its column. */

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sql } from '../contract/database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { gatewayClient, outcome } from '../integration/gateway-client.ts';
+import { untilSettled } from '../integration/serving.ts';
+import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
+import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { requirement } from '../requirement.ts';
+import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
+
+/**
+ * The primary of PostgreSQL dies, and the address leads to a standby that is promoted only later. Replication is synchronous: what was
+ * committed is on both.
+ */
+const LOAD_MS = process.env.CI === 'true' ? 16_000 : 10_000;
+/** The address leads to a server that answers, and takes no charge. */
+const UNPROMOTED_MS = 2_000;
+/** From the promotion on. Connections are made again within a second; the rest is for a busy machine. */
+const BACK_WITHIN_MS = 15_000;
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let postgres: ReplicatedPostgres;
+  let provider: FakeProvider;
+  let stack: SupervisedStack;
+
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    postgres = await startReplicatedPostgres();
+    provider = await startFakeProvider({ record: false });
+    provider.script('exact', plannedAnswer);
+    stack = await startSupervisedStack({
+      postgresSocketDir: postgres.socketDir,
+      config: {
+        redis: redis.url,
+        workers: 2,
+        providers: { fake: { base_url: provider.baseUrl } },
+        models: { exact: PLANNED_MODEL },
+        timeouts: { first_byte: '5s', stream_idle: '5s', total: '20s' },
+      },
+    });
+  });
+  afterAll(async () => {
+    await stack?.close();
+    await provider?.close();
+    await postgres?.stop();
+    await redis?.stop();
+  });
+  showLogsOnFailure(() => stack);
+
+  const epoch = async (): Promise<string | undefined> => {
+    const [row] = await sql<{ epoch: string }>(stack.databaseUrl, 'select epoch from ledger_state');
+    return row?.epoch;
+  };
+
+  test('a failover under load: nothing is lost, nothing is charged twice, nobody repairs anything', async () => {
+    const customer = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, customer.key);
+    const epochBefore = await epoch();
+    const startMs = performance.now();
+    const loading = plannedLoad([client], startMs + LOAD_MS);
+    await sleep(LOAD_MS / 4);
+
+    await postgres.killPrimary();
+    const killedMs = performance.now();
+    postgres.switchToStandby();
+    while (performance.now() < killedMs + UNPROMOTED_MS) {
+      // It could tell who the caller is, and nothing that was admitted on its word could be charged.
+      expect(outcome(await client.get('/v1/models'))).toBe('503 no_capacity');
+    }
+    await postgres.promote();
+    const promotedMs = performance.now();
+    while (outcome(await client.chat({ model: 'exact', max_tokens: 10 })) !== '200') {
+      expect(performance.now() - promotedMs).toBeLessThan(BACK_WITHIN_MS);
+      await sleep(20);
+    }
+
+    const tally = await loading;
+    await untilSettled(stack, BACK_WITHIN_MS);
+    await expectCharged(stack.databaseUrl, tally);
+    await stack.operator.verifyLedger();
+    // Answers that were under way when it died are whole; what came meanwhile was refused, and in no other way.
+    expect(Object.keys(tally.outcomes).sort()).toEqual(['503', 'complete']);
+    expect(tally.complete.size).toBeGreaterThan(LOAD_MS / 50);
+    // What was learned from the former server is not believed of this one.
+    expect(await epoch()).not.toBe(epochBefore);
+    expect(stack.logs()).toContain('PostgreSQL did not take a charge: spooling it');
+    client.close();
+  });
+});

@@ -1,0 +1,135 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { embeddedDatabaseUrl, serverEnvironment, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { startGuard } from '../../supervisor/guard.ts';
+import { accountCommand, choosePostgresAccount, handOver } from '../../supervisor/postgres-account.ts';
+import { findPostgresInstall } from '../../supervisor/postgres-install.ts';
+import { serverArguments } from '../../supervisor/postgres-settings.ts';
+import { sql } from '../contract/database.ts';
+import { withChildren } from '../integration/process-tree.ts';
+
+/** A primary with one synchronous standby, behind one address: what a DNS name or a virtual address does in production, a socket does here. */
+export interface ReplicatedPostgres {
+  /** Of the address: it leads to the primary until `switchToStandby`. */
+  readonly socketDir: string;
+  /** kill -9 of the primary and everything below it. */
+  killPrimary(): Promise<void>;
+  /** From now on the address leads to the standby, whatever that is; connections to the former server are cut. */
+  switchToStandby(): void;
+  /** Resolves when the standby takes writes. */
+  promote(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const START_MS = 30_000;
+const SOCKET = '.s.PGSQL.5432';
+
+export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-ha-'));
+  const primaryPaths = runtimePaths({ GATEWAY_DATA: join(folder, 'a') });
+  const standbyPaths = runtimePaths({ GATEWAY_DATA: join(folder, 'b') });
+  // Other users of this machine have to get to the address, and to nothing that is behind it.
+  const address = join(folder, 'address');
+  mkdirSync(address);
+
+  await copyOfFreshServer(primaryPaths, standbyPaths);
+  const primary = await startEmbeddedPostgres(primaryPaths, {
+    settings: { synchronous_standby_names: 'standby', wal_keep_size: '64MB' },
+  });
+  const standby = await startStandby(standbyPaths, primaryPaths);
+  await untilReplicating(embeddedDatabaseUrl(primaryPaths, 'postgres'));
+
+  let leadsTo = primaryPaths.socketDir;
+  const open = new Set<Socket>();
+  const cutAll = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  const proxy = createServer((client) => {
+    const server = connect(join(leadsTo, SOCKET));
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      open.add(from);
+      from.on('error', () => undefined);
+      from.on('close', () => {
+        open.delete(from);
+        to.destroy();
+      });
+      from.pipe(to);
+    }
+  });
+  proxy.listen(join(address, SOCKET));
+  await once(proxy, 'listening');
+  return {
+    socketDir: address,
+    killPrimary: async () => {
+      for (const pid of withChildren(primary.pid)) process.kill(pid, 'SIGKILL');
+      await primary.exited;
+    },
+    switchToStandby: () => {
+      leadsTo = standbyPaths.socketDir;
+      cutAll();
+    },
+    promote: async () => {
+      await sql(embeddedDatabaseUrl(standbyPaths, 'postgres'), 'select pg_promote(true, 30)');
+    },
+    stop: async () => {
+      proxy.close();
+      cutAll();
+      await standby.stop();
+      await primary.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** There is no pg_basebackup among the binaries; the folder of a server that was shut down in order is as good. */
+async function copyOfFreshServer(from: RuntimePaths, to: RuntimePaths): Promise<void> {
+  const fresh = await startEmbeddedPostgres(from);
+  await fresh.stop();
+  for (const folder of [to.dataDir, to.socketDir]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  execFileSync('cp', ['-a', from.postgresDir, to.postgresDir]);
+  writeFileSync(join(to.postgresDir, 'standby.signal'), '');
+}
+
+async function startStandby(paths: RuntimePaths, primary: RuntimePaths): Promise<{ stop(): Promise<void> }> {
+  const install = findPostgresInstall();
+  const account = await choosePostgresAccount({ ...paths, binary: install.postgres });
+  handOver(account, [paths.socketDir, join(paths.postgresDir, 'standby.signal')]);
+  const primaryConninfo = `host=${primary.socketDir} user=gateway application_name=standby`;
+  const args = serverArguments(paths, { primary_conninfo: primaryConninfo });
+  const command = accountCommand(account, install.postgres, args);
+  const child = spawn(command.file, command.args, {
+    ...command.ids,
+    cwd: paths.postgresDir,
+    env: serverEnvironment(),
+    stdio: 'ignore',
+  });
+  const exited = once(child, 'exit');
+  const guard = startGuard();
+  if (child.pid !== undefined) guard.watch(child.pid, 'INT', 5);
+  return {
+    stop: async () => {
+      child.kill('SIGQUIT');
+      await exited;
+      await guard.close();
+    },
+  };
+}
+
+async function untilReplicating(primaryUrl: string): Promise<void> {
+  const deadline = performance.now() + START_MS;
+  for (;;) {
+    const rows = await sql(primaryUrl, "select 1 from pg_stat_replication where sync_state = 'sync'");
+    if (rows.length === 1) return;
+    if (performance.now() > deadline) throw new Error(`no standby after ${START_MS} ms`);
+    await sleep(50);
+  }
+}
