@@ -25,7 +25,7 @@ export interface SoakScene {
 
 export interface RequestKind {
   readonly name: string;
-  /** Of 100. */
+  /** Of 100: they add up to it. */
   readonly share: number;
   readonly expected: string;
   /** How it ended. */
@@ -107,7 +107,7 @@ function whyCut(error: Error): string {
 
 async function askTwice(client: GatewayClient): Promise<string> {
   const headers = { 'idempotency-key': randomUUID() };
-  const body = { model: 'plain', stream: Math.random() < 0.5 };
+  const body = { model: 'plain', stream: true };
   const first = await client.chat(body, { headers });
   if (ending(first) !== 'whole') return ending(first);
   const again = await client.chat(body, { headers });

@@ -47,7 +47,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult> {
     }
     const soak = new Soak({ stack, customer, clients }, providers, options);
     const intervals = await soak.run();
-    for (const client of clients.slice(0, 1)) await untilNothingHeld(client, HELD_WITHIN_MS);
+    for (const client of clients) await untilNothingHeld(client, HELD_WITHIN_MS);
     await stack.operator.verifyLedger();
     return { intervals, faults: soak.faults, seen: soak.seen, errorLines: errorLinesOf(stack) };
   } finally {
@@ -106,9 +106,10 @@ class Soak {
     let slot = 0;
     const worker = async (): Promise<void> => {
       while (this.#going) {
-        const atMs = began + (1000 * slot++) / this.#options.requestsPerSecond;
+        const request = slot++;
+        const atMs = began + (1000 * request) / this.#options.requestsPerSecond;
         await sleep(Math.max(0, atMs - performance.now()));
-        await this.#one();
+        await this.#one(request);
       }
     };
     const workers = Array.from({ length: IN_FLIGHT }, worker);
@@ -126,9 +127,9 @@ class Soak {
     return intervals;
   }
 
-  async #one(): Promise<void> {
-    const kind = randomKind();
-    const client = this.#scene.clients[Math.floor(Math.random() * CLIENTS)];
+  async #one(request: number): Promise<void> {
+    const kind = kindOf(request);
+    const client = this.#scene.clients[request % CLIENTS];
     if (client === undefined) throw new Error('there is a client for every number');
     const startedMs = performance.now();
     const ended = await kind.run(this.#scene, client).catch((error: Error) => error.message);
@@ -181,13 +182,12 @@ class Soak {
   }
 }
 
-function randomKind(): RequestKind {
-  let left = Math.random() * REQUEST_KINDS.reduce((sum, { share }) => sum + share, 0);
-  for (const kind of REQUEST_KINDS) {
-    left -= kind.share;
-    if (left < 0) return kind;
-  }
-  throw new Error('the shares are positive');
+/** Every kind as often as its share says, well mixed, in every hundred requests. */
+function kindOf(request: number): RequestKind {
+  const deck = REQUEST_KINDS.flatMap((kind) => Array<RequestKind>(kind.share).fill(kind));
+  const kind = deck[(request * 37) % deck.length];
+  if (kind === undefined) throw new Error('the shares are positive');
+  return kind;
 }
 
 /** Provider failures and refused files are meant, and logged; anything that is no such line is not. */
