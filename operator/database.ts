@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
 import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
 import { openPostgres, type Postgres } from '../ext-proc/stores/postgres/open.ts';
+import { isForbidden } from '../ext-proc/stores/postgres/unavailable.ts';
 import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
 import { embeddedDatabaseUrl } from '../supervisor/embedded-postgres.ts';
 import { type Result, refused } from './result.ts';
@@ -17,28 +18,44 @@ export interface Database extends Postgres {
 
 /** Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded one of GATEWAY_DATA. */
 export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
+  return withPool(env, async (pool, url) => {
+    let database: Postgres;
+    try {
+      database = await openPostgres({ url, log: QUIET });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
+      return refused(error instanceof Error ? error.message : String(error));
+    }
+    try {
+      return await use({ ...database, pool });
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/** The same without a look at the schema, and before there is one. */
+export async function withPool(env: Environment, use: (pool: Pool, url: string) => Promise<Result>): Promise<Result> {
   const found = await findDatabase(env);
   if ('kind' in found) return found;
-  const away = refused(
-    `PostgreSQL is not reachable at ${found.where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`,
-  );
-  let database: Postgres;
-  try {
-    database = await openPostgres({ url: found.url, log: QUIET });
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return away;
-    // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
-    return refused(error instanceof Error ? error.message : String(error));
-  }
   const pool = createPool(found.url, 1, TIMEOUTS, QUIET);
   try {
-    return await use({ ...database, pool });
+    return await use(pool, found.url);
   } catch (error) {
-    if (error instanceof StoreUnavailable) return away;
+    if (error instanceof StoreUnavailable) {
+      return refused(
+        `PostgreSQL is not reachable at ${found.where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`,
+      );
+    }
+    if (isForbidden(error)) {
+      return refused(
+        `The database's user may not do this (${error.message}). Set DATABASE_URL to one who is in the role gateway_operator.`,
+      );
+    }
     throw error;
   } finally {
     await pool.end();
-    await database.close();
   }
 }
 

@@ -1,26 +1,29 @@
-import { run } from '../ext-proc/stores/postgres/connection-pool.ts';
-import { type Command, onDatabase } from './command.ts';
+import { type Migrated, migrateWithRoles, SchemaMismatch } from '../ext-proc/stores/postgres/migrate.ts';
+import type { Command } from './command.ts';
+import { withPool } from './database.ts';
+import { type Result, refused } from './result.ts';
 
-/** Every command brings the schema forward when it connects; this one does nothing else, and says how far. */
+/** What every process of this version does when it starts as the owner of the tables, and what the others need done before. */
 export const MIGRATE: Command = {
   name: 'migrate',
-  summary: 'Bring the database schema forward, as every process of this version would when it starts.',
+  summary: 'Bring the database schema forward, and give the roles of each process their rights.',
   positionals: [],
   flags: [],
-  run: (call) =>
-    onDatabase(
-      call,
-      () => undefined,
-      async ({ pool }) => {
-        const [newest] = await run<{ version: number; name: string }>(pool, NEWEST, []);
-        if (newest === undefined) throw new Error('the schema has no migration');
-        const json = { ok: true, version: newest.version, name: newest.name };
-        return { kind: 'done', json, text: `The schema is at version ${newest.version} (${newest.name}).` };
-      },
+  run: ({ env }) =>
+    withPool(env, (pool) =>
+      migrateWithRoles(pool).then(done, (error: unknown) => {
+        if (error instanceof SchemaMismatch) return refused(error.message);
+        throw error;
+      }),
     ),
 };
 
-const NEWEST = {
-  name: 'newest_migration',
-  text: 'select version, name from schema_migrations order by version desc limit 1',
+function done({ version, name, roles }: Migrated): Result {
+  const json = { ok: true, version, name, roles };
+  return { kind: 'done', json, text: `The schema is at version ${version} (${name}). ${ROLES_TEXT[roles]}` };
+}
+
+const ROLES_TEXT: Readonly<Record<Migrated['roles'], string>> = {
+  granted: 'The roles have their rights.',
+  absent: 'There are no roles, and this user may not make them: docs/security.md says what they are for.',
 };

@@ -4,6 +4,7 @@ import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from '../../ext-proc/config/load.ts';
 import { formatProblem } from '../../ext-proc/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../ext-proc/config/reload.ts';
+import { SchemaMismatch } from '../../ext-proc/stores/postgres/migrate.ts';
 import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
@@ -99,10 +100,11 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
   process.on('disconnect', begin);
 }
 
-/** Not a configuration error: the supervisor tries again, and a database that is only late is found then. */
+/** Not a configuration error: the supervisor tries again, and a database or a migration that is only late is found then. */
 function explainUnavailable(error: unknown): undefined {
-  if (!(error instanceof StoreUnavailable)) throw error;
-  process.stderr.write(`The database does not answer: ${error.message}\n`);
+  if (error instanceof SchemaMismatch) process.stderr.write(`${error.message}\n`);
+  else if (error instanceof StoreUnavailable) process.stderr.write(`The database does not answer: ${error.message}\n`);
+  else throw error;
   process.exit(1);
 }
 

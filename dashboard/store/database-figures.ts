@@ -16,7 +16,7 @@ export interface DatabaseFigures {
 const FIGURES: Statement = {
   name: 'database_figures',
   text: `select current_setting('server_version') as version, pg_database_size(current_database())::double precision as "sizeBytes",
-      (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as connections,
+      (select sum(numbackends)::integer from pg_stat_database) as connections,
       current_setting('max_connections')::integer as "maxConnections",
       (select max(version) from schema_migrations) as "schemaVersion",
       (select count(*)::integer from (select from dead_letters limit 10000) as d) as "deadLetters"`,

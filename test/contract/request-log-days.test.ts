@@ -2,14 +2,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
-import {
-  dropOldLog,
-  makeLogPartitions,
-  partitionBounds,
-  partitionName,
-} from '../../ext-proc/stores/postgres/request-log-partitions.ts';
+import { dropOldLog, makeLogPartitions, partitionName } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogStore } from '../../ext-proc/stores/request-log.ts';
+import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
 import { createDatabase, openStore, sql } from './database.ts';
 

@@ -87,11 +87,12 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
   }
 }
 
+/** Who else is connected pg_stat_activity tells only those who may read all of it. */
 const SERVER: Statement = {
   name: 'diagnose_server',
   text: `select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
       pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",
-      (select count(*)::integer from pg_stat_activity where backend_type = 'client backend') as connections,
+      (select sum(numbackends)::integer from pg_stat_database) as connections,
       current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
         - coalesce(current_setting('reserved_connections', true), '0')::integer as "maxConnections"`,
 };

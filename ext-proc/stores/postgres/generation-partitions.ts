@@ -1,12 +1,9 @@
 import pg from 'pg';
-import { idFloor } from '../../domain/ids.ts';
 import type { StoreLog } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** This month and the three after it, so that a database nobody opens for a quarter still has its partitions. */
 const MONTHS_AHEAD = 3;
-/** Making a partition locks the parent for a moment; requests must not queue behind it while it waits for a long reader. */
-const LOCK_TIMEOUT_MS = 1_000;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 
 /** Makes the months' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
@@ -38,29 +35,20 @@ export function keepMakingPartitions(pool: pg.Pool, log: StoreLog): () => void {
 
 interface Month {
   readonly name: string;
-  readonly firstId: string;
-  readonly endId: string;
+  /** `2026-11-01` */
+  readonly firstDay: string;
 }
 
-/** Built from numbers and the id alphabet only, which is what makes it safe to write into the statement. */
 function monthOf(nowMs: number, ahead: number): Month {
   const now = new Date(nowMs);
   const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
-  const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1);
-  return {
-    name: `generations_${start.toISOString().slice(0, 7).replace('-', '_')}`,
-    firstId: idFloor('gen', start.getTime()),
-    endId: idFloor('gen', end),
-  };
+  const firstDay = start.toISOString().slice(0, 10);
+  return { name: `generations_${firstDay.slice(0, 7).replace('-', '_')}`, firstDay };
 }
 
 async function makePartition(pool: pg.Pool, month: Month, log: StoreLog): Promise<void> {
   try {
-    await pool.query(
-      `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS};
-       create table if not exists ${month.name} partition of generations for values from ('${month.firstId}') to ('${month.endId}');
-       commit`,
-    );
+    await pool.query('select make_generations_month($1)', [month.firstDay]);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
     log.warn({ partition: month.name, code: error.code }, 'a partition of generations could not be made now');

@@ -173,7 +173,7 @@ async function outwaitCharges(connection: pg.Client): Promise<void> {
   await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);
   for (let tries = 1; ; tries++) {
     try {
-      await query(connection, 'do $$ begin lock table accounts in exclusive mode; end $$', []);
+      await query(connection, 'select outwait_settlements()', []);
       return;
     } catch (error) {
       if (tries === CHARGE_TRIES) throw new StoreUnavailable('charges of another process do not end', { cause: error });

@@ -3,7 +3,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { MIGRATION_LOCK } from './advisory-locks.ts';
+import { createRoles, grantRights } from './roles.ts';
 import { asStoreError } from './unavailable.ts';
+
+/** The schema is not for this code, or not yet: the message says what to do. */
+export class SchemaMismatch extends Error {
+  override readonly name = 'SchemaMismatch';
+}
 
 export interface Migration {
   readonly version: number;
@@ -19,7 +25,8 @@ const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
  * Brings the schema to the version of this code: numbered files, each in a transaction with its record, under a lock that makes processes
- * which start together take turns. Throws when the database was migrated by newer code, or by other files than ours.
+ * which start together take turns. Rejects with SchemaMismatch when the database was migrated by newer code, by other files than ours, or
+ * lacks something and this user may not change it.
  */
 export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<readonly string[]> {
   const migrations = await readMigrations(folder);
@@ -28,12 +35,65 @@ export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<read
   });
   try {
     await exec(client, `set statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+    const { present, userName, mayMigrate } = await lookAtSchema(client);
+    // Mostly there is nothing to do, and this user could do nothing.
+    const missing = findMissing(migrations, present ? await appliedIn(client) : []);
+    if (missing.length === 0) return [];
+    if (!mayMigrate) throw new SchemaMismatch(notByThisUser(missing, migrations.length, userName));
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
-    return await applyMissing(client, migrations);
+    const applied = await applyMissing(client, migrations);
+    // They are written for the schema of this release.
+    if (applied.length > 0 && folder === FOLDER) await grantRights(client);
+    return applied;
   } finally {
     // The lock and the settings belong to the session, so the session ends here.
     client.release(true);
   }
+}
+
+export interface Migrated {
+  readonly version: number;
+  readonly name: string;
+  /** `absent`: some are missing, and this user may not make them. */
+  readonly roles: 'granted' | 'absent';
+}
+
+/** What `gateway migrate` does: the schema, and what each role may do with it, also where the schema was right already. */
+export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
+  await migrate(pool);
+  const newest = (await readMigrations()).at(-1);
+  if (newest === undefined) throw new Error('there are no migrations');
+  const client = await pool.connect().catch((error: unknown) => {
+    throw asStoreError(error);
+  });
+  try {
+    await exec(client, `set statement_timeout = ${MIGRATION_TIMEOUT_MS}`);
+    await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
+    const { userName, mayMigrate } = await lookAtSchema(client);
+    if (!mayMigrate) throw new SchemaMismatch(`The user ${userName} does not own the tables, and may not change them.`);
+    const granted = (await createRoles(client)) && (await grantRights(client));
+    return { version: newest.version, name: newest.name, roles: granted ? 'granted' : 'absent' };
+  } finally {
+    client.release(true);
+  }
+}
+
+interface Schema {
+  readonly present: boolean;
+  readonly userName: string;
+  readonly mayMigrate: boolean;
+}
+
+async function lookAtSchema(client: pg.PoolClient): Promise<Schema> {
+  const { rows } = await exec(
+    client,
+    `select t.oid is not null as present, current_user::text as "userName",
+       coalesce(pg_has_role(t.relowner, 'usage'), has_schema_privilege(current_schema(), 'create'), false) as "mayMigrate"
+     from (select) as one left join pg_class t on t.oid = to_regclass('schema_migrations')`,
+  );
+  const [schema] = rows as Schema[];
+  if (schema === undefined) throw new Error('a left join of one row gave none');
+  return schema;
 }
 
 async function applyMissing(client: pg.PoolClient, migrations: readonly Migration[]): Promise<readonly string[]> {
@@ -42,18 +102,28 @@ async function applyMissing(client: pg.PoolClient, migrations: readonly Migratio
     `create table if not exists schema_migrations (
        version integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`,
   );
-  const { rows } = await exec(client, 'select version, checksum from schema_migrations order by version');
-  const known = new Map(migrations.map((migration) => [migration.version, migration]));
-  const done = new Set<number>();
-  for (const row of rows as { version: number; checksum: string }[]) {
-    const ours = known.get(row.version);
-    if (!ours) throw new Error(newerThanCode(row.version, migrations.length));
-    if (ours.checksum !== row.checksum) throw new Error(changedAfterwards(ours));
-    done.add(row.version);
-  }
-  const missing = migrations.filter((migration) => !done.has(migration.version));
+  const missing = findMissing(migrations, await appliedIn(client));
   for (const migration of missing) await apply(client, migration);
   return missing.map((migration) => migration.name);
+}
+
+type Applied = Pick<Migration, 'version' | 'checksum'>;
+
+async function appliedIn(client: pg.PoolClient): Promise<readonly Applied[]> {
+  const { rows } = await exec(client, 'select version, checksum from schema_migrations order by version');
+  return rows as Applied[];
+}
+
+function findMissing(migrations: readonly Migration[], applied: readonly Applied[]): readonly Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.version, migration]));
+  const done = new Set<number>();
+  for (const { version, checksum } of applied) {
+    const ours = known.get(version);
+    if (!ours) throw new SchemaMismatch(newerThanCode(version, migrations.length));
+    if (ours.checksum !== checksum) throw new SchemaMismatch(changedAfterwards(ours));
+    done.add(version);
+  }
+  return migrations.filter(({ version }) => !done.has(version));
 }
 
 async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
@@ -101,6 +171,11 @@ export async function readMigrations(folder: URL = FOLDER): Promise<readonly Mig
 
 function newerThanCode(version: number, ours: number): string {
   return `The database schema is at version ${version}, newer than this release (${ours}). Run the newer release, or restore a backup.`;
+}
+
+function notByThisUser(missing: readonly Migration[], ours: number, userName: string): string {
+  const from = ours - missing.length;
+  return `The database schema is at version ${from}, this release needs ${ours}, and the user ${userName} may not change it. Run \`gateway migrate\` first, as the owner of the tables.`;
 }
 
 function changedAfterwards(migration: Migration): string {

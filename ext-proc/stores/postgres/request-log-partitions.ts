@@ -7,8 +7,6 @@ import { asStoreError } from './unavailable.ts';
 
 /** Today and a week ahead, so that a database nobody opens for a few days still has its partitions. */
 const DAYS_AHEAD = 7;
-/** Making and dropping a partition locks the whole log for a moment; nobody must queue behind it while it waits for a long reader. */
-const LOCK_TIMEOUT_MS = 200;
 const CHECK_EVERY_MS = 600_000;
 const STATS_KEPT_MS = 400 * DAY_MS;
 /** Deleting a few at a time keeps the statements short. What is left after as many rounds is deleted at the next check. */
@@ -33,17 +31,17 @@ const DELETE_STATS: Statement = {
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   const present = new Set((await listPartitions(pool)).map(({ day }) => day));
   for (let day = utcDay(nowMs); day <= utcDay(nowMs) + DAYS_AHEAD; day++) {
-    if (!present.has(day)) await change(pool, createPartition(day), partitionName(day), log);
+    if (!present.has(day)) await change(pool, MAKE, day, log);
   }
 }
 
 /** Drops what is past its retention. What is in use by a long reader is dropped at a later check. */
 export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
   const keptFromMs = nowMs - retentionMs;
-  for (const { day, name } of await listPartitions(pool)) {
+  for (const { day } of await listPartitions(pool)) {
     if ((day + 1) * DAY_MS > keptFromMs) continue;
     // The reader that one day waits for is in the way of the others too.
-    if (!(await change(pool, `drop table if exists ${name}`, name, log))) break;
+    if (!(await change(pool, DROP, day, log))) break;
   }
   await deleteAll(pool, DELETE_OTHERS, idFloor('log', Math.max(0, keptFromMs)));
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
@@ -74,15 +72,6 @@ export function partitionName(day: UtcDay): string {
   return `request_log_${utcDayText(day).replaceAll('-', '_')}`;
 }
 
-/** Built from numbers and the id alphabet only, which is what makes it safe to write into a statement. */
-export function partitionBounds(day: UtcDay): string {
-  return `for values from ('${idFloor('log', day * DAY_MS)}') to ('${idFloor('log', (day + 1) * DAY_MS)}')`;
-}
-
-function createPartition(day: UtcDay): string {
-  return `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`;
-}
-
 async function listPartitions(pool: pg.Pool): Promise<readonly { readonly day: UtcDay; readonly name: string }[]> {
   const rows = await run<{ name: string }>(pool, LIST_PARTITIONS, []);
   return rows.flatMap(({ name }) => {
@@ -97,17 +86,24 @@ const LIST_PARTITIONS: Statement = {
     where i.inhparent = 'request_log'::regclass order by c.relname`,
 };
 
+/** They lock the whole log for a moment, and give up before anybody queues behind them (migrations/0012_rights.sql). */
+const MAKE = 'select make_request_log_day($1)';
+const DROP = 'select drop_request_log_day($1)';
+
 /** Another process was quicker. */
 const IS_THERE = /^(42P07|42710|23505)$/;
 
-async function change(pool: pg.Pool, sql: string, partition: string, log: StoreLog): Promise<boolean> {
+async function change(pool: pg.Pool, sql: string, day: UtcDay, log: StoreLog): Promise<boolean> {
   try {
-    await pool.query(`begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}; ${sql}; commit`);
+    await pool.query(sql, [utcDayText(day)]);
     return true;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
     if (IS_THERE.test(error.code ?? '')) return true;
-    log.warn({ partition, code: error.code }, 'a partition of the request log could not be made or dropped now');
+    log.warn(
+      { partition: partitionName(day), code: error.code },
+      'a partition of the request log could not be made or dropped now',
+    );
     return false;
   }
 }

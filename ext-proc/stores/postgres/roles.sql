@@ -1,0 +1,45 @@
+-- What each process may do in the database, as the migrations are now: the whole of it, said anew by every run of `gateway migrate`, so that
+-- a release which brings a table brings its rights. Nobody signs in as these roles: whoever runs the database makes users that are in one
+-- of them (docs/security.md). Rights given to them by hand do not last; give those to roles of your own.
+
+revoke all on all tables in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
+revoke all on all functions in schema {schema} from gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
+grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
+
+-- All of them look at the timeline when they connect, and the three processes at partitions when they start.
+grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
+grant execute on function make_generations_month, make_request_log_day to gateway_process, gateway_dashboard, gateway_operator;
+
+-- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
+grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
+  organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
+  key_activity, idempotency_keys, gateway_processes to gateway_process;
+grant execute on function settle_generations, write_request_log, outwait_settlements, drop_request_log_day to gateway_process;
+grant update (memory_owner) on ledger_state to gateway_process;
+grant insert on dead_letters to gateway_process;
+grant insert, update, delete on idempotency_keys, gateway_processes to gateway_process;
+-- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.
+grant insert, delete on request_day_stats to gateway_process;
+grant update on request_days to gateway_process;
+grant update, delete on request_log_other, request_stats to gateway_process;
+
+-- The dashboard and the operator's command line manage people, keys and organizations. What a key is (its hash) and what an account holds
+-- they cannot change; credit goes through the function that writes its entry.
+grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
+  organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, key_activity,
+  gateway_processes, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
+grant execute on function add_credit to gateway_dashboard, gateway_operator;
+grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
+grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;
+grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens) on organizations to gateway_dashboard, gateway_operator;
+grant update (name, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, revoked_at, revocation_decided_at)
+  on keys to gateway_dashboard, gateway_operator;
+grant update (password_hash, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
+grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
+grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
+-- `ledger renew-epoch`, after a restore.
+grant update (epoch) on ledger_state to gateway_operator;
+
+-- pg_dump reads every table, also those that are made later.
+grant select on all tables in schema {schema} to gateway_backup;
+alter default privileges in schema {schema} grant select on tables to gateway_backup;

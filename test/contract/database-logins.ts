@@ -1,0 +1,15 @@
+import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
+import { sql } from './database.ts';
+
+/** The URL of somebody who is in the role, on the same database. Users are of the whole server: tests that run side by side share them. */
+export async function loginOf(databaseUrl: string, role: Role): Promise<string> {
+  const login = `login_${role}`;
+  await sql(
+    databaseUrl,
+    `do $$ begin
+       create role ${login} login in role ${role};
+     exception when duplicate_object or unique_violation then null;
+     end $$`,
+  );
+  return databaseUrl.replace('//gateway@', `//${login}@`);
+}

@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ROLES, type Role } from '../../ext-proc/stores/postgres/roles.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { loginOf } from './database-logins.ts';
+
+/** What each role of roles.sql may do, on a database that `gateway migrate` made. That it is enough, test/integration/roles.test.ts shows. */
+let url = '';
+let customer: Customer;
+const as = {} as Record<Role, string>;
+
+beforeAll(async () => {
+  url = await createDatabase();
+  expect(await runCommandLine(['migrate'], { DATABASE_URL: url })).toMatchObject({ json: { roles: 'granted' } });
+  for (const role of ROLES) as[role] = await loginOf(url, role);
+  const store = await openStore(url);
+  customer = await addCustomer(store);
+  await store.ledger.settle(settlementOf(customer));
+  await store.close();
+});
+
+const attempt = (role: Role, statement: string): Promise<string> =>
+  sql(as[role], statement).then(
+    () => 'done',
+    (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : String(error)),
+  );
+const FORBIDDEN = '42501';
+
+const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
+  gateway_process: [
+    'select from users',
+    'select from sessions',
+    'select from password_links',
+    'select from audit_log',
+    "update users set password_hash = 'x'",
+    "insert into keys (id, organization_id, name, hash, last4, scopes) select 'key-0', organization_id, 'x', sha256('x'), 'xxxx', scopes from keys",
+    "update keys set scopes = '{chat}'",
+    'update organizations set rpm = null',
+    'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
+    "select add_credit('org', 1, null, null, 'me')",
+    "insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, actor) values ('org', 1, 'credit', 1, 1, 'me')",
+    'delete from generations',
+    'update ledger_state set epoch = gen_random_uuid()',
+    "update request_log set address = 'x'",
+    'delete from request_log',
+    'delete from schema_migrations',
+    'do $$ begin lock table accounts in exclusive mode; end $$',
+  ],
+  gateway_dashboard: [
+    "insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, actor) values ('org', 1, 'credit', 1, 1, 'me')",
+    'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
+    "insert into accounts (organization_id, balance_nano_usd, total_credits_nano_usd) values ('org', 1, 1)",
+    "update keys set hash = sha256('mine')",
+    'update keys set organization_id = organization_id',
+    'update users set is_operator = true',
+    "update users set email = 'x@example.com'",
+    'select from idempotency_keys',
+    'update ledger_state set epoch = gen_random_uuid()',
+    'delete from audit_log',
+    "update audit_log set actor = 'x'",
+    'delete from generations',
+    "select drop_request_log_day('2020-01-01')",
+  ],
+  gateway_operator: [
+    'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
+    'delete from ledger_entries',
+    'delete from audit_log',
+    'select from idempotency_keys',
+  ],
+  gateway_backup: [
+    "update users set password_hash = 'x'",
+    'delete from sessions',
+    "insert into audit_log (id, actor, action) values ('evt', 'x', 'x.x')",
+    "select add_credit('org', 1, null, null, 'me')",
+    "select make_request_log_day('2026-01-01')",
+    'select outwait_settlements()',
+  ],
+};
+const FORBIDDEN_TO_ALL = [
+  'drop table keys',
+  'truncate request_log',
+  'create table mine (id integer)',
+  'create schema mine',
+  'alter table ledger_entries disable trigger all',
+  "set session_replication_role = 'replica'",
+  'create or replace function refuse_change() returns trigger language plpgsql as $$ begin return new; end $$',
+  "copy (select 1) to program 'true'",
+];
+
+describe.each(ROLES)('%s', (role) => {
+  test('is refused what is not its work', async () => {
+    for (const statement of [...FORBIDDEN_TO[role], ...FORBIDDEN_TO_ALL]) {
+      expect([statement, await attempt(role, statement)]).toEqual([statement, FORBIDDEN]);
+    }
+  });
+
+  test('connects as every process does, and reads the ledger', async () => {
+    expect(await attempt(role, 'select note_timeline(); select from ledger_entries')).toBe('done');
+  });
+});
+
+describe('functions that run with the rights of their owner', () => {
+  test("are nobody's by default, and look for nothing in a schema that somebody else may fill", async () => {
+    const functions = await sql<{ name: string; settings: string[]; open: boolean }>(
+      url,
+      `select proname as name, proconfig as settings, has_function_privilege('public', oid, 'execute') as open
+       from pg_proc where pronamespace = 'public'::regnamespace and prosecdef order by 1`,
+    );
+    expect(functions.length).toBeGreaterThan(7);
+    for (const { name, settings, open } of functions) {
+      expect([name, open, settings]).toEqual([name, false, expect.arrayContaining(['search_path=public, pg_temp'])]);
+    }
+  });
+
+  test('are not deceived by a table of the caller', async () => {
+    const before = await sql(url, 'select balance_nano_usd from accounts');
+    const client = new pg.Client({ connectionString: as.gateway_operator });
+    await client.connect();
+    await client.query(
+      'create temp table accounts as select * from public.accounts; set search_path = pg_temp, public',
+    );
+    await client.query('select public.add_credit($1, 5, null, null, $2)', [customer.organizationId, 'test']);
+    await client.end();
+    const [{ balance_nano_usd: balance } = { balance_nano_usd: '0' }] = before as { balance_nano_usd: string }[];
+    expect(await sql(url, 'select balance_nano_usd from accounts')).toEqual([
+      { balance_nano_usd: String(BigInt(balance) + 5n) },
+    ]);
+  });
+
+  test('make no partitions far away, and drop no day that is kept', async () => {
+    const INVALID = '22023';
+    expect(await attempt('gateway_process', "select make_generations_month('2020-01-01')")).toBe(INVALID);
+    expect(
+      await attempt('gateway_process', "select make_generations_month(date_trunc('month', now())::date + 1)"),
+    ).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_request_log_day('2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', 'select drop_request_log_day(current_date - 1)')).toBe(INVALID);
+  });
+});
+
+describe('rights', () => {
+  test('say something of every table', async () => {
+    const rights = readFileSync(new URL('../../ext-proc/stores/postgres/roles.sql', import.meta.url), 'utf8');
+    const tables = await sql<{ name: string }>(
+      url,
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,
+    );
+    expect(tables.length).toBeGreaterThan(20);
+    expect(tables.filter(({ name }) => !new RegExp(`\\b${name}\\b`).test(rights))).toEqual([]);
+  });
+
+  test('to back up cover what is made later, without a word', async () => {
+    await sql(url, 'create table later (id integer)');
+    expect(await attempt('gateway_backup', 'select from later')).toBe('done');
+    expect(await attempt('gateway_process', 'select from later')).toBe(FORBIDDEN);
+    await sql(url, 'drop table later');
+  });
+
+  test('that were given by hand end with the next migrate', async () => {
+    await sql(url, 'grant update on accounts to gateway_process');
+    expect(await runCommandLine(['migrate'], { DATABASE_URL: url })).toMatchObject({ json: { roles: 'granted' } });
+    expect(await attempt('gateway_process', 'update accounts set sequence = sequence')).toBe(FORBIDDEN);
+  });
+});
+
+describe('a schema that is behind', () => {
+  test('is left to its owner, who is told of', async () => {
+    const fresh = await createDatabase();
+    const asProcess = await loginOf(fresh, 'gateway_process');
+    const message =
+      /at version 0, this release needs \d+, and the user \S+ may not change it. Run `gateway migrate` first/;
+    await expect(openStore(asProcess)).rejects.toThrow(message);
+    expect(await runCommandLine(['migrate'], { DATABASE_URL: asProcess })).toMatchObject({
+      kind: 'refused',
+      message: expect.stringMatching(message),
+    });
+    expect(await runCommandLine(['migrate'], { DATABASE_URL: fresh })).toMatchObject({ kind: 'done' });
+    await (await openStore(asProcess)).close();
+  });
+
+  test('is not brought forward by whoever may only use it', async () => {
+    expect(await runCommandLine(['migrate'], { DATABASE_URL: as.gateway_operator })).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining('does not own the tables'),
+    });
+  });
+});
+
+test('an operator is told what the user of the database may not do', async () => {
+  expect(await runCommandLine(['org', 'create', '--name', 'x'], { DATABASE_URL: as.gateway_process })).toMatchObject({
+    kind: 'refused',
+    message: expect.stringContaining('gateway_operator'),
+  });
+});
