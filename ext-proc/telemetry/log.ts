@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { createLogDestination } from './log-destination.ts';
 
 /**
  * One JSON line per event on standard output; one line per request, none per chunk (4.7 us for a line of ten fields, measured).
@@ -7,18 +8,11 @@ import { type Logger, pino } from 'pino';
 export type Log = Logger;
 
 const FLUSH_MS = 250;
+const STANDARD_OUTPUT = 1;
 
 export function createLog(level: string): Log {
-  const destination = pino.destination({ dest: 1, sync: false, minLength: 8192 });
-  const flusher = setInterval(() => destination.flush(), FLUSH_MS);
-  flusher.unref();
-  // A pino destination opens its file in the next tick: flushSync before that throws, and there is nothing to flush yet.
-  process.on('exit', () => {
-    try {
-      destination.flushSync();
-    } catch {}
-  });
-  return pino(
+  const destination = createLogDestination(STANDARD_OUTPUT);
+  const log = pino(
     {
       level,
       base: null,
@@ -27,4 +21,12 @@ export function createLog(level: string): Log {
     },
     destination,
   );
+  const flusher = setInterval(() => {
+    const lines = destination.takeDropped();
+    if (lines > 0) log.warn({ lines }, 'lines of this log were dropped: nobody took them in time');
+    destination.flush();
+  }, FLUSH_MS);
+  flusher.unref();
+  process.on('exit', () => destination.end());
+  return log;
 }
