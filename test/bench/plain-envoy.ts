@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess } from '../integration/child-process.ts';
 import { freePorts } from '../integration/free-ports.ts';
-import { envoyBinary } from '../integration/stack.ts';
+import { envoyBinary } from '../launchers/binaries.ts';
 
 /** What the gateway is measured against: an Envoy that only forwards to the same provider. No keys, no limits, no accounting. */
 export interface PlainEnvoy {

@@ -1,40 +1,62 @@
-import type { Round } from './round.ts';
+import type { Figures } from './figures.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-/** One line for each scenario and side: medians over the rounds. */
-export function printTable(rounds: readonly Round[]): void {
-  const rows = [['', '', 'CPU us', 'envoy', 'gateway', 'postgres', 'p50 ms', 'p99 ms', 'first ms', 'req/s']];
+const PROCESSES = ['envoy', 'gateway', 'postgres', 'redis'];
+const COLUMNS = ['CPU us', ...PROCESSES, 'p50 ms', 'p99 ms', 'first ms', 'first p99', 'req/s', 'faults', 'load us'];
+
+/** One line for each scenario and side. */
+export function printTable(figures: readonly Figures[]): void {
+  const rows = [['', '', ...COLUMNS]];
   for (const { name, events } of SCENARIOS) {
-    for (const side of ['plain Envoy', 'gateway']) {
-      const own = rounds.filter((round) => round.scenario === name && round.side === side);
-      if (own.length === 0) continue;
-      const cpu = (process: string): number => median(own.map((round) => round.cpuMicros[process] ?? 0));
-      const total = median(own.map((round) => Object.values(round.cpuMicros).reduce((sum, part) => sum + part, 0)));
-      const digits = events === undefined ? 0 : 1;
-      const parts = ['envoy', 'gateway', 'postgres'].map((process) =>
-        cpu(process) ? cpu(process).toFixed(digits) : '-',
-      );
-      rows.push([
-        side === 'plain Envoy' ? `${name}${events === undefined ? '' : ' (CPU per event)'}` : '',
-        side,
-        total.toFixed(digits),
-        ...parts,
-        median(own.map((round) => round.latencyP50Ms)).toFixed(2),
-        median(own.map((round) => round.latencyP99Ms)).toFixed(2),
-        median(own.map((round) => round.firstByteP50Ms)).toFixed(2),
-        median(own.map((round) => round.requestsPerSecond)).toFixed(0),
-      ]);
-    }
+    const own = figures.filter((one) => one.scenario === name);
+    const digits = events === undefined ? 0 : 1;
+    const title = events === undefined ? name : `${name} (CPU per event)`;
+    for (const [index, one] of own.entries()) rows.push([index === 0 ? title : '', one.side, ...cells(one, digits)]);
   }
   process.stdout.write(
-    `CPU of all processes per request, medians; first ms: until the first byte of the answer\n\n${align(rows)}\n`,
+    'CPU of all processes per request; first ms: until the first byte of the answer; load us: CPU of load generator and provider, not counted\n\n' +
+      `${align(rows)}\n`,
   );
 }
 
-/** After all of the load. */
-export function printMemory(bytes: Readonly<Record<string, number>>): void {
-  const parts = Object.entries(bytes).map(([name, value]) => `${name} ${(value / 2 ** 20).toFixed(0)} MiB`);
-  process.stdout.write(`\nResident after the load: ${parts.join(', ')}\n`);
+function cells(one: Figures, digits: number): string[] {
+  return [
+    one.totalCpuMicros.toFixed(digits),
+    ...PROCESSES.map((name) => one.cpuMicros[name]?.toFixed(digits) ?? '-'),
+    one.latencyMs.p50.toFixed(1),
+    one.latencyMs.p99.toFixed(1),
+    one.firstByteMs.p50.toFixed(1),
+    one.firstByteMs.p99.toFixed(1),
+    one.requestsPerSecond.toFixed(0),
+    Object.values(one.faults)
+      .reduce((sum, count) => sum + count, 0)
+      .toFixed(0),
+    (one.loadMicros.generator + one.loadMicros.provider).toFixed(digits),
+  ];
+}
+
+/** After each scenario, so that what many streams take stands beside what small requests take. */
+export function printMemory(figures: readonly Figures[]): void {
+  const rows = figures.map((one) => [
+    one.scenario,
+    one.side,
+    ...['envoy', 'gateway'].map((name) => inMib(one.residentBytes[name])),
+  ]);
+  process.stdout.write(
+    `\nResident in MiB when the rounds had ended\n\n${align([['', '', 'envoy', 'gateway'], ...rows])}\n`,
+  );
+}
+
+function inMib(bytes: number | undefined): string {
+  return bytes === undefined ? '-' : (bytes / 2 ** 20).toFixed(0);
+}
+
+export function printFaults(figures: readonly Figures[]): void {
+  for (const { scenario, side, faults } of figures) {
+    for (const [fault, count] of Object.entries(faults)) {
+      process.stderr.write(`${scenario}, ${side}: ${count} x ${fault}\n`);
+    }
+  }
 }
 
 function align(rows: readonly (readonly string[])[]): string {
@@ -46,11 +68,4 @@ function align(rows: readonly (readonly string[])[]): string {
         .join('  '),
     )
     .join('\n');
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
 }

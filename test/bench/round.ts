@@ -1,34 +1,31 @@
-import type { Generator } from '../load/children.ts';
-import type { LoadResult } from '../load/load-job.ts';
-import type { ProcessGroup } from './process-cpu.ts';
-import { bodyOf, type Scenario } from './scenarios.ts';
-
-export interface Side {
-  readonly name: string;
-  readonly origin: string;
-  readonly key: string;
-  readonly processes: ProcessGroup;
-}
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuMicros, residentBytes } from './process-cpu.ts';
+import { bodyOf, isStream, type Scenario } from './scenarios.ts';
+import { type BenchSetup, PLAIN, type Side, type SideName } from './sides.ts';
 
 export interface Round {
-  readonly side: string;
   readonly scenario: string;
+  readonly side: SideName;
   /** Per request, or per event where the scenario has events; by process. */
   readonly cpuMicros: Readonly<Record<string, number>>;
-  readonly latencyP50Ms: number;
+  /** The same of what makes the load: it shares the machine, but is not counted. */
+  readonly loadMicros: Readonly<Record<'generator' | 'provider', number>>;
+  /** When the round had ended, by process. */
+  readonly residentBytes: Readonly<Record<string, number>>;
+  readonly latencyMs: { readonly p50: number; readonly p99: number };
   /** From the start of the request to the first byte of its answer's body. */
-  readonly firstByteP50Ms: number;
-  readonly latencyP99Ms: number;
+  readonly firstByteMs: { readonly p50: number; readonly p99: number };
   readonly requestsPerSecond: number;
+  readonly faults: Readonly<Record<string, number>>;
 }
 
-export async function measureRound(
-  generator: Generator,
-  side: Side,
-  scenario: Scenario,
-  cpuOf: (processes: ProcessGroup) => Record<string, number>,
-): Promise<Round> {
-  const before = cpuOf(side.processes);
+/** The request log writes its last lines half a second after the last request: they belong to the round that made them. */
+const LOG_TAIL_MS = 700;
+
+export async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): Promise<Round> {
+  const { generator, provider } = setup;
+  const load = { generator: [generator.pid], provider: [provider.pid] };
+  const before = cpuMicros({ ...side.processes, ...load });
   const result = await generator.run({
     origin: side.origin,
     path: '/v1/chat/completions',
@@ -36,26 +33,45 @@ export async function measureRound(
     body: bodyOf(scenario),
     concurrency: scenario.concurrency,
     requests: scenario.requests,
-    mustContain: scenario.stream ? 'data: [DONE]' : '"finish_reason":"stop"',
+    mustContain: isStream(scenario) ? 'data: [DONE]' : '"finish_reason":"stop"',
+    ...(scenario.rampMs === undefined ? {} : { rampMs: scenario.rampMs }),
   });
-  const after = cpuOf(side.processes);
-  refuseFaults(side, scenario, result);
+  if (side.name !== PLAIN) await sleep(LOG_TAIL_MS);
+  const after = cpuMicros({ ...side.processes, ...load });
   const units = scenario.requests * (scenario.events ?? 1);
+  const used = (name: string): number => ((after[name] ?? 0) - (before[name] ?? 0)) / units;
   return {
-    side: side.name,
     scenario: scenario.name,
-    cpuMicros: Object.fromEntries(
-      Object.entries(after).map(([name, micros]) => [name, (micros - (before[name] ?? 0)) / units]),
+    side: side.name,
+    cpuMicros: Object.fromEntries(Object.keys(side.processes).map((name) => [name, used(name)])),
+    loadMicros: { generator: used('generator'), provider: used('provider') },
+    residentBytes: Object.fromEntries(
+      Object.entries(side.processes).map(([name, pids]) => [
+        name,
+        pids.reduce((sum, pid) => sum + residentBytes(pid), 0),
+      ]),
     ),
-    latencyP50Ms: result.latencyMs.p50,
-    firstByteP50Ms: result.firstByteMs.p50,
-    latencyP99Ms: result.latencyMs.p99,
+    latencyMs: { p50: result.latencyMs.p50, p99: result.latencyMs.p99 },
+    firstByteMs: { p50: result.firstByteMs.p50, p99: result.firstByteMs.p99 },
     requestsPerSecond: result.good / result.seconds,
+    faults: result.faults,
   };
 }
 
-/** A figure over failed requests would be a figure for nothing. */
-function refuseFaults(side: Side, scenario: Scenario, result: LoadResult): void {
-  if (result.good === scenario.requests) return;
-  throw new Error(`${side.name}, ${scenario.name}: ${JSON.stringify(result.faults)}`);
+/** Sides take turns, so that what the machine does meanwhile meets all of them. */
+export async function measureScenario(setup: BenchSetup, scenario: Scenario, wanted: RoundCounts): Promise<Round[]> {
+  const rounds: Round[] = [];
+  for (let round = 0; round < Math.min(scenario.warmUps, wanted.warmUps); round++) {
+    for (const side of setup.sides) await measureRound(setup, side, scenario);
+  }
+  for (let round = 0; round < Math.min(scenario.mostRounds ?? wanted.rounds, wanted.rounds); round++) {
+    for (const side of setup.sides) rounds.push(await measureRound(setup, side, scenario));
+  }
+  return rounds;
+}
+
+export interface RoundCounts {
+  /** At most, for each scenario. */
+  readonly warmUps: number;
+  readonly rounds: number;
 }

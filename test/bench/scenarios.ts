@@ -1,35 +1,85 @@
-/** What is measured: small requests one by one and many at once, long prompts, and streams of many small events. */
+/** What is measured: small requests and long prompts, one by one and many at once, streams of many events, and many streams at once. */
 export interface Scenario {
   readonly name: string;
-  readonly model: string;
-  readonly stream: boolean;
+  readonly model: 'json' | 'fast-stream' | 'paced-stream';
   readonly bodyBytes: number;
   readonly concurrency: number;
   readonly requests: number;
   /** Events of one stream: costs are then given per event. */
   readonly events?: number;
+  /** Between the starts of the first requests. */
+  readonly rampMs?: number;
+  /** Rounds before the measured ones: V8 goes on compiling for some 15,000 small requests. */
+  readonly warmUps: number;
+  /** Most rounds that are measured, where one takes seconds whatever the machine does. */
+  readonly mostRounds?: number;
 }
 
-/** The first is for warming up too: by then what serves one request at a time is compiled, as it is in a process that runs for days. */
+const KB = 1024;
+
+/** The first warms up for those after it: what serves a request is compiled then, as it is in a process that runs for days. */
+export const SMALL: Scenario = {
+  name: '1 KB, c=32',
+  model: 'json',
+  bodyBytes: KB,
+  concurrency: 32,
+  requests: 3000,
+  warmUps: 4,
+};
+
+export const LARGE: Scenario = {
+  name: '100 KB, c=32',
+  model: 'json',
+  bodyBytes: 100 * KB,
+  concurrency: 32,
+  requests: 1000,
+  warmUps: 2,
+};
+
+export const FAST_STREAMS: Scenario = {
+  name: '200 events, c=16',
+  model: 'fast-stream',
+  bodyBytes: KB,
+  concurrency: 16,
+  requests: 300,
+  events: 200,
+  warmUps: 2,
+};
+
+/** A round takes two lives of a stream, 3 s each. */
+function pacedStreams(concurrency: number, rampMs: number): Scenario {
+  const name = `paced streams, c=${concurrency}`;
+  const requests = 2 * concurrency;
+  return {
+    name,
+    model: 'paced-stream',
+    bodyBytes: KB,
+    concurrency,
+    requests,
+    events: 10,
+    rampMs,
+    warmUps: 0,
+    mostRounds: 2,
+  };
+}
+
 export const SCENARIOS: readonly Scenario[] = [
-  { name: '1 KB, c=32', model: 'json', stream: false, bodyBytes: 1024, concurrency: 32, requests: 3000 },
-  { name: '1 KB, c=1', model: 'json', stream: false, bodyBytes: 1024, concurrency: 1, requests: 600 },
-  { name: '100 KB, c=32', model: 'json', stream: false, bodyBytes: 102_400, concurrency: 32, requests: 1000 },
-  {
-    name: '200 events, c=16',
-    model: 'fast-stream',
-    stream: true,
-    bodyBytes: 1024,
-    concurrency: 16,
-    requests: 300,
-    events: 200,
-  },
+  SMALL,
+  { ...SMALL, name: '1 KB, c=1', concurrency: 1, requests: 300, warmUps: 1 },
+  LARGE,
+  { ...LARGE, name: '100 KB, c=1', concurrency: 1, requests: 200, warmUps: 1 },
+  FAST_STREAMS,
+  pacedStreams(200, 2),
+  pacedStreams(2000, 0.5),
 ];
 
-/** Requests before a scenario is measured: V8 goes on compiling for some 15,000 small ones. */
-export const WARM_UP_ROUNDS = 4;
+export function isStream({ model }: Scenario): boolean {
+  return model !== 'json';
+}
 
-export function bodyOf({ model, stream, bodyBytes }: Scenario): string {
+export function bodyOf(scenario: Scenario): string {
+  const { model, bodyBytes } = scenario;
+  const stream = isStream(scenario);
   const shell = JSON.stringify({ model, stream, messages: [{ role: 'user', content: '' }] });
   const words = 'the quick brown fox jumps over the lazy dog '.repeat(Math.ceil(bodyBytes / 44));
   const content = words.slice(0, Math.max(0, bodyBytes - shell.length));

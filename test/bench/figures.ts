@@ -1,0 +1,70 @@
+import type { Round } from './round.ts';
+import type { SideName } from './sides.ts';
+
+/** Medians over the rounds of one scenario and side. */
+export interface Figures extends Omit<Round, 'faults'> {
+  readonly rounds: number;
+  /** Median of the rounds' sums. */
+  readonly totalCpuMicros: number;
+  /** Over all rounds, not a median. */
+  readonly faults: Readonly<Record<string, number>>;
+}
+
+export function summarize(rounds: readonly Round[]): Figures[] {
+  const groups = Map.groupBy(rounds, ({ scenario, side }) => `${scenario}\n${side}`);
+  return [...groups.values()].map(summarizeOne);
+}
+
+function summarizeOne(rounds: readonly Round[]): Figures {
+  const [first] = rounds;
+  if (first === undefined) throw new Error('no rounds');
+  const mid = (of: (round: Round) => number): number => median(rounds.map(of));
+  const each = (of: (round: Round) => Readonly<Record<string, number>>) =>
+    Object.fromEntries(Object.keys(of(first)).map((name) => [name, mid((round) => of(round)[name] ?? 0)]));
+  const times = (of: (round: Round) => Round['latencyMs']) => ({
+    p50: mid((round) => of(round).p50),
+    p99: mid((round) => of(round).p99),
+  });
+  return {
+    scenario: first.scenario,
+    side: first.side,
+    rounds: rounds.length,
+    totalCpuMicros: mid(totalCpuMicros),
+    cpuMicros: each((round) => round.cpuMicros),
+    loadMicros: {
+      generator: mid((round) => round.loadMicros.generator),
+      provider: mid((round) => round.loadMicros.provider),
+    },
+    residentBytes: each((round) => round.residentBytes),
+    latencyMs: times((round) => round.latencyMs),
+    firstByteMs: times((round) => round.firstByteMs),
+    requestsPerSecond: mid((round) => round.requestsPerSecond),
+    faults: sumOfFaults(rounds),
+  };
+}
+
+export function totalCpuMicros(round: Round): number {
+  return Object.values(round.cpuMicros).reduce((sum, part) => sum + part, 0);
+}
+
+/** What the gateway costs as a multiple of plain Envoy, both as they were in the same rounds. */
+export function ratioToPlain(figures: readonly Figures[], scenario: string, side: SideName, plain: SideName): number {
+  const costOf = (name: SideName): number =>
+    figures.find((one) => one.scenario === scenario && one.side === name)?.totalCpuMicros ?? Number.NaN;
+  return costOf(side) / costOf(plain);
+}
+
+function sumOfFaults(rounds: readonly Round[]): Record<string, number> {
+  const faults: Record<string, number> = {};
+  for (const round of rounds) {
+    for (const [fault, count] of Object.entries(round.faults)) faults[fault] = (faults[fault] ?? 0) + count;
+  }
+  return faults;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}

@@ -1,0 +1,111 @@
+import { startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { startTestPostgres } from '../integration/postgres-server.ts';
+import { type Stack, type SupervisedStack, startStack, startSupervisedStack } from '../integration/stack.ts';
+import { supervisedChildren } from '../integration/supervised-children.ts';
+import type { TestConfig } from '../integration/test-config.ts';
+import { type Generator, type MockProvider, startGenerator, startMockProvider } from '../load/children.ts';
+import { type PlainEnvoy, startPlainEnvoy } from './plain-envoy.ts';
+import type { ProcessGroup } from './process-cpu.ts';
+
+/** What is measured, and against what: in the order in which their rounds alternate. */
+export const PLAIN = 'plain Envoy';
+export const GATEWAY = 'gateway';
+export const WITH_REDIS = 'gateway, Redis, 2 workers';
+export type SideName = typeof PLAIN | typeof GATEWAY | typeof WITH_REDIS;
+
+export interface Side {
+  readonly name: SideName;
+  readonly origin: string;
+  readonly key: string;
+  /** Whose CPU and memory is counted. */
+  readonly processes: ProcessGroup;
+}
+
+export interface BenchSetup {
+  readonly sides: readonly Side[];
+  readonly generator: Generator;
+  readonly provider: MockProvider;
+  /** Every charge is in the ledger once, after all of the load. */
+  verifyLedgers(): Promise<void>;
+  logs(): string;
+  close(): Promise<void>;
+}
+
+/** Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with `fsync`, and the sides. */
+export async function startSides(names: readonly SideName[]): Promise<BenchSetup> {
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const closeOne of closing.splice(0).reverse()) await closeOne();
+  };
+  const kept = async <T extends { stop(): Promise<void> } | { close(): Promise<void> }>(starting: Promise<T>) => {
+    const started = await starting;
+    closing.push(() => ('stop' in started ? started.stop() : started.close()));
+    return started;
+  };
+  try {
+    const provider = await kept(startMockProvider());
+    const postgres = await kept(startTestPostgres());
+    const stacks: (Stack | SupervisedStack)[] = [];
+    const starters: Record<SideName, () => Promise<Side>> = {
+      [PLAIN]: async () => plainSide(await kept(startPlainEnvoy(provider.port))),
+      [GATEWAY]: async () => {
+        const options = { postgresSocketDir: postgres.socketDir, config: configOf(provider) };
+        const stack = await kept(startStack(options));
+        stacks.push(stack);
+        const { envoy, gateway } = stack;
+        return gatewaySide(GATEWAY, stack, {
+          envoy: [envoy.pid],
+          gateway: [gateway.pid],
+          postgres: [postgres.pid],
+        });
+      },
+      [WITH_REDIS]: async () => {
+        const redis = await kept(startTestRedis());
+        const config = { ...configOf(provider), redis: redis.url, workers: 2 };
+        const stack = await kept(startSupervisedStack({ postgresSocketDir: postgres.socketDir, config }));
+        stacks.push(stack);
+        return gatewaySide(WITH_REDIS, stack, { ...supervisedProcesses(stack, redis), postgres: [postgres.pid] });
+      },
+    };
+    const sides: Side[] = [];
+    for (const name of names) sides.push(await starters[name]());
+    return {
+      sides,
+      generator: await kept(startGenerator()),
+      provider,
+      verifyLedgers: async () => {
+        for (const stack of stacks) await stack.operator.verifyLedger();
+      },
+      logs: () => stacks.map((stack) => stack.logs()).join('\n'),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function configOf(provider: MockProvider): TestConfig {
+  return {
+    providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
+    models: { json: {}, 'fast-stream': {}, 'paced-stream': {} },
+    timeouts: { first_byte: '60s', stream_idle: '60s', total: '120s' },
+  };
+}
+
+function plainSide({ origin, pid }: PlainEnvoy): Side {
+  return { name: PLAIN, origin, key: 'none', processes: { envoy: [pid] } };
+}
+
+async function gatewaySide(name: SideName, stack: Stack | SupervisedStack, processes: ProcessGroup): Promise<Side> {
+  const { key } = await stack.operator.customer({ credit: '100000', organization: { concurrency: 10_000 } });
+  return { name, origin: stack.origin, key, processes };
+}
+
+function supervisedProcesses({ supervisorPid }: SupervisedStack, redis: TestRedis): ProcessGroup {
+  return {
+    envoy: supervisedChildren(supervisorPid, 'envoy.yaml'),
+    gateway: supervisedChildren(supervisorPid, 'ext-proc/main.ts'),
+    redis: [redis.pid],
+  };
+}
