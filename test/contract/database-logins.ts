@@ -1,4 +1,5 @@
 import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
 import { sql } from './database.ts';
 
 /** The URL of somebody who is in the role, on the same database. Users are of the whole server: tests that run side by side share them. */
@@ -12,4 +13,11 @@ export async function loginOf(databaseUrl: string, role: Role): Promise<string> 
      end $$`,
   );
   return databaseUrl.replace('//gateway@', `//${login}@`);
+}
+
+/** The same, of a database that is at the schema of this code. */
+export async function migratedFor(databaseUrl: string, role: Role): Promise<string> {
+  const migrated = await runCommandLine(['migrate'], { DATABASE_URL: databaseUrl });
+  if (migrated.kind !== 'done') throw new Error(migrated.message);
+  return loginOf(databaseUrl, role);
 }

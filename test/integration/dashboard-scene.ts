@@ -3,6 +3,7 @@ import type { Route } from '../../dashboard/server/route.ts';
 import { sessionsOf } from '../../dashboard/store/sessions.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import { newKeySecret } from '../../ext-proc/domain/key-secret.ts';
+import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
 import { sql } from '../contract/database.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 import type { Decision } from './dashboard-routes.ts';
@@ -32,8 +33,8 @@ export interface Scene {
   close(): Promise<void>;
 }
 
-export async function openScene(): Promise<Scene> {
-  const dashboard = await startDashboard();
+export async function openScene(role?: Role): Promise<Scene> {
+  const dashboard = await startDashboard({}, role);
   const organizationId = await dashboard.addOrganization('First');
   const otherId = await dashboard.addOrganization('Other');
   const users = {

@@ -8,12 +8,15 @@ import { createSession } from '../../dashboard/store/sessions.ts';
 import type { MemberRole } from '../../dashboard/store/user-rows.ts';
 import { createUser } from '../../dashboard/store/users.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
+import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
 import { createLog } from '../../ext-proc/telemetry/log.ts';
 import { BY, createDatabase, openStore } from '../contract/database.ts';
+import { migratedFor } from '../contract/database-logins.ts';
 import { type Browser, createBrowser } from './dashboard-browser.ts';
 
 /** The dashboard's server on a database of its own, behind a real listener, without a built page. */
 export interface TestDashboard {
+  /** As its owner. */
   readonly databaseUrl: string;
   readonly database: ReturnType<typeof openDatabase>;
   readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
@@ -46,8 +49,10 @@ export const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$$
 
 const SETTINGS: Settings = { api: { host: '0.0.0.0', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] };
 
-export async function startDashboard(change: Partial<Settings> = {}): Promise<TestDashboard> {
-  const databaseUrl = await createDatabase();
+/** `role`: what its user of the database is in; default the owner. */
+export async function startDashboard(change: Partial<Settings> = {}, role?: Role): Promise<TestDashboard> {
+  const ownersUrl = await createDatabase();
+  const databaseUrl = role === undefined ? ownersUrl : await migratedFor(ownersUrl, role);
   const stores = await openStore(databaseUrl);
   const log = createLog(process.env.LOG_LEVEL ?? 'silent');
   const database = openDatabase(databaseUrl, log);
@@ -60,7 +65,7 @@ export async function startDashboard(change: Partial<Settings> = {}): Promise<Te
   const origin = `http://127.0.0.1:${listener.port}`;
   let users = 0;
   return {
-    databaseUrl,
+    databaseUrl: ownersUrl,
     database,
     administration,
     origin,

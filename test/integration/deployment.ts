@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
 import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
+import { migratedFor } from '../contract/database-logins.ts';
 import { freePorts } from './free-ports.ts';
 import { type Operator, openOperator } from './operator.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
@@ -16,6 +18,7 @@ export interface Deployment {
   readonly metricsOrigin: string;
   readonly dashboardOrigin: string;
   readonly paths: RuntimePaths;
+  /** As its owner. */
   readonly databaseUrl: string;
   readonly operator: Operator;
   readonly env: Readonly<Record<string, string>>;
@@ -29,6 +32,10 @@ export interface DeploymentOptions {
   /** Of the PostgreSQL server that gets the database. */
   readonly postgresSocketDir: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** What the gateway process's user of the database is in; default the owner. */
+  readonly databaseRole?: Role;
+  /** Where its data folder is made; default: the temporary folder. */
+  readonly folder?: string;
 }
 
 export const REPOSITORY = resolve(import.meta.dirname, '../..');
@@ -36,7 +43,7 @@ export const REPOSITORY = resolve(import.meta.dirname, '../..');
 export const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
 
 export async function prepareDeployment(options: DeploymentOptions): Promise<Deployment> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gw-'));
+  const dataDir = mkdtempSync(join(options.folder ?? tmpdir(), 'gw-'));
   const database = await createDatabase(options.postgresSocketDir);
   const [api = 0, metrics = 0, dashboard = 0] = await freePorts(3);
   const configPath = join(dataDir, 'gateway.yaml');
@@ -46,7 +53,9 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
   };
   writeConfig(options.config);
   const operator = await openOperator(database.url);
-  const env = { GATEWAY_CONFIG: configPath, GATEWAY_DATA: dataDir, DATABASE_URL: database.url, ...options.env };
+  const { databaseRole } = options;
+  const processUrl = databaseRole === undefined ? database.url : await migratedFor(database.url, databaseRole);
+  const env = { GATEWAY_CONFIG: configPath, GATEWAY_DATA: dataDir, DATABASE_URL: processUrl, ...options.env };
   return {
     origin: `${options.config.tls ? 'https' : 'http'}://127.0.0.1:${api}`,
     apiPort: api,
