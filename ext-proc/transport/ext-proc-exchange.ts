@@ -140,7 +140,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
         resolve(this.#response);
       });
       this.#streamId = id;
-      this.#stream.write(routeToStream(id, this.#around.streamClusterName));
+      this.#stream.write(routeToStream(id, this.#around.streamClusterName, this.#head?.headers.keys() ?? []));
       if (this.#head?.bodiless !== true) this.#stream.write(NO_BODY);
       if (this.#trailersWaiting) this.#stream.write(ACCEPT_TRAILERS);
       this.#stream.resume();

@@ -27,20 +27,35 @@ export function inPlaceAnswer(answer: Answer, method: string, ended: boolean): B
 /** The end of an answer that was sent without it. */
 export const END_OF_ANSWER: Buffer = encode({ streamedImmediateResponse: { bodyResponse: { endOfStream: true } } });
 
-/** Sends the request on to the stream listener of this process. Envoy overwrites what a client put into these headers. */
-export function routeToStream(streamId: string, clusterName: string): Buffer {
+/**
+ * Sends the request on to the stream listener of this process, without anything that the client wrote: its secrets have no business on
+ * another socket, and a header or a query that Envoy takes but Node's parser does not, or answers by itself (`expect`), would become an
+ * answer without our envelope. `clientHeaders` are the names of all headers of the request.
+ */
+export function routeToStream(streamId: string, clusterName: string, clientHeaders: Iterable<string>): Buffer {
   return encode({
     requestHeaders: {
       response: {
         headerMutation: {
-          setHeaders: [overwrite(STREAM_HEADER, streamId), overwrite(CLUSTER_HEADER, clusterName)],
-          // The request's body is dropped, and the caller's secrets have no business on another socket.
-          removeHeaders: ['content-length', 'authorization', 'cookie'],
+          setHeaders: [
+            overwrite(':path', '/'),
+            overwrite(STREAM_HEADER, streamId),
+            overwrite(CLUSTER_HEADER, clusterName),
+          ],
+          removeHeaders: [...clientHeaders].filter(isRemovable),
         },
         clearRouteCache: true,
       },
     },
   });
+}
+
+/** Envoy wrote these itself: the id goes into the answer, and without the scheme it finds no route. */
+const ENVOYS_OWN: ReadonlySet<string> = new Set(['host', 'x-request-id', 'x-forwarded-proto']);
+
+/** Pseudo-headers, the host and `x-envoy-*` nobody may remove. */
+function isRemovable(name: string): boolean {
+  return !name.startsWith(':') && !name.startsWith('x-envoy-') && !ENVOYS_OWN.has(name);
 }
 
 /** Drops the request's body and ends it. */
