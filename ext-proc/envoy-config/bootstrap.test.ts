@@ -41,6 +41,8 @@ describe('renderBootstrap', () => {
     ]);
     const http = ingress.filter_chains[0].filters[0].typed_config;
     expect(http.local_reply_config.mappers).toEqual(localReplyMappers());
+    const logRate = http.access_log[0].filter.and_filter.filters[1].extension_filter.typed_config.dynamic_config;
+    expect(logRate.config_source.path_config_source.path).toBe(join(paths.envoyDir, 'log-rate.json'));
     expect(ingress.filter_chains[0].transport_socket).toBeUndefined();
     // Put back what was set; the rest must be the page itself.
     const page = parse(template);
@@ -50,6 +52,7 @@ describe('renderBootstrap', () => {
     rendered.admin = page.admin;
     rendered.dynamic_resources = page.dynamic_resources;
     http.local_reply_config.mappers = [];
+    http.access_log = pageIngress.filter_chains[0].filters[0].typed_config.access_log;
     clusters[0].load_assignment = page.static_resources.clusters[0].load_assignment;
     clusters[1].load_assignment = page.static_resources.clusters[1].load_assignment;
     clusters.length = 2;
@@ -78,6 +81,8 @@ describe('writeBootstrap', () => {
       certificate_chain: { filename: '/c.pem' },
       private_key: { filename: '/k.pem' },
     });
+    const [logRate] = JSON.parse(readFileSync(join(paths.envoyDir, 'log-rate.json'), 'utf8')).resources;
+    expect(logRate).toMatchObject({ name: 'access-log', resource: { max_tokens: 500, tokens_per_fill: 50 } });
     expect(statSync(paths.socketDir).mode & 0o777).toBe(0o700);
     writeFileSync(clustersPath(paths), 'kept');
     await writeBootstrap(config(plain, 1), paths);

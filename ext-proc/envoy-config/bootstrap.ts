@@ -12,7 +12,7 @@ export function streamClusterName(index: number): string {
   return `gateway-stream-${index}`;
 }
 
-/** Where the bootstrap, the provider clusters and the TLS secret are written. */
+/** Where the bootstrap, the provider clusters, the bound of Envoy's log and the TLS secret are written. */
 export function bootstrapPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'envoy.yaml');
 }
@@ -21,12 +21,32 @@ export function clustersPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'clusters.json');
 }
 
+function logRatePath(paths: RuntimePaths): string {
+  return join(paths.envoyDir, 'log-rate.json');
+}
+
 function tlsSecretPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'tls.json');
 }
 
 const TEMPLATE = new URL('../../envoy/envoy.yaml', import.meta.url);
 const TLS_SECRET = 'ingress';
+
+/** Lines of Envoy's log: enough to see what happens, some 1.5 GB a day at most. Envoy takes such a bound from a file of its own only. */
+const LOG_RATE_LIMIT = JSON.stringify({
+  resources: [
+    {
+      '@type': 'type.googleapis.com/envoy.service.discovery.v3.Resource',
+      name: 'access-log',
+      resource: {
+        '@type': 'type.googleapis.com/envoy.type.v3.TokenBucket',
+        max_tokens: 500,
+        tokens_per_fill: 50,
+        fill_interval: '1s',
+      },
+    },
+  ],
+});
 
 /** `envoy/envoy.yaml` with what this deployment decides. */
 export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): string {
@@ -39,6 +59,7 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): str
   set([...INGRESS, 'address', 'socket_address', 'port_value'], config.listen.api.port);
   // Envoy opens `::` for IPv6 alone unless told; everything else on the machine, Node too, takes both there.
   if (config.listen.api.host === '::') document.setIn([...INGRESS, 'address', 'socket_address', 'ipv4_compat'], true);
+  set([...LOG_RATE, 'path_config_source', 'path'], logRatePath(paths));
   set([...INGRESS_HTTP, 'local_reply_config', 'mappers'], document.createNode(localReplyMappers()));
   set([...EGRESS, 'address', 'pipe', 'path'], paths.egressSocket);
   if (config.listen.tls !== undefined) {
@@ -60,6 +81,7 @@ export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths)
   if (!(await exists(clustersPath(paths)))) {
     await replaceFile(clustersPath(paths), JSON.stringify({ version_info: 'empty', resources: [] }));
   }
+  await replaceFile(logRatePath(paths), LOG_RATE_LIMIT);
   if (config.listen.tls !== undefined) await replaceFile(tlsSecretPath(paths), renderTlsSecret(config.listen.tls));
   await replaceFile(bootstrapPath(paths), renderBootstrap(config, paths));
   return bootstrapPath(paths);
@@ -70,6 +92,8 @@ type Path = readonly (string | number)[];
 const CDS: Path = ['dynamic_resources', 'cds_config', 'path_config_source'];
 const INGRESS: Path = ['static_resources', 'listeners', 0];
 const INGRESS_HTTP: Path = [...INGRESS, 'filter_chains', 0, 'filters', 0, 'typed_config'];
+const LOG_FILTERS: Path = [...INGRESS_HTTP, 'access_log', 0, 'filter', 'and_filter', 'filters'];
+const LOG_RATE: Path = [...LOG_FILTERS, 1, 'extension_filter', 'typed_config', 'dynamic_config', 'config_source'];
 const EGRESS: Path = ['static_resources', 'listeners', 1];
 const CLUSTERS: Path = ['static_resources', 'clusters'];
 const GATEWAY_CLUSTER: Path = [...CLUSTERS, 0];
