@@ -1,0 +1,120 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startProcess, type TestProcess } from '../integration/child-process.ts';
+import {
+  COMPILE_CACHE,
+  type Deployment,
+  type DeploymentOptions,
+  prepareDeployment,
+  REPOSITORY,
+} from '../integration/deployment.ts';
+import { untilServing } from '../integration/serving.ts';
+import { envoyBinary } from '../launchers/binaries.ts';
+
+/** Gateway processes and an Envoy with a folder of their own and nobody above them, each restarted by itself as containers are. */
+export interface GatewayPod extends Omit<Deployment, 'remove'> {
+  readonly workerPids: () => readonly number[];
+  /** Each of these resolves when the pod serves again. */
+  restartWorker(index: number, signal?: NodeJS.Signals): Promise<void>;
+  restartEnvoy(): Promise<void>;
+  logs(): string;
+  close(): Promise<void>;
+}
+
+export interface GatewayPodOptions extends DeploymentOptions {
+  /** The pods of a deployment share one; absent: a database of its own. */
+  readonly databaseUrl?: string;
+}
+
+/** How long Envoy still takes new connections once it is asked to end; a balancer has to notice meanwhile. */
+const ENVOY_DRAIN_S = 3;
+/** Longer than any request of a test lives. */
+const DRAIN_TIMEOUT_MS = 20_000;
+const START_MS = 30_000;
+const END_MS = DRAIN_TIMEOUT_MS + 5_000;
+
+export async function startGatewayPod(options: GatewayPodOptions): Promise<GatewayPod> {
+  const shared = options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl };
+  const deployment = await prepareDeployment({ ...options, env: { ...options.env, ...shared } });
+  const workers: TestProcess[] = [];
+  const ended: TestProcess[] = [];
+  let envoy: TestProcess | undefined;
+  const running = (): TestProcess[] => [...workers, ...(envoy === undefined ? [] : [envoy])];
+  const logs = (): string => [...ended, ...running()].map((process) => process.output()).join('\n');
+  const close = async (): Promise<void> => {
+    await Promise.all(running().map((process) => process.end('SIGTERM', END_MS)));
+    await deployment.remove();
+  };
+  try {
+    const bin = linkEnvoy(deployment);
+    const count = options.config.workers ?? 1;
+    for (let index = 0; index < count; index++) workers.push(startWorker(deployment, index));
+    envoy = startEnvoy(deployment, bin);
+    await Promise.all(workers.map(untilListening));
+    await untilServing(deployment, running());
+    return {
+      ...deployment,
+      databaseUrl: options.databaseUrl ?? deployment.databaseUrl,
+      workerPids: () => workers.map(({ pid }) => pid),
+      restartWorker: async (index, signal = 'SIGTERM') => {
+        const worker = workers[index];
+        if (worker === undefined) throw new Error(`there is no worker ${index}`);
+        await worker.end(signal, END_MS);
+        ended.push(worker);
+        const next = startWorker(deployment, index);
+        workers[index] = next;
+        // Envoy takes the probe of readiness to any of them.
+        await untilListening(next);
+        await untilServing(deployment, running());
+      },
+      restartEnvoy: async () => {
+        if (envoy === undefined) throw new Error('there is no Envoy');
+        await envoy.end('SIGTERM', END_MS);
+        ended.push(envoy);
+        envoy = startEnvoy(deployment, bin);
+        await untilServing(deployment, running());
+      },
+      logs,
+      close,
+    };
+  } catch (error) {
+    const shown = logs();
+    await close();
+    throw new Error(`${(error as Error).message}\n${shown}`, { cause: error });
+  }
+}
+
+function startWorker(deployment: Deployment, index: number): TestProcess {
+  const own = { NODE_COMPILE_CACHE: COMPILE_CACHE, DRAIN_TIMEOUT_MS: String(DRAIN_TIMEOUT_MS) };
+  return startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
+    cwd: REPOSITORY,
+    env: { ...process.env, ...own, ...deployment.env, WORKER_INDEX: String(index) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
+async function untilListening(worker: TestProcess): Promise<void> {
+  const deadline = performance.now() + START_MS;
+  while (!worker.output().includes('the gateway process listens')) {
+    if (worker.hasEnded() || performance.now() > deadline) throw new Error('a gateway process did not start');
+    await sleep(20);
+  }
+}
+
+/** The container's first process looks for Envoy on its path. */
+function linkEnvoy({ paths }: Deployment): string {
+  const bin = join(paths.dataDir, 'bin');
+  mkdirSync(bin);
+  symlinkSync(envoyBinary(), join(bin, 'envoy'));
+  return bin;
+}
+
+function startEnvoy({ paths, env }: Deployment, bin: string): TestProcess {
+  const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--disable-hot-restart', '--concurrency', '1'];
+  const drain = ['--drain-time-s', String(ENVOY_DRAIN_S), '--drain-strategy', 'immediate'];
+  return startProcess(join(REPOSITORY, 'deploy/compose/run-envoy.sh'), [...args, ...drain, '--log-level', 'error'], {
+    env: { ...process.env, ...env, PATH: `${bin}:${process.env.PATH}` },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}

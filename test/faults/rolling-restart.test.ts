@@ -1,0 +1,131 @@
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { MESSAGES } from '../integration/gateway-client.ts';
+import { startSupervisedStack } from '../integration/stack.ts';
+import { supervisedChildren } from '../integration/supervised-children.ts';
+import type { TestConfig } from '../integration/test-config.ts';
+import { startSteadyTraffic, type TrafficJob, type TrafficReport } from '../load/steady-traffic.ts';
+import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { requirement } from '../requirement.ts';
+import { type Balancer, startBalancer } from './balancer.ts';
+import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
+
+/** Every process that serves is restarted, one after the other, and no client notices: neither a refusal nor a cut answer nor a refused connection. */
+const ROUNDS = process.env.CI === 'true' ? 2 : 1;
+/** Half a second each. */
+const PIECES = Array.from({ length: 20 }, (_, index) => ` word${index}`);
+const PACE_MS = 25;
+/** Clients come and go, and some stay. */
+const REQUESTS_PER_CONNECTION = 7;
+const STEP_MS = 40_000;
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let provider: FakeProvider;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    provider = await startFakeProvider({ record: false });
+    provider.script('json', slowly(30, jsonAnswer()));
+    provider.script('stream', streamAnswer({ pieces: PIECES, paceMs: PACE_MS }));
+  });
+  afterAll(async () => {
+    await provider?.close();
+    await redis?.stop();
+  });
+
+  const config = (): TestConfig => ({
+    redis: redis.url,
+    workers: 2,
+    providers: { fake: { base_url: provider.baseUrl } },
+    models: { json: {}, stream: {} },
+  });
+
+  describe('two pods of two gateway processes behind a balancer', () => {
+    let pods: GatewayPod[] = [];
+    let balancer: Balancer;
+    beforeAll(async () => {
+      const options = { postgresSocketDir: inject('postgresSocketDir'), config: config() };
+      const first = await startGatewayPod(options);
+      pods = [first];
+      pods.push(await startGatewayPod({ ...options, databaseUrl: first.databaseUrl }));
+      balancer = await startBalancer(pods);
+    });
+    afterAll(async () => {
+      await balancer?.close();
+      await Promise.all(pods.map((pod) => pod.close()));
+    });
+    showLogsOnFailure(() => ({ logs: () => pods.map((pod) => pod.logs()).join('\n') }));
+
+    const allReady = () => expect.poll(() => balancer.readiness(), { timeout: STEP_MS }).toEqual([true, true]);
+
+    test('every gateway process and every Envoy is restarted', { timeout: ROUNDS * 6 * STEP_MS }, async () => {
+      const [first] = pods;
+      if (first === undefined) throw new Error('there is no pod');
+      const { key } = await first.operator.customer({ organization: { concurrency: 1_000 } });
+      const traffic = startTraffic(balancer.origin, key);
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const pod of pods) {
+          for (const restart of [() => pod.restartWorker(1), () => pod.restartWorker(0), pod.restartEnvoy]) {
+            await allReady();
+            const before = traffic.good();
+            await restart();
+            // Nobody waited for it.
+            expect(traffic.good() - before).toBeGreaterThan(0);
+          }
+        }
+      }
+      await allReady();
+      const report = await traffic.stop();
+      expectUnnoticed(report);
+      await first.operator.verifyLedger();
+    });
+  });
+
+  describe('two gateway processes under the supervisor', () => {
+    let stack: Awaited<ReturnType<typeof startSupervisedStack>>;
+    beforeAll(async () => {
+      const env = { DRAIN_TIMEOUT_MS: '20000' };
+      stack = await startSupervisedStack({ postgresSocketDir: inject('postgresSocketDir'), config: config(), env });
+    });
+    afterEach(() => stack?.close());
+    showLogsOnFailure(() => stack);
+
+    const listening = (): number => stack.logs().split('the gateway process listens').length - 1;
+
+    test('each is asked to end, and started again', { timeout: ROUNDS * 2 * STEP_MS }, async () => {
+      const { key } = await stack.operator.customer({ organization: { concurrency: 1_000 } });
+      const traffic = startTraffic(stack.origin, key);
+      for (let round = 0; round < ROUNDS; round++) {
+        for (const pid of supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts')) {
+          const before = listening();
+          process.kill(pid, 'SIGTERM');
+          await expect.poll(listening, { timeout: STEP_MS }).toBe(before + 1);
+        }
+      }
+      const report = await traffic.stop();
+      expectUnnoticed(report);
+      await stack.operator.verifyLedger();
+    });
+  });
+});
+
+function startTraffic(origin: string, key: string) {
+  const job = (model: string, stream: boolean): TrafficJob => ({
+    origin,
+    path: '/v1/chat/completions',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, stream, messages: MESSAGES, max_tokens: 100 }),
+    mustContain: stream ? 'data: [DONE]' : '"finish_reason":"stop"',
+    concurrency: 8,
+  });
+  return startSteadyTraffic([job('json', false), job('stream', true)], {
+    requestsPerConnection: REQUESTS_PER_CONNECTION,
+  });
+}
+
+function expectUnnoticed({ good, faults }: TrafficReport): void {
+  expect(faults).toEqual({});
+  expect(good).toBeGreaterThan(100);
+}
