@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Address } from '../../ext-proc/config/gateway-config.ts';
+import { boundConnections } from '../../ext-proc/telemetry/bounded-connections.ts';
 import type { App } from './app.ts';
 
 export interface Listener {
@@ -24,7 +25,7 @@ export function listenOn(app: App, { host, port }: Address): Promise<Listener> {
     createServer,
     serverOptions: { ...TIMEOUTS, maxHeaderSize: MAX_HEADER_BYTES },
   }) as Server;
-  server.maxConnections = MAX_CONNECTIONS;
+  boundConnections(server, MAX_CONNECTIONS);
   server.setTimeout(SILENT_MS);
   return new Promise((resolve, reject) => {
     server.once('error', reject);

@@ -1,5 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { Address } from '../config/gateway-config.ts';
+import { boundConnections } from './bounded-connections.ts';
+
+/** Far above probes and scrapers, far below what the process may open. */
+const MAX_CONNECTIONS = 256;
 
 /** `/live`, `/ready` and `/metrics`, on an address of their own that Envoy does not publish. */
 export interface HealthServer {
@@ -31,6 +35,7 @@ export async function startHealthServer(
   });
   server.headersTimeout = 5000;
   server.requestTimeout = 5000;
+  boundConnections(server, MAX_CONNECTIONS);
   await listen(server, address);
   return {
     close: () =>
