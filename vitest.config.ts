@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
+import { chooseLauncher } from './test/launchers/choose.ts';
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
 const MEASURING = [
@@ -16,6 +17,11 @@ const MEASURING = [
 /** Needs Docker, and images that a machine without a registry builds and names in the environment: there CI has to run it, too. */
 const CONTAINERS = 'test/deploy/compose.test.ts';
 const withoutContainers = process.env.CI === 'true' && process.env.ENVOY_IMAGE === undefined;
+
+/** Every process of the run takes it from the environment. */
+const { name: launcher, because } = chooseLauncher();
+process.env.TEST_LAUNCHER = launcher;
+process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`);
 
 export default defineConfig({
   test: {

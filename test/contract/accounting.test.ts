@@ -18,7 +18,6 @@ import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
-import { withChildren } from '../integration/process-tree.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
 
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
@@ -288,7 +287,7 @@ describe('accounting', () => {
   }
 
   function stand(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    for (const pid of withChildren(server.pid)) globalThis.process.kill(pid, signal);
+    for (const pid of server.processes()) globalThis.process.kill(pid, signal);
   }
 
   async function deadLetters() {

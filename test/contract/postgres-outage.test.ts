@@ -1,32 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
-import { withChildren } from '../integration/process-tree.ts';
+import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
 
 /** A server of its own: these tests kill it. */
 describe('PostgreSQL going away', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-outage-'));
-  const paths = runtimePaths({ GATEWAY_DATA: dataDir });
-  let server: EmbeddedPostgres;
+  let server: TestPostgres;
   let url = '';
   let store: Postgres;
+  beforeAll(async () => {
+    server = await startTestPostgres();
+  });
   beforeEach(async () => {
-    server = await startEmbeddedPostgres(paths);
-    url = await createDatabase(paths.socketDir);
+    url = await createDatabase(server.socketDir);
     store = await openStore(url, { timeouts: { connectMs: 500, statementMs: 500 } });
   });
-  afterEach(async () => {
-    await store.close();
-    await server.stop();
-  });
-  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  afterEach(() => store.close());
+  afterAll(() => server.stop());
 
   it('killed under load: every settlement that resolved is there, and each that is repeated is charged once', async () => {
     const customers = [await addCustomer(store, 10n ** 12n), await addCustomer(store, 10n ** 12n)];
@@ -53,10 +45,9 @@ describe('PostgreSQL going away', () => {
     });
     await expect.poll(() => resolved.size, { timeout: 10_000 }).toBeGreaterThan(200);
     const before = [...resolved];
-    process.kill(server.pid, 'SIGKILL');
-    await server.exited;
+    await server.crash();
     await expect.poll(() => failures, { timeout: 10_000 }).toBeGreaterThan(20);
-    server = await startEmbeddedPostgres(paths);
+    await server.restart();
     const restartedAt = resolved.size;
     await expect.poll(() => resolved.size, { timeout: 10_000 }).toBeGreaterThan(restartedAt + 200);
     ending = true;
@@ -93,19 +84,19 @@ describe('PostgreSQL going away', () => {
 
   it('stopped: every call is StoreUnavailable at once, and answers again when it is back', async () => {
     const customer = await addCustomer(store);
-    await server.stop();
+    await server.shutDown();
     const away = await everyCall(customer);
     expect(away.outcomes).toEqual(['unavailable']);
     expect(away.slowestMs).toBeLessThan(1_500);
     await expect(openStore(url)).rejects.toBeInstanceOf(StoreUnavailable);
-    server = await startEmbeddedPostgres(paths);
+    await server.restart();
     expect((await everyCall(customer)).outcomes).toEqual(['answered']);
   });
 
   it('frozen: every call is StoreUnavailable within its bound, and answers again when it goes on', async () => {
     const customer = await addCustomer(store);
     await everyCall(customer);
-    const frozen = withChildren(server.pid);
+    const frozen = server.processes();
     for (const pid of frozen) process.kill(pid, 'SIGSTOP');
     try {
       // Twice: with connections that were there before, and with new ones that nobody accepts.

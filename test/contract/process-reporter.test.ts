@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { systemClock as clock } from '../../ext-proc/domain/clock.ts';
 import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
@@ -12,30 +8,24 @@ import type { ReportSources } from '../../ext-proc/telemetry/process-report.ts';
 import { watchActivity } from '../../ext-proc/telemetry/process-report-activity.ts';
 import { createMachineMeter } from '../../ext-proc/telemetry/process-report-machine.ts';
 import { type ProcessReporter, startProcessReports } from '../../ext-proc/telemetry/process-reporter.ts';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 import { configWith } from '../fixtures/gateway-config.ts';
 import { configurationWith } from '../fixtures/process-report.ts';
-import { withChildren } from '../integration/process-tree.ts';
+import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { createDatabase, openStore, sql } from './database.ts';
 
 /** A report takes milliseconds; a busy machine may need its time. */
 const SOON = { timeout: 10_000 };
 
 /** A server of its own: this test kills it. */
-const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-reports-'));
-const paths = runtimePaths({ GATEWAY_DATA: dataDir });
-let server: EmbeddedPostgres;
+let server: TestPostgres;
 let url = '';
 
 beforeAll(async () => {
-  server = await startEmbeddedPostgres(paths, { settings: { fsync: 'off' } });
-  url = await createDatabase(paths.socketDir);
+  server = await startTestPostgres({ fsync: 'off' });
+  url = await createDatabase(server.socketDir);
   await (await openStore(url)).close();
 });
-afterAll(async () => {
-  await server.stop();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterAll(() => server.stop());
 
 interface Line {
   readonly level: number;
@@ -73,12 +63,11 @@ it('reports again and again, comes back after the server crashed and forgot, and
   const first = await lastReport();
   await expect.poll(lastReport, SOON).not.toBe(first);
 
-  process.kill(server.pid, 'SIGKILL');
-  await server.exited;
+  await server.crash();
   const complaints = () => lines.filter(({ msg }) => msg === 'the process could not report; it goes on trying').length;
   await expect.poll(complaints, SOON).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 500));
-  server = await startEmbeddedPostgres(paths, { settings: { fsync: 'off' } });
+  await server.restart();
   await expect.poll(reportedIds, SOON).toEqual([id]);
   await expect.poll(() => lines.at(-1)?.msg, SOON).toBe('the process reports again');
   expect(complaints()).toBe(1);
@@ -106,7 +95,7 @@ it('takes away the rows of processes that were forgotten', async () => {
 it('ends in time while PostgreSQL is away', async () => {
   const reporter = startReporter(randomUUID(), []);
   await expect.poll(reportedIds, SOON).toHaveLength(1);
-  const frozen = withChildren(server.pid);
+  const frozen = server.processes();
   signalAll(frozen, 'SIGSTOP');
   try {
     await new Promise((resolve) => setTimeout(resolve, 200));

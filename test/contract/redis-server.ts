@@ -1,12 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePorts } from '../integration/free-ports.ts';
+import { missingRedisServer } from '../launchers/binaries.ts';
+import type { LaunchedProcess } from '../launchers/launched-process.ts';
+import { launcherName, openLauncher } from '../launchers/launcher.ts';
 
 /** A real Redis of a test's own: on a port of loopback that was free, without persistence. */
 export interface TestRedis {
@@ -21,20 +20,10 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
-const BINARY = process.env.REDIS_SERVER ?? 'redis-server';
 const START_MS = 10_000;
 
 /** Why there is no Redis to test with; `undefined` when there is one. */
-export const missingRedis: string | undefined = findMissing();
-
-function findMissing(): string | undefined {
-  try {
-    execFileSync(BINARY, ['--version'], { stdio: 'ignore', timeout: START_MS });
-    return undefined;
-  } catch {
-    return 'redis-server 7.0 or later on the PATH (Debian: apt-get install redis-server)';
-  }
-}
+export const missingRedis: string | undefined = launcherName() === 'containers' ? undefined : missingRedisServer();
 
 export interface TestRedisOptions {
   readonly password?: string;
@@ -43,53 +32,46 @@ export interface TestRedisOptions {
 }
 
 export async function startTestRedis({ password = '', settings = [] }: TestRedisOptions = {}): Promise<TestRedis> {
-  const folder = mkdtempSync(join(tmpdir(), 'gw-redis-'));
   const [port = 0] = await freePorts(1);
-  const start = () => spawnServer(port, folder, ['--requirepass', password, ...settings]);
-  let child = await start();
+  const start = () => startServer(port, ['--requirepass', password, ...settings]);
+  let server = await start();
   const access = password === '' ? {} : { password };
   const admin = new Redis({ host: '127.0.0.1', port, ...access, lazyConnect: true, retryStrategy: () => 20 });
   // It is cut off when a test kills the server; the next command connects anew.
   admin.on('error', () => {});
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL');
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-  };
   return {
     url: `redis://127.0.0.1:${port}`,
     port,
     get pid() {
-      return child.pid ?? 0;
+      return server.pid;
     },
     admin,
     empty: async () => {
       await admin.flushall();
     },
     async restart() {
-      await kill();
-      child = await start();
+      await server.end('SIGKILL');
+      server = await start();
     },
     async stop() {
       admin.disconnect();
-      await kill();
-      rmSync(folder, { recursive: true, force: true });
+      await server.end('SIGKILL');
     },
   };
 }
 
-async function spawnServer(port: number, folder: string, settings: readonly string[]) {
-  const args = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', '', '--appendonly', 'no'];
-  const child = spawn(BINARY, [...args, ...settings], { stdio: ['ignore', 'pipe', 'inherit'] });
-  child.stdout.resume();
+async function startServer(port: number, settings: readonly string[]): Promise<LaunchedProcess> {
+  const launcher = await openLauncher();
+  const server = await launcher.startRedis(port, ['--save', '', '--appendonly', 'no', ...settings]);
   const deadline = performance.now() + START_MS;
   while (!(await accepts(port))) {
-    if (child.exitCode === null && performance.now() < deadline) await sleep(10);
+    if (!server.hasEnded() && performance.now() < deadline) await sleep(10);
     else {
-      child.kill('SIGKILL');
-      throw new Error(`${BINARY} did not start: ${child.exitCode ?? 'not in time'}`);
+      await server.end('SIGKILL');
+      throw new Error(`${server.command} did not start:\n${server.output()}`);
     }
   }
-  return child;
+  return server;
 }
 
 async function accepts(port: number): Promise<boolean> {

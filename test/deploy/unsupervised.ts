@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startProcess, type TestProcess } from '../integration/child-process.ts';
 import { type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from '../integration/deployment.ts';
 import { untilServing } from '../integration/serving.ts';
-import { envoyBinary } from '../integration/stack.ts';
+import { envoyBinary } from '../launchers/binaries.ts';
 
 /** Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's first process. */
 export interface Unsupervised extends Omit<Deployment, 'remove'> {

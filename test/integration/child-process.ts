@@ -1,29 +1,16 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { keepOutput, type LaunchedProcess } from '../launchers/launched-process.ts';
 
-/** A process under test: what it writes is kept and shown only when a test fails. */
-export interface TestProcess {
+/** A child process under test: what it writes is kept and shown only when a test fails. */
+export interface TestProcess extends LaunchedProcess {
   readonly child: ChildProcess;
-  readonly pid: number;
-  /** Everything written to standard output and error so far, at most the last 8 MiB. */
-  output(): string;
-  hasEnded(): boolean;
   readonly exited: Promise<number | NodeJS.Signals>;
-  /** Sends the signal and waits for the end; after `graceMs` it is killed. */
-  end(signal?: NodeJS.Signals, graceMs?: number): Promise<void>;
 }
-
-const KEPT_BYTES = 8 * 1024 * 1024;
 
 export function startProcess(command: string, args: readonly string[], options: SpawnOptions): TestProcess {
   const child = spawn(command, [...args], options);
-  const pieces: Buffer[] = [];
-  let size = 0;
-  const keep = (piece: Buffer): void => {
-    pieces.push(piece);
-    size += piece.length;
-    while (size > KEPT_BYTES) size -= pieces.shift()?.length ?? 0;
-  };
+  const { keep, text } = keepOutput();
   child.stdout?.on('data', keep);
   child.stderr?.on('data', keep);
   const exited = new Promise<number | NodeJS.Signals>((resolve) => {
@@ -36,8 +23,9 @@ export function startProcess(command: string, args: readonly string[], options: 
   const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
   return {
     child,
+    command: child.spawnargs.join(' '),
     pid: child.pid ?? 0,
-    output: () => Buffer.concat(pieces).toString(),
+    output: text,
     hasEnded,
     exited,
     end: async (signal = 'SIGTERM', graceMs = 5000) => {

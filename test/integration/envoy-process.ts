@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { clustersPath, writeBootstrap } from '../../ext-proc/envoy-config/bootstrap.ts';
-import { startProcess, type TestProcess } from './child-process.ts';
-import { envoyBinary } from './stack.ts';
+import type { LaunchedProcess } from '../launchers/launched-process.ts';
+import { openLauncher } from '../launchers/launcher.ts';
 
 /** A real Envoy from the rendered bootstrap, on a port of its own choice, in a folder of its own. */
 export interface EnvoyProcess {
@@ -43,11 +43,8 @@ export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProce
   if (options.clusters !== undefined) {
     await writeFile(clustersPath(paths), JSON.stringify({ version_info: 'test', resources: options.clusters }));
   }
-  const process = startProcess(
-    envoyBinary(),
-    ['-c', bootstrap, '--disable-hot-restart', '--log-level', 'warn', '--concurrency', String(options.threads ?? 1)],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const args = ['-c', bootstrap, '--disable-hot-restart', '--concurrency', String(options.threads ?? 1)];
+  const process = await (await openLauncher()).startEnvoy([...args, '--log-level', 'warn']);
   try {
     const port = await ingressPort(process, paths);
     return {
@@ -67,7 +64,7 @@ export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProce
   }
 }
 
-async function ingressPort(process: TestProcess, paths: RuntimePaths): Promise<number> {
+async function ingressPort(process: LaunchedProcess, paths: RuntimePaths): Promise<number> {
   const deadlineMs = Date.now() + START_TIMEOUT_MS;
   for (;;) {
     if (process.hasEnded()) throw new Error('it ended');

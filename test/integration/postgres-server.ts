@@ -1,17 +1,17 @@
 /** One real PostgreSQL for a whole test run; every stack makes a database of its own on it. Named as vitest's globalSetup wants it. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
-import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
-import { withChildren } from './process-tree.ts';
+import { launcherName, openLauncher } from '../launchers/launcher.ts';
+import { removeLeftovers } from '../launchers/leftovers.ts';
 
 export interface TestPostgres {
   readonly socketDir: string;
   readonly pid: number;
+  /** Whatever has to be stopped for the server to stand still. */
+  processes(): readonly number[];
   /** kill -9 of the server. */
   crash(): Promise<void>;
+  /** Ends it as an operator would. */
+  shutDown(): Promise<void>;
   isDown(): boolean;
   /** Starts it again on the same data. */
   restart(): Promise<void>;
@@ -27,29 +27,33 @@ function killIfAlive(pid: number): void {
 }
 
 export async function startTestPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gw-pg-'));
-  const paths = runtimePaths({ GATEWAY_DATA: dataDir });
-  let server = await startEmbeddedPostgres(paths, { settings });
+  const data = await (await openLauncher()).createPostgres(settings);
+  let server = await data.start();
   let down = false;
   return {
-    socketDir: paths.socketDir,
+    socketDir: data.socketDir,
     get pid() {
       return server.pid;
     },
+    processes: () => server.processes(),
     crash: async () => {
       // Its backends too: one that is busy outlives it for a moment, and may still commit.
-      for (const pid of withChildren(server.pid)) killIfAlive(pid);
+      for (const pid of server.processes()) killIfAlive(pid);
       await server.exited;
+      down = true;
+    },
+    shutDown: async () => {
+      await server.stop();
       down = true;
     },
     isDown: () => down,
     restart: async () => {
-      server = await startEmbeddedPostgres(paths, { settings });
+      server = await data.start();
       down = false;
     },
     stop: async () => {
       await server.stop();
-      rmSync(dataDir, { recursive: true, force: true });
+      await data.remove();
     },
   };
 }
@@ -57,6 +61,7 @@ export async function startTestPostgres(settings: Readonly<Record<string, string
 let running: TestPostgres | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
+  if (launcherName() === 'containers') removeLeftovers();
   // Durability has its own tests; here only speed would suffer.
   running = await startTestPostgres({ fsync: 'off' });
   project.provide('postgresSocketDir', running.socketDir);

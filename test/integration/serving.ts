@@ -3,14 +3,14 @@ import { readdirSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TestProcess } from './child-process.ts';
+import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import type { Deployment } from './deployment.ts';
 
 const READY_TIMEOUT_MS = 20_000;
 const POLL_MS = 10;
 
 /** Resolves when a request through Envoy would be served. Rejects when a process ends first. */
-export async function untilServing(deployment: Deployment, processes: readonly TestProcess[]): Promise<void> {
+export async function untilServing(deployment: Deployment, processes: readonly LaunchedProcess[]): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
   await poll(deadline, processes, () => accepts(deployment.apiPort));
@@ -35,12 +35,12 @@ export async function untilSettled(
 
 async function poll(
   deadline: number,
-  processes: readonly TestProcess[],
+  processes: readonly LaunchedProcess[],
   done: () => Promise<string | undefined>,
 ): Promise<void> {
   for (;;) {
     const dead = processes.find((process) => process.hasEnded());
-    if (dead) throw new Error(`${dead.child.spawnargs.join(' ')} ended during the start`);
+    if (dead) throw new Error(`${dead.command} ended during the start`);
     const reason = await done();
     if (reason === undefined) return;
     if (performance.now() > deadline) throw new Error(`not serving after ${READY_TIMEOUT_MS} ms: ${reason}`);

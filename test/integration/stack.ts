@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { GATEWAY_NODE_OPTIONS } from '../../supervisor/gateway-node-options.ts';
+import type { LaunchedProcess } from '../launchers/launched-process.ts';
+import { openLauncher } from '../launchers/launcher.ts';
 import { ipcMessage, startProcess, type TestProcess } from './child-process.ts';
 import { COMPILE_CACHE, type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from './deployment.ts';
 import { untilServing } from './serving.ts';
@@ -7,7 +9,7 @@ import { untilServing } from './serving.ts';
 /** The whole gateway as in production, its processes started one by one, so that a test can reach each. */
 export interface Stack extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
-  readonly envoy: TestProcess;
+  readonly envoy: LaunchedProcess;
   /** Ends the gateway process, does `meanwhile`, and starts another one. */
   restartGateway(signal: NodeJS.Signals, meanwhile?: () => Promise<void>): Promise<void>;
   /** Everything that the processes have written. */
@@ -17,7 +19,7 @@ export interface Stack extends Omit<Deployment, 'remove'> {
 
 export async function startStack(options: DeploymentOptions): Promise<Stack> {
   const deployment = await prepareDeployment(options);
-  const processes: TestProcess[] = [];
+  const processes: LaunchedProcess[] = [];
   const logs = (): string => processes.map((process) => process.output()).join('\n');
   const close = async (): Promise<void> => {
     await Promise.all(processes.map((process) => process.end()));
@@ -31,7 +33,7 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
       return started;
     };
     let gateway = await startOne();
-    const envoy = startEnvoy(deployment);
+    const envoy = await startEnvoy(deployment);
     processes.push(envoy);
     await untilServing(deployment, processes);
     return {
@@ -91,11 +93,7 @@ function startGateway(deployment: Deployment): TestProcess {
   });
 }
 
-function startEnvoy({ paths }: Deployment): TestProcess {
+async function startEnvoy({ paths }: Deployment): Promise<LaunchedProcess> {
   const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--use-dynamic-base-id', '--concurrency', '2'];
-  return startProcess(envoyBinary(), [...args, '--log-level', 'warn'], { stdio: ['ignore', 'pipe', 'pipe'] });
-}
-
-export function envoyBinary(): string {
-  return process.env.ENVOY_BIN ?? join(REPOSITORY, '.cache/envoy/1.39.3/envoy');
+  return (await openLauncher()).startEnvoy([...args, '--log-level', 'warn']);
 }

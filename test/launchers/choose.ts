@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process';
+import { type ImageVariable, imageOf } from './images.ts';
+import { type LauncherName, launcherName } from './launcher.ts';
+
+const USED: readonly ImageVariable[] = ['ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
+const DOCKER_TIMEOUT_MS = 10_000;
+
+/**
+ * Settles what TEST_LAUNCHER leaves open: containers when the environment names the images, as in CI, or when Docker has them all;
+ * else binaries. An image is pulled only when somebody named it or asked for containers.
+ */
+export function chooseLauncher(): { readonly name: LauncherName; readonly because: string } {
+  if (process.env.TEST_LAUNCHER !== undefined) return { name: launcherName(), because: 'TEST_LAUNCHER says so' };
+  if (USED.every((variable) => process.env[variable] !== undefined)) {
+    return { name: 'containers', because: 'the environment names the images' };
+  }
+  if (haveImages()) return { name: 'containers', because: 'Docker has the images' };
+  return { name: 'binaries', because: 'no images are named, and Docker does not have them all' };
+}
+
+function haveImages(): boolean {
+  const inspected = spawnSync('docker', ['image', 'inspect', ...USED.map(imageOf)], {
+    stdio: 'ignore',
+    timeout: DOCKER_TIMEOUT_MS,
+  });
+  return inspected.status === 0;
+}

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+import { within } from '../../supervisor/running.ts';
+import { withChildren } from '../integration/process-tree.ts';
+import { type KeptOutput, keepOutput, type LaunchedProcess } from './launched-process.ts';
+import { removeWhenWeEnd } from './leftovers.ts';
+
+export interface ContainerLaunch {
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Of this machine, at the same paths in the container. */
+  readonly folders?: readonly string[];
+  readonly sharedMemoryBytes?: number;
+}
+
+/** A container whose process can be signalled as one of this machine: it has its network, and its pid is the one out here. */
+export interface Container extends Omit<LaunchedProcess, 'end'> {
+  /** What runs in it, first the one that waits for the others. */
+  processes(): readonly number[];
+  /** Sends the signal and waits for the end; after `graceMs` it is killed. The container stays. */
+  stop(signal: NodeJS.Signals, graceMs: number): Promise<void>;
+  /** Starts it again as it was left; it must have ended. */
+  startAgain(): Promise<void>;
+  /** Ends it and takes it away with its volumes. */
+  remove(): Promise<void>;
+}
+
+/** From one start to the end after it. */
+interface Run {
+  /** The container's first process; 0 when it ended before anybody looked. */
+  readonly firstPid: number;
+  readonly output: KeptOutput;
+  readonly exited: Promise<unknown>;
+  ended: boolean;
+}
+
+/** `processName` is what counts in the container; an image's entry point may stay before it and wait. */
+export async function startContainer(processName: string, launch: ContainerLaunch): Promise<Container> {
+  const started = await prepare(launch).start();
+  const { container: client } = await getContainerRuntimeClient();
+  const handle = client.getById(started.getId());
+  const observe = async (): Promise<Run> => {
+    const output = keepOutput();
+    const logs = await client.logs(handle);
+    logs.on('data', (text: string) => output.keep(Buffer.from(text)));
+    const exited = handle.wait().then(() => {
+      observed.ended = true;
+    });
+    const observed: Run = { firstPid: (await handle.inspect()).State.Pid, output, exited, ended: false };
+    return observed;
+  };
+  let run = await observe();
+  const pid = (): number => processIn(run.firstPid, processName);
+  return {
+    command: `${launch.image} ${launch.args.join(' ')}`,
+    get pid() {
+      return pid();
+    },
+    processes: () => [...new Set([run.firstPid, ...withChildren(pid())])],
+    output: () => run.output.text(),
+    hasEnded: () => run.ended,
+    get exited() {
+      return run.exited;
+    },
+    stop: async (signal, graceMs) => {
+      if (run.ended) return;
+      signalIfAlive(pid(), signal);
+      if (await within(run.exited, graceMs)) return;
+      signalIfAlive(pid(), 'SIGKILL');
+      await run.exited;
+    },
+    startAgain: async () => {
+      await started.restart();
+      run = await observe();
+    },
+    remove: async () => {
+      await started.stop({ timeout: 0, remove: true, removeVolumes: true });
+    },
+  };
+}
+
+function prepare({ image, args, environment = {}, folders = [], sharedMemoryBytes }: ContainerLaunch) {
+  const container = new GenericContainer(image)
+    .withCommand([...args])
+    .withEnvironment(environment)
+    .withNetworkMode('host')
+    .withBindMounts(folders.map((folder) => ({ source: folder, target: folder })))
+    .withLabels(removeWhenWeEnd())
+    // Its own way to clean up is one more container, which runs on for a while.
+    .withAutoCleanup(false)
+    // Whoever starts it knows when it is ready.
+    .withWaitStrategy(Wait.forListeningPorts());
+  if (sharedMemoryBytes !== undefined) container.withSharedMemorySize(sharedMemoryBytes);
+  // The files that it makes are then ours, and so is the right to signal it.
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  return uid === 0 || uid === undefined ? container : container.withUser(`${uid}:${gid}`);
+}
+
+function processIn(first: number, name: string): number {
+  return nameOf(first) === name ? first : (withChildren(first).find((pid) => nameOf(pid) === name) ?? first);
+}
+
+function nameOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
+  // That would be this process and its group.
+  if (pid === 0) return;
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,13 @@
+/** The images of docker-compose.yml, and the variables that name others. */
+export const IMAGES = {
+  NODE_IMAGE: 'node:24-bookworm-slim',
+  ENVOY_IMAGE: 'envoyproxy/envoy:v1.39.3',
+  POSTGRES_IMAGE: 'postgres:18',
+  REDIS_IMAGE: 'redis:8',
+} as const;
+
+export type ImageVariable = keyof typeof IMAGES;
+
+export function imageOf(variable: ImageVariable): string {
+  return process.env[variable] ?? IMAGES[variable];
+}

@@ -1,0 +1,51 @@
+import type { LaunchedProcess } from './launched-process.ts';
+
+/**
+ * How tests get Envoy, PostgreSQL and Redis: as binaries of this machine, or from containers. The same tests run with either.
+ *
+ * On binaries always: what runs under the supervisor or is about it (`supervisor/*.test.ts`, `test/integration/supervis*.test.ts`,
+ * test/load/steady-traffic.ts under it), because it brings its own; `test/deploy/envoy-leaving.test.ts`, which is about the script around
+ * Envoy (compose.test.ts runs that in a container); and `npm run bench`, which compares processes under equal conditions.
+ */
+export interface Launcher {
+  /** The folders that the arguments name lie under the temporary folder. */
+  startEnvoy(args: readonly string[]): Promise<LaunchedProcess>;
+  /** Resolves before it accepts connections. */
+  startRedis(port: number, settings: readonly string[]): Promise<LaunchedProcess>;
+  /** Data of its own, on which nothing runs yet. */
+  createPostgres(settings: Readonly<Record<string, string>>): Promise<PostgresData>;
+}
+
+/** Servers come and go on it, one at a time. */
+export interface PostgresData {
+  readonly socketDir: string;
+  /** Resolves when the server answers. */
+  start(): Promise<PostgresServer>;
+  /** Takes the data away; the server has been stopped. */
+  remove(): Promise<void>;
+}
+
+export interface PostgresServer {
+  readonly pid: number;
+  /** Whatever has to be stopped for the server to stand still: it, its backends, and what waits for it in a container. */
+  processes(): readonly number[];
+  readonly exited: Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+export const LAUNCHERS = ['binaries', 'containers'] as const;
+export type LauncherName = (typeof LAUNCHERS)[number];
+
+/** What TEST_LAUNCHER says, which vitest.config.ts settles for a whole run. Binaries where nobody chose, as in `npm run bench`. */
+export function launcherName(): LauncherName {
+  const name = process.env.TEST_LAUNCHER ?? 'binaries';
+  const known = LAUNCHERS.find((launcher) => launcher === name);
+  if (known === undefined) throw new Error(`TEST_LAUNCHER is ${name}, and can be ${LAUNCHERS.join(' or ')}`);
+  return known;
+}
+
+/** Loads the one that is used: the other has packages of its own, which every test file would load again. */
+export async function openLauncher(): Promise<Launcher> {
+  if (launcherName() === 'containers') return (await import('./containers.ts')).containers;
+  return (await import('./binaries.ts')).binaries;
+}
