@@ -50,7 +50,7 @@ describe('a stream that fails midway', () => {
     ['a finish reason of error', [chunk({}, 'error')], (response) => response.end(DONE), 'error_body', FAILED],
     ['garbage', ['data: {"id":\n\n'], (response) => response.end(DONE), 'malformed', FAILED],
     ['something that is no object', ['data: [1]\n\n'], (response) => response.end(DONE), 'malformed', FAILED],
-    ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], (response) => response.end(), 'malformed', FAILED],
+    ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], (response) => response.end(), 'incomplete', FAILED],
     ['a stall', [], stalls, 'stall', TIMED_OUT],
     ['a body above the limit', [chunk({ content: 'x'.repeat(5000) })], stalls, 'too_large', FAILED],
   ])('by %s', async (_, more, after, result, final) => {
@@ -94,6 +94,7 @@ describe('a stream that fails midway', () => {
 
   test.each<[string, (response: ServerResponse) => unknown]>([
     ['a clean end', (response) => response.end()],
+    ['a clean end within an event', (response) => response.end('data: [DO')],
     ['a reset', resets],
     ['a stall', stalls],
   ])('but not when all was said before %s', async (_, after) => {

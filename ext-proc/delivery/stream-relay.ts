@@ -132,7 +132,8 @@ class StreamRelay {
       const meaning = meaningOf(event);
       if (meaning === undefined) continue;
       if (meaning.kind !== 'chunk') {
-        end = meaning.kind === 'done' ? 'done' : meaning;
+        // The last event of a stream that ends within it is no event, and says nothing about those before it.
+        if (meaning !== FAILURES.malformed || batch.end === undefined) end = meaning.kind === 'done' ? 'done' : meaning;
         break;
       }
       out += this.#takeChunk(event.data, meaning.completion);
