@@ -1,0 +1,207 @@
+import { linkSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { RESERVED_BYTES } from '../../ext-proc/accounting/spool-room.ts';
+import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
+import type { Customer } from '../integration/operator.ts';
+import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { untilSettled } from '../integration/serving.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
+import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+import { requirement } from '../requirement.ts';
+import { missingSmallDisk, mountSmallDisk, type SmallDisk } from './small-disk.ts';
+
+const MIB = 1024 * 1024;
+const USAGE = { prompt_tokens: 1000, completion_tokens: 500 };
+const COST = 0.0015;
+const BACK_WITHIN_MS = 20_000;
+const TIMEOUTS = { first_byte: '40s', stream_idle: '40s', total: '50s' };
+
+requirement(missingSmallDisk(), () => {
+  let provider: FakeProvider;
+  let stack: Stack;
+  let customer: Customer;
+  let client: GatewayClient;
+
+  showLogsOnFailure(() => stack);
+
+  async function untilServed(): Promise<void> {
+    await expect
+      .poll(async () => outcome(await client.chat({ model: 'probe' })), { timeout: BACK_WITHIN_MS })
+      .toBe('200');
+  }
+
+  /** Two JSON answers and two streams, which the provider holds back. */
+  async function startFour() {
+    const gate = createGate();
+    const act = (stream: boolean) => (stream ? streamAnswer({ usage: USAGE }) : jsonAnswer({ usage: USAGE }));
+    provider.script(
+      'held',
+      gate.before((call) => act(call.seen.stream)(call)),
+    );
+    const four = [false, true, false, true].map((stream) => client.chat({ model: 'held', stream }));
+    await gate.waitFor(4);
+    return { answers: Promise.all(four), release: gate.open };
+  }
+
+  async function metric(name: string): Promise<number> {
+    const page = await (await fetch(`${stack.metricsOrigin}/metrics`)).text();
+    return Number(new RegExp(`^${name}\\{.*\\} (\\S+)$`, 'm').exec(page)?.[1]);
+  }
+
+  beforeAll(async () => {
+    provider = await startFakeProvider();
+  });
+  afterAll(() => provider?.close());
+
+  /** On the data folder's disk are spool, sockets and what Envoy reads; PostgreSQL is elsewhere. */
+  test('the disk of the data folder', { timeout: 120_000 }, async () => {
+    const disk = mountSmallDisk(RESERVED_BYTES + 32 * MIB);
+    const postgres = await startTestPostgres({ fsync: 'off' });
+    try {
+      stack = await startStack({
+        folder: disk.folder,
+        postgresSocketDir: postgres.socketDir,
+        config: {
+          providers: { fake: { base_url: provider.baseUrl } },
+          models: { probe: { usd_per_million_tokens: { input: 0, output: 0 } }, held: {} },
+          timeouts: TIMEOUTS,
+        },
+      });
+      const { pid } = stack.gateway;
+      customer = await stack.operator.customer();
+      client = gatewayClient(stack.origin, customer.key);
+
+      await refusesBeforeThereIsNoRoom(disk);
+      await losesNothingButAnswers(disk, postgres);
+      await keepsTheConfiguration(disk);
+
+      expect([stack.gateway.pid, stack.gateway.hasEnded()]).toEqual([pid, false]);
+      await stack.operator.verifyLedger();
+    } finally {
+      client?.close();
+      await stack?.close();
+      if (postgres.isDown()) await postgres.restart();
+      await postgres.stop();
+      disk.remove();
+    }
+  });
+
+  async function refusesBeforeThereIsNoRoom(disk: SmallDisk): Promise<void> {
+    const inFlight = await startFour();
+    disk.fill(RESERVED_BYTES / 2);
+    await expect
+      .poll(async () => outcome(await client.chat({ model: 'probe' })), { timeout: 10_000 })
+      .toBe('503 no_capacity');
+    const asked = provider.requests('probe').length;
+    for (const stream of [false, true, false]) {
+      const refused = await client.chat({ model: 'probe', stream });
+      expect([outcome(refused), refused.headers['retry-after']]).toEqual(['503 no_capacity', '10']);
+    }
+    expect(provider.requests('probe')).toHaveLength(asked);
+    expect((await client.get('/v1/credits')).status).toBe(200);
+    await expect
+      .poll(async () => (await fetch(`${stack.metricsOrigin}/ready`)).text(), { timeout: 5_000 })
+      .toContain('free for charges');
+    inFlight.release();
+    expect((await inFlight.answers).map(outcome)).toEqual(['200', '200', '200', '200']);
+    expect(await stack.operator.balance(customer.organizationId)).toBe(100 - 4 * COST);
+    disk.empty();
+    await untilServed();
+  }
+
+  async function losesNothingButAnswers(disk: SmallDisk, postgres: TestPostgres): Promise<void> {
+    const inFlight = await startFour();
+    disk.fill(0);
+    await postgres.crash();
+    inFlight.release();
+    const [json, stream, otherJson, otherStream] = await inFlight.answers;
+    for (const answer of [json, otherJson]) expect(answer && outcome(answer)).toBe('503 no_capacity');
+    for (const answer of [stream, otherStream]) {
+      const events = answer ? eventsOf(answer) : [];
+      expect(events.at(-1)).toBe('[DONE]');
+      expect(JSON.parse(events.at(-2) ?? '')).toMatchObject({ error: { code: 'no_capacity' } });
+    }
+    expect(await metric('gateway_charges_lost_total')).toBe(4);
+    await postgres.restart();
+    // PostgreSQL alone does not suffice.
+    await expect.poll(async () => (await client.get('/v1/credits')).status, { timeout: BACK_WITHIN_MS }).toBe(200);
+    expect(outcome(await client.chat({ model: 'probe' }))).toBe('503 no_capacity');
+    disk.empty();
+    await untilServed();
+    expect(await stack.operator.balance(customer.organizationId)).toBe(100 - 4 * COST);
+  }
+
+  async function keepsTheConfiguration(disk: SmallDisk): Promise<void> {
+    const path = stack.env.GATEWAY_CONFIG ?? '';
+    const next = JSON.parse(readFileSync(path, 'utf8'));
+    next.providers.another = { base_url: 'http://127.0.0.1:9/v1' };
+    next.models.another = { ...next.models.probe, targets: [{ provider: 'another', model: 'another' }] };
+    writeFileSync(`${path}.next`, JSON.stringify(next));
+    // So that taking its place frees nothing.
+    linkSync(path, `${path}.before`);
+    disk.fill(0);
+    renameSync(`${path}.next`, path);
+    await expect.poll(() => stack.logs(), { timeout: 10_000 }).toContain('cannot be written');
+    expect(await models()).toEqual(['held', 'probe']);
+    disk.empty();
+    await untilServed();
+    stack.gateway.child.kill('SIGHUP');
+    await expect.poll(models, { timeout: 10_000 }).toEqual(['another', 'held', 'probe']);
+  }
+
+  async function models(): Promise<readonly string[]> {
+    const { data } = JSON.parse((await client.get('/v1/models')).text) as { data: { id: string }[] };
+    return data.map(({ id }) => id).sort();
+  }
+
+  /** As under `npm start`, where the supervisor starts a database again that ends. */
+  test('the disk of PostgreSQL, under load', { timeout: 120_000 }, async () => {
+    const disk = mountSmallDisk(224 * MIB);
+    const paths = runtimePaths({ GATEWAY_DATA: disk.folder });
+    const start = () => startEmbeddedPostgres(paths, { settings: { min_wal_size: '32MB', max_wal_size: '64MB' } });
+    let server: EmbeddedPostgres = await start();
+    let down = false;
+    void server.exited.then(() => {
+      down = true;
+    });
+    try {
+      stack = await startStack({
+        postgresSocketDir: paths.socketDir,
+        config: {
+          providers: { fake: { base_url: provider.baseUrl } },
+          models: { probe: { usd_per_million_tokens: { input: 0, output: 0 } }, exact: PLANNED_MODEL },
+          timeouts: TIMEOUTS,
+        },
+      });
+      customer = await stack.operator.customer();
+      client = gatewayClient(stack.origin, customer.key);
+      provider.script('exact', plannedAnswer);
+      const loading = plannedLoad([client], performance.now() + 8_000);
+      await sleep(1_500);
+      disk.fill(0);
+      await sleep(3_000);
+      disk.empty();
+      if (down) server = await start();
+      const tally = await loading;
+      await untilServed();
+      await untilSettled(stack, BACK_WITHIN_MS);
+      await expectCharged(stack.databaseUrl, tally);
+      await stack.operator.verifyLedger();
+      expect(tally.complete.size).toBeGreaterThan(50);
+      expect(tally.outcomes['503']).toBeGreaterThan(0);
+    } finally {
+      disk.empty();
+      client?.close();
+      await stack?.close();
+      await server.stop();
+      disk.remove();
+    }
+  });
+});
