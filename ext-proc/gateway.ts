@@ -1,8 +1,10 @@
 import { authenticate, checkKey } from './admission/authenticate.ts';
 import { authorizeCaller } from './admission/authorize.ts';
 import { clientAddress } from './admission/client-address.ts';
+import { inRanges } from './admission/ip-ranges.ts';
 import { findRoute } from './admission/route.ts';
-import type { GatewayConfig } from './config/gateway-config.ts';
+import type { GatewayConfig, TracingConfig } from './config/gateway-config.ts';
+import { describeTrace } from './describe-trace.ts';
 import { utcDay } from './domain/clock.ts';
 import type { Principal } from './domain/principal.ts';
 import { type Call, checkDeclaredSize, type EndpointResult } from './endpoints/call.ts';
@@ -17,6 +19,7 @@ import type { Ledger } from './stores/ledger.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import type { Log } from './telemetry/log.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
+import type { Tracing } from './tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 
 /** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one line in each log. */
@@ -24,6 +27,7 @@ export interface GatewayDeps extends ChatDeps {
   readonly ledger: Ledger;
   readonly log: Log;
   readonly requestLog: Pick<RequestLog, 'add'>;
+  readonly tracing: Tracing;
   /** The configuration in force now; a request keeps the one it began with. */
   readonly config: () => GatewayConfig;
   /** Requests that are not worth a line in the log: the process's own readiness probe. */
@@ -32,26 +36,38 @@ export interface GatewayDeps extends ChatDeps {
 
 export function createGateway(deps: GatewayDeps): ExchangeHandler {
   return async (exchange) => {
+    const config = deps.config();
+    const probe = deps.isProbe(exchange.header('authorization'));
     const record: RequestRecord = {
       startedMs: deps.clock.monotonicMs(),
       arrivedAtMs: deps.clock.nowMs(),
-      config: deps.config(),
+      config,
       notes: {},
+      trace: config.tracing === undefined || probe ? undefined : beginTrace(deps, exchange, config, config.tracing),
       status: 500,
     };
-    deps.metrics.requestStarted(deps.isProbe(exchange.header('authorization')));
+    deps.metrics.requestStarted(probe);
     try {
-      await answer(exchange, await decide(deps, exchange, record), record);
+      const result = await decide(deps, exchange, record);
+      record.trace?.decided(isRefusal(result) ? result.code : undefined);
+      await answer(exchange, result, record);
     } catch (error) {
       // Exceptions are bugs. The transport answers what is left to answer; here they are recorded.
       record.status = 500;
       record.code = 'internal_error';
-      deps.log.error({ err: error, request_id: exchange.requestId }, 'a request failed on our side');
+      record.trace?.decided('internal_error');
+      const { requestId: request_id } = exchange;
+      deps.log.error({ err: error, request_id, trace_id: record.trace?.traceId }, 'a request failed on our side');
       throw error;
     } finally {
-      finish(deps, exchange, record);
+      finish(deps, exchange, record, probe);
     }
   };
+}
+
+function beginTrace({ tracing }: GatewayDeps, exchange: Exchange, config: GatewayConfig, settings: TracingConfig) {
+  const isTrusted = () => inRanges(exchange.peerAddress, config.trustedProxies);
+  return tracing.begin({ header: (name) => exchange.header(name), isTrusted }, settings);
 }
 
 async function decide(deps: GatewayDeps, exchange: Exchange, record: RequestRecord): Promise<EndpointResult> {
@@ -74,16 +90,19 @@ async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestR
   record.route = route;
   const address = clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies);
   record.address = address;
+  record.trace?.step('authenticate');
   const principal = await authenticate(exchange.header('authorization'), deps.keys, utcDay(arrivedAtMs));
   if (isRefusal(principal)) return principal;
   record.principal = principal;
   const denied = checkKey(principal.key, arrivedAtMs) ?? authorizeCaller(principal, address, route);
   const takeOneRead = () => takeRead(deps, principal, config);
-  return denied ?? { exchange, route, principal, config, arrivedAtMs, notes: record.notes, takeRead: takeOneRead };
+  const { notes, trace } = record;
+  return denied ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 
 async function serve(deps: GatewayDeps, call: Call): Promise<EndpointResult> {
   if (call.route.name === 'chat') return completeChat(deps, call);
+  call.trace?.step('read');
   const tooLarge = checkDeclaredSize(call);
   if (tooLarge) return tooLarge;
   switch (call.route.name) {
@@ -129,15 +148,19 @@ async function answer(exchange: Exchange, result: EndpointResult, record: Reques
 }
 
 function finish(
-  { metrics, log, requestLog, clock, isProbe }: GatewayDeps,
+  { metrics, log, requestLog, clock, tracing }: GatewayDeps,
   exchange: Exchange,
   record: RequestRecord,
+  probe: boolean,
 ): void {
-  const { route, status, code } = record;
+  const { route, status, code, trace } = record;
   const durationMs = clock.monotonicMs() - record.startedMs;
-  const probe = isProbe(exchange.header('authorization'));
   metrics.requestEnded({ route: route?.name ?? 'none', status, code: code ?? '', durationMs, probe });
   if (probe) return;
+  if (trace !== undefined) {
+    describeTrace(trace, exchange, record);
+    tracing.end(trace);
+  }
   log.info(logLine(exchange, record, durationMs), 'request');
   const entry = requestLogEntry(exchange, record, durationMs);
   if (entry) requestLog.add(entry);

@@ -20,6 +20,7 @@ import { keepDeletingExpired } from './idempotency/expiry.ts';
 import { keepRequestLog } from './keep-request-log.ts';
 import { openAccounting, spoolFolder } from './open-accounting.ts';
 import { openLimitStore } from './open-limit-store.ts';
+import { openTracing } from './open-tracing.ts';
 import { reportProcess } from './report-process.ts';
 import { serveHealth } from './serve-health.ts';
 import { SchemaMismatch } from './stores/postgres/migrate.ts';
@@ -44,7 +45,7 @@ const LEASE_MS = 15_000;
 /** Request bodies in memory, all together. */
 const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
-/** To write the last lines of the request log, before the supervisor loses its patience. */
+/** To write the last lines of the request log and send the last spans, before the supervisor loses its patience. */
 const LOG_FLUSH_MS = 2_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
@@ -156,6 +157,8 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
   const retentionMs = (): number => config.current().requestLogRetentionMs;
   const requestLog = keepRequestLog({ databaseUrl, retentionMs, metrics, log });
+  const { version } = packageFile;
+  const tracing = openTracing({ config: config.current, workerIndex, version, clock, metrics, log });
   const transport = await startTransport({
     extProcSocket: paths.extProcSocket(workerIndex),
     streamSocket: paths.streamSocket(workerIndex),
@@ -173,6 +176,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
       metrics,
       log,
       requestLog,
+      tracing,
       config: config.current,
       isProbe: readiness.isProbe,
     }),
@@ -212,9 +216,9 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     config.close();
     clusters.close();
     stopDeleting();
-    const logged = requestLog.close(LOG_FLUSH_MS);
+    const told = [requestLog.close(LOG_FLUSH_MS), tracing.close(LOG_FLUSH_MS)];
     await Promise.all([reporter.close(), delivery.close(), tokens.close(), money.close(), health.close()]);
-    await Promise.all([logged, limits.close(), database.close()]);
+    await Promise.all([...told, limits.close(), database.close()]);
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();

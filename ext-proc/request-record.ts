@@ -5,6 +5,7 @@ import { formatUsd } from './domain/money.ts';
 import type { Principal } from './domain/principal.ts';
 import type { CallNotes } from './endpoints/call.ts';
 import type { RequestLogEntry } from './stores/request-log.ts';
+import type { RequestTrace } from './tracing/request-trace.ts';
 import type { Exchange } from './transport/exchange.ts';
 
 /** What a request's metrics, its line in the process's log and its line in the request log are made of. */
@@ -14,6 +15,7 @@ export interface RequestRecord {
   /** In force when it arrived. */
   readonly config: GatewayConfig;
   readonly notes: CallNotes;
+  readonly trace: RequestTrace | undefined;
   route?: Route;
   /** Whose key it is, also where the key is not good any more. */
   principal?: Principal;
@@ -28,6 +30,7 @@ export function logLine(exchange: Exchange, record: RequestRecord, durationMs: n
   const { route, principal, notes, status, code } = record;
   return {
     request_id: exchange.requestId,
+    trace_id: record.trace?.traceId,
     route: route?.name,
     method: exchange.method,
     status,

@@ -41,6 +41,7 @@ describe('the manual', () => {
     );
     metrics.watchConfiguration(() => configurationWith());
     metrics.watchMemory(() => []);
+    metrics.watchSpans(() => 0);
     metrics.watchReadiness(async () => undefined);
     metrics.watchCertificate(async () => undefined);
     const rows = metrics.registry

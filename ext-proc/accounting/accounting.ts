@@ -8,8 +8,11 @@ import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
+import type { OnSent } from '../stores/store-figures.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { Span } from '../tracing/span.ts';
 import { createDurableCharges } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
 import type { Spool } from './spool.ts';
@@ -31,7 +34,8 @@ export interface Hold {
 
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export interface Accounting {
-  open(hold: Hold, taken: TakenHold): OpenHold;
+  /** `trace`: of the request, where it is traced. */
+  open(hold: Hold, taken: TakenHold, trace?: RequestTrace): OpenHold;
   /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
   replaySpool(): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
@@ -90,7 +94,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
     }
   }
 
-  function open(hold: Hold, { holdNanoUsd, leasedAtMs }: TakenHold): OpenHold {
+  function open(hold: Hold, { holdNanoUsd, leasedAtMs }: TakenHold, trace?: RequestTrace): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: Settlement | undefined;
     const { generationId: holdId, organizationId, keyId, day } = hold;
@@ -103,7 +107,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
         const settlement = settlementOf(hold, produced, answer);
-        const outcome = await charges.make(settlement, hold.attempt);
+        const step = trace?.step('settle');
+        const outcome = await charges.make(settlement, hold.attempt, step && noteSent(step));
+        step?.set('gateway.settlement.outcome', outcome);
+        step?.end();
         if (outcome === 'lost') return refuse('no_capacity');
         if (outcome === 'taken_over') return keyInFlight();
         state = 'charged';
@@ -122,6 +129,13 @@ export function createAccounting(options: AccountingOptions): Accounting {
   }
 
   return { open, replaySpool: charges.replay, refusesBecause: charges.refusesBecause, close: charges.close };
+}
+
+function noteSent(step: Span): OnSent {
+  return (items) => {
+    step.event('sent');
+    step.set('gateway.batch.items', items);
+  };
 }
 
 function settlementOf(

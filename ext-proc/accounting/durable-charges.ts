@@ -2,6 +2,7 @@ import type { AccountSnapshot } from '../domain/principal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
 import { isClaimed } from '../stores/settlement-json.ts';
+import type { OnSent } from '../stores/store-figures.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -11,7 +12,7 @@ import type { SpoolRoom } from './spool-room.ts';
 /** Makes charges that last: in the ledger, or while PostgreSQL is away in the spool, from where they are taken to the ledger (DESIGN 3). */
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
-  make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt): Promise<ChargeOutcome>;
+  make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
   /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
   replay(): Promise<void>;
   /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
@@ -50,9 +51,13 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   }, REPLAY_EVERY_MS);
   timer.unref();
 
-  async function make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt): Promise<ChargeOutcome> {
+  async function make(
+    settlement: Settlement | ClaimedSettlement,
+    attempt?: KeyedAttempt,
+    onSent?: OnSent,
+  ): Promise<ChargeOutcome> {
     try {
-      const outcome = await commit(settlement);
+      const outcome = await commit(settlement, onSent);
       if (outcome === 'charged') attempt?.ended();
       return outcome;
     } catch (error) {
@@ -67,8 +72,13 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     }
   }
 
-  async function commit(settlement: Settlement | ClaimedSettlement): Promise<'charged' | 'taken_over'> {
-    const snapshot = isClaimed(settlement) ? await ledger.settleClaimed(settlement) : await ledger.settle(settlement);
+  async function commit(
+    settlement: Settlement | ClaimedSettlement,
+    onSent?: OnSent,
+  ): Promise<'charged' | 'taken_over'> {
+    const snapshot = await (isClaimed(settlement)
+      ? ledger.settleClaimed(settlement, onSent)
+      : ledger.settle(settlement, onSent));
     if (snapshot === undefined) return 'taken_over';
     await releaseHold(settlement, tokensOf(settlement), snapshot);
     return 'charged';

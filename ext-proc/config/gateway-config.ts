@@ -18,6 +18,8 @@ export interface GatewayConfig {
   readonly requestLogRetentionMs: number;
   readonly topUpUrl?: string;
   readonly dashboard: DashboardConfig;
+  /** Absent: no request is traced. */
+  readonly tracing?: TracingConfig;
   readonly demo: boolean;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: ReadonlyMap<string, Model>;
@@ -39,6 +41,15 @@ export interface DashboardConfig {
   readonly apiUrl?: string;
 }
 
+/** Where spans of requests go, in OpenTelemetry's protocol over HTTP. */
+export interface TracingConfig {
+  readonly otlpUrl: string;
+  /** Sent with every export; some are secret. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Share of the requests, from 0 to 1. */
+  readonly sampleRatio: number;
+}
+
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -57,6 +68,8 @@ export interface Provider {
   readonly apiKey?: string;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
+  /** It is told which trace a request belongs to: for servers of the operator's own. */
+  readonly sendTraceparent?: true;
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
   /** Name of the Envoy cluster: carries a hash of its content, so that a change never touches streams in flight. */

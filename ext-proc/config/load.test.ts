@@ -60,6 +60,17 @@ describe('defaults', () => {
     expect(provider?.outputLimitField).toBe('max_tokens');
   });
 
+  test('of tracing, which is off where it is not written', async () => {
+    expect((await folder.loaded('demo: true')).config).not.toHaveProperty('tracing');
+    const otlpUrl = 'http://127.0.0.1:4318/v1/traces';
+    const short = await folder.loaded(`tracing: {otlp_url: ${otlpUrl}}`);
+    expect(short.config.tracing).toEqual({ otlpUrl, headers: {}, sampleRatio: 0.1 });
+    const text = `tracing: {otlp_url: ${otlpUrl}, headers: {authorization: "Bearer ${'${TOKEN}'}"}, sample: 0.000001}`;
+    const long = await folder.loaded(text, { TOKEN: 'abc' });
+    expect(long.config.tracing).toEqual({ otlpUrl, headers: { authorization: 'Bearer abc' }, sampleRatio: 0.000001 });
+    expect(await folder.messages(text, {})).toEqual([expect.stringContaining('variable TOKEN is not set')]);
+  });
+
   test('the default output is 16384 where the model can produce more', async () => {
     const text = oneModel('[{provider: p, model: x}]', '  p: {base_url: http://127.0.0.1:9/}').replace(
       'context_window: 8000, max_output_tokens: 1000',

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { parseAddress, parseBaseUrl, parseCidr, parsePublicUrl } from './network-names.ts';
-import { parsePrice } from './quantities.ts';
+import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
 /**
@@ -84,6 +84,7 @@ const provider = section({
   api_key: matching(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 visible ASCII characters').optional(),
   output_limit_field: outputLimitField.prefault('max_tokens'),
   on_disconnect: oneOf(['abort', 'drain']).optional(),
+  send_traceparent: flag.prefault(false),
 });
 
 const target = section({
@@ -107,6 +108,24 @@ const model = section({
   disabled: flag.prefault(false),
 });
 
+/** Those of the request itself are ours. */
+const HEADER_NAME =
+  'the name of a header such as authorization or x-api-key, and none that describes the body or the connection';
+const headerName = matching(
+  /^(?!(?:connection|content-.*|expect|host|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade)$)[a-z0-9-]{1,64}$/,
+  HEADER_NAME,
+);
+
+const tracing = section({
+  otlp_url: publicUrl,
+  headers: named(
+    headerName,
+    matching(/^[\x21-\x7e][\x20-\x7e]{0,4095}$/, '1 to 4096 visible ASCII characters'),
+    HEADER_NAME,
+  ).prefault({}),
+  sample: read('a share from 0 to 1, such as 0.1', parseShare).prefault(0.1),
+});
+
 export const CONFIG_FILE = section({
   listen: listen.prefault({}),
   trusted_proxies: list(cidr, 0, 1000, 'address ranges').prefault([]),
@@ -119,6 +138,7 @@ export const CONFIG_FILE = section({
   request_log: section({ retention: duration(DAY_MS, 366 * DAY_MS).prefault('30d') }).prefault({}),
   top_up_url: publicUrl.optional(),
   dashboard: section({ url: publicUrl.optional(), api_url: publicUrl.optional() }).prefault({}),
+  tracing: tracing.optional(),
   demo: flag.prefault(false),
   providers: named(providerName, provider, PROVIDER_NAME).prefault({}),
   models: named(modelId, model, MODEL_ID).prefault({}),

@@ -1,5 +1,13 @@
 import { resolve } from 'node:path';
-import type { GatewayConfig, ListenConfig, Model, Provider, StoresConfig, Target } from './gateway-config.ts';
+import type {
+  GatewayConfig,
+  ListenConfig,
+  Model,
+  Provider,
+  StoresConfig,
+  Target,
+  TracingConfig,
+} from './gateway-config.ts';
 import { clusterName } from './provider-cluster.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry } from './schema.ts';
 import type { TrustedCa } from './trusted-ca.ts';
@@ -81,6 +89,7 @@ function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'provide
       ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),
       ...(file.dashboard.api_url === undefined ? {} : { apiUrl: file.dashboard.api_url }),
     },
+    ...(file.tracing === undefined ? {} : { tracing: tracing(file.tracing) }),
     demo: file.demo,
   };
 }
@@ -98,6 +107,10 @@ function stores({ stores: { postgres, redis } }: ConfigFile): StoresConfig {
   };
 }
 
+function tracing({ otlp_url, headers, sample }: NonNullable<ConfigFile['tracing']>): TracingConfig {
+  return { otlpUrl: otlp_url, headers, sampleRatio: sample };
+}
+
 function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Provider {
   const trustedCaPath = entry.base_url.protocol === 'https:' && trustedCa.ok ? trustedCa.path : undefined;
   return {
@@ -106,6 +119,7 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
     ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
     outputLimitField: entry.output_limit_field,
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
+    ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
     ...(trustedCaPath === undefined ? {} : { trustedCaPath }),
     cluster: clusterName(name, { baseUrl: entry.base_url, trustedCaPath }),
   };

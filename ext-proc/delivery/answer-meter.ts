@@ -9,6 +9,7 @@ import { readUsage, type UsageBounds } from './usage.ts';
 /** The provider's ids can be anything; the ledger keeps this much. */
 const MAX_UPSTREAM_ID_CHARACTERS = 200;
 const MAX_FINISH_REASON_CHARACTERS = 64;
+const MAX_MODEL_CHARACTERS = 200;
 
 /** Watches an answer go by and knows, whenever it ends, what it has to be charged. */
 export class AnswerMeter {
@@ -20,6 +21,7 @@ export class AnswerMeter {
   #producedSinceUsage = false;
   #finishReason: string | undefined;
   #upstreamId: string | undefined;
+  #model: string | undefined;
 
   constructor(order: Order) {
     this.#bounds = { contextWindow: order.model.contextWindow, completions: order.chat.completions };
@@ -29,6 +31,7 @@ export class AnswerMeter {
     if (typeof completion.id === 'string' && completion.id !== '') {
       this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
     }
+    if (typeof completion.model === 'string') this.#model ??= storable(completion.model, MAX_MODEL_CHARACTERS);
     for (const choice of completion.choices) {
       if (isObject(choice)) this.#takeChoice(choice);
     }
@@ -64,6 +67,11 @@ export class AnswerMeter {
       ...(this.#upstreamId === undefined ? {} : { upstreamId: this.#upstreamId }),
       ...(this.#finishReason === undefined ? {} : { finishReason: this.#finishReason }),
     };
+  }
+
+  /** What the provider calls the model that answered. */
+  get model(): string | undefined {
+    return this.#model;
   }
 
   /** Every choice that was asked for has said why it ended. */

@@ -1,5 +1,6 @@
 import type { Target } from '../config/gateway-config.ts';
 import type { AnswerRoom } from './answer-budget.ts';
+import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import { parseObject } from './json-object.ts';
 import type { ProviderCall, ProviderHead } from './provider-call.ts';
@@ -44,7 +45,8 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
   if (exchange.gone.aborted && !drained) return FAILURES.abandoned;
   if (order.leaseLost.aborted) return FAILURES.leaseLost;
   const askedMs = elapsedMs(run);
-  const call = providers.call(providerRequest(order, target));
+  const span = beginAttemptSpan(order, target);
+  const call = providers.call(providerRequest(order, target, span));
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
   const loseLease = () => call.abort(FAILURES.leaseLost);
@@ -53,9 +55,14 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
   let opened: Opened | ProviderFailure | undefined;
   try {
     opened = await open(run, target, call, askedMs);
-    return opened.kind === 'failure' ? withoutSecret(opened, target) : opened;
+    if (opened.kind !== 'failure') return opened;
+    span?.fail(opened.result);
+    return withoutSecret(opened, target);
   } finally {
-    if (opened?.kind !== 'stream') call.release(opened?.kind === 'json');
+    if (opened?.kind !== 'stream') {
+      span?.end();
+      call.release(opened?.kind === 'json');
+    }
     order.leaseLost.removeEventListener('abort', loseLease);
     exchange.gone.removeEventListener('abort', abandon);
   }
@@ -156,7 +163,9 @@ async function openStream(
       call.limit(remainingMs(run), FAILURES.deadline);
       call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
       const first = { ...batch, events: batch.events.slice(index) };
-      return { kind: 'stream', target, call, source, first, askedMs, latencyMs: elapsedMs(run) };
+      const latencyMs = elapsedMs(run);
+      noteFirstEvent(run.order, latencyMs - askedMs);
+      return { kind: 'stream', target, call, source, first, askedMs, latencyMs };
     }
     if (batch.end) return batch.end.kind === 'end' ? FAILURES.malformed : batch.end;
   }

@@ -1,5 +1,6 @@
 import { AnswerMeter } from './answer-meter.ts';
 import type { OpenedJson } from './attempt.ts';
+import { describeAnswer } from './attempt-span.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { editObject, membersOf } from './json-members.ts';
 import { answerRefusal, respond } from './respond.ts';
@@ -17,6 +18,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   const meter = new AnswerMeter(order);
   meter.take(opened.completion);
   const { usage, counted } = await meter.usage(order.chat, run.countTokens);
+  describeAnswer(order, meter, usage);
   const members = membersOf(opened.text);
   const sent = members.findLast((member) => member.name === 'usage');
   const provided = counted || sent === undefined ? undefined : opened.text.slice(sent.valueStart, sent.valueEnd);

@@ -3,6 +3,7 @@ import type { ResponseStream } from '../transport/exchange.ts';
 import type { MeteredUsage } from './answer-meter.ts';
 import { AnswerRecord } from './answer-record.ts';
 import type { OpenedStream } from './attempt.ts';
+import { describeAnswer, endStreamSpan } from './attempt-span.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { brokenStreamRefusal } from './provider-failure.ts';
@@ -22,6 +23,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
       begun = client;
     });
     complete = relayed.failure === undefined;
+    endStreamSpan(order, relayed.failure);
     run.attempts.push({
       provider: provider.name,
       result: relayed.failure?.result ?? 'ok',
@@ -29,6 +31,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
       firstEventMs: opened.latencyMs - opened.askedMs,
     });
     const metered = await relayed.meter.usage(order.chat, run.countTokens);
+    describeAnswer(order, relayed.meter, metered.usage);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
     const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;
     // The ledger bounds its own wait: giving up on it here could lose the charge.

@@ -2,6 +2,7 @@ import type { GatewayConfig, Model } from '../config/gateway-config.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Refusal } from '../errors/refusal.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
 
 /** An admitted request on its way to a provider: the hold is taken, what follows must end in exactly one charge or one release. */
 export interface Order {
@@ -22,6 +23,8 @@ export interface Order {
   readonly deadlineMs: number;
   /** Aborts when the hold may not cover this order much longer: it ends at once, and what was produced is charged (DESIGN 3). */
   readonly leaseLost: AbortSignal;
+  /** Of a request that is traced. */
+  readonly trace?: RequestTrace | undefined;
 }
 
 /** What the provider produced, to be charged. */

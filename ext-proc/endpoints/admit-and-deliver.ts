@@ -34,17 +34,19 @@ export interface Admissible {
 /** A key whose request is not admitted is free again before the client knows. */
 async function admitOrFree(
   deps: ServingDeps,
-  { principal, config, exchange }: Call,
+  { principal, config, exchange, trace }: Call,
   { generationId, chat, choice, attempt }: Admissible,
 ): Promise<Admission | Refusal> {
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day);
     return isRefusal(again) || checkKey(again.key, deps.clock.nowMs()) ? undefined : again;
   };
+  const step = trace?.step('admit');
   let admitted = false;
   try {
     const admission = await admit(deps, { generationId, principal, chat, choice, config, readAgain });
     admitted = !isRefusal(admission);
+    if (admitted) step?.end();
     return admission;
   } finally {
     if (!admitted) await attempt?.free();
@@ -53,7 +55,7 @@ async function admitOrFree(
 
 /** Every admitted request ends in exactly one charge or one release. */
 export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Admissible): Promise<EndpointResult> {
-  const { principal, config, exchange, notes, arrivedAtMs } = call;
+  const { principal, config, exchange, notes, arrivedAtMs, trace } = call;
   const { generationId, chat, choice, attempt } = request;
   const admission = await admitOrFree(deps, call, request);
   if (isRefusal(admission)) return admission;
@@ -71,6 +73,7 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
       ...(attempt ? { attempt } : {}),
     },
     admission,
+    trace,
   );
   const order: Order = {
     generationId,
@@ -84,6 +87,7 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
     leaseLost: hold.leaseLost,
     keepsAnswer: attempt !== undefined,
+    trace,
   };
   return deliverOrder(deps, call, order, hold);
 }

@@ -4,6 +4,7 @@ import type { NanoUsd } from '../domain/money.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
 /** One authorized request on its way to an endpoint: the caller may use this route, on the configuration the request began with. */
@@ -17,6 +18,7 @@ export interface Call {
   takeRead(): Promise<Refusal | undefined>;
   /** Filled as things become known, for the request's one log line and its line in the request log. */
   readonly notes: CallNotes;
+  readonly trace: RequestTrace | undefined;
 }
 
 export interface CallNotes {

@@ -17,8 +17,10 @@ const BODY_IDLE_MS = 30_000;
 
 /** `POST /v1/chat/completions`: read, validate, claim, admit, deliver; the hold ends in exactly one charge or one release. */
 export async function completeChat(deps: ChatDeps, call: Call): Promise<EndpointResult> {
+  call.trace?.step('read_body');
   const body = await readBody(call);
   if (!Buffer.isBuffer(body)) return body;
+  call.trace?.step('validate');
   const chat = readChatRequest(body, call.exchange.header('content-encoding'));
   if (isRefusal(chat)) return chat;
   const idempotencyKey = readIdempotencyKey(call.exchange.header('idempotency-key'));
@@ -43,6 +45,7 @@ async function completeOnce(
   idempotencyKey: string,
   body: Buffer,
 ): Promise<EndpointResult> {
+  call.trace?.step('claim');
   const claimed = await deps.claims.claim({
     organizationId: call.principal.organization.id,
     idempotencyKey,
@@ -64,10 +67,11 @@ async function completeOnce(
 
 async function replay(
   { delivery }: ChatDeps,
-  { config, exchange, notes, takeRead }: Call,
+  { config, exchange, notes, takeRead, trace }: Call,
   chat: ChatRequest,
   finished: FinishedAttempt,
 ): Promise<EndpointResult> {
+  trace?.step('replay');
   const limited = await takeRead();
   if (limited) return limited;
   notes.generationId = finished.generationId;

@@ -2,6 +2,7 @@ import type { UtcDay } from '../domain/clock.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { Prices, TokenUsage } from '../domain/pricing.ts';
 import type { AccountSnapshot } from '../domain/principal.ts';
+import type { OnSent } from './store-figures.ts';
 
 /** The money's authority. Append-only; every charge exactly once, by generation id (DESIGN invariant 2). */
 export interface Ledger {
@@ -9,12 +10,12 @@ export interface Ledger {
    * Commits the generation and its charge; resolves after the commit with the account as it stands then. Requests that finish while one
    * commit is under way share the next. Repeating a generation id changes nothing. Rejects with StoreUnavailable.
    */
-  settle(settlement: Settlement): Promise<AccountSnapshot>;
+  settle(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
   /**
    * The same for an attempt that has an Idempotency-Key: in one transaction it is charged, and its answer kept for replay or the key freed.
    * `undefined`: another attempt has taken the key over, and this one was charged nothing.
    */
-  settleClaimed(settlement: ClaimedSettlement): Promise<AccountSnapshot | undefined>;
+  settleClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
   /** Keeps a charge that the ledger refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown): Promise<void>;
   /** `undefined`: not of this organization, or not settled yet. */

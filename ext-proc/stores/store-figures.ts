@@ -11,6 +11,9 @@ export interface BatchFigures {
   readonly failed: boolean;
 }
 
+/** The call is on its way, with this many that share its round trip, itself among them. */
+export type OnSent = (items: number) => void;
+
 export type OnBatch = (figures: BatchFigures) => void;
 
 export type BatchName = 'key_lookup' | 'settlement' | 'claimed_settlement';

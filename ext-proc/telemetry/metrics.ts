@@ -3,12 +3,13 @@ import { type ChargeMetrics, createChargeMetrics } from './charge-metrics.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
+import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
 
 /**
  * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes, catalogue codes, configured models and
  * providers; never a key, organization or address.
  */
-export interface Metrics extends RequestMetrics, ChargeMetrics, StoreMetrics, ProcessMetrics {
+export interface Metrics extends RequestMetrics, ChargeMetrics, StoreMetrics, ProcessMetrics, TraceMetrics {
   readonly registry: Registry;
 }
 
@@ -29,5 +30,6 @@ export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}
     ...createChargeMetrics(registers),
     ...createStoreMetrics(registers),
     ...createProcessMetrics(registers, version),
+    ...createTraceMetrics(registers),
   };
 }

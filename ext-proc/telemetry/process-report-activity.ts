@@ -55,6 +55,6 @@ export function watchActivity(
 }
 
 /** No refusal, nor a client that left (499): we or the provider owed an answer, or the end of one, and did not give it. */
-function hasFailed({ status, code }: EndedRequest): boolean {
+export function hasFailed({ status, code }: Pick<EndedRequest, 'status' | 'code'>): boolean {
   return status >= 500 || status === 408 || (status === 200 && code !== '');
 }

@@ -82,7 +82,9 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
     it('charges each of many at once, some of them twice', async () => {
       const customer = await on.addCustomer(100_000n);
       const settlements = Array.from({ length: 60 }, (_, i) => settlementOf(customer, { costNanoUsd: BigInt(i) }));
-      const snapshots = await Promise.all([...settlements, ...settlements.slice(20, 40)].map(on.ledger.settle));
+      const snapshots = await Promise.all(
+        [...settlements, ...settlements.slice(20, 40)].map((settlement) => on.ledger.settle(settlement)),
+      );
       expect(snapshots).toHaveLength(80);
       const account = await on.read(customer, DAY);
       expect(account.organization).toMatchObject({ sequence: 61, balanceNanoUsd: 100_000n - (59n * 60n) / 2n });

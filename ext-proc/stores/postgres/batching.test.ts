@@ -89,7 +89,7 @@ describe('batching', () => {
 
   it('sends no more than a batch holds, and no more batches than may be under way', async () => {
     const { add, batches } = gatedBatching({ maxBatch: 2, maxInFlight: 2 });
-    const calls = [1, 2, 3, 4, 5].map(add);
+    const calls = [1, 2, 3, 4, 5].map((item) => add(item));
     await expect
       .poll(() => batches.map(({ items }) => items))
       .toEqual([

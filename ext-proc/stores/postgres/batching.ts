@@ -1,4 +1,4 @@
-import type { BatchFigures } from '../store-figures.ts';
+import type { BatchFigures, OnSent } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
 export interface BatchBounds {
@@ -16,6 +16,7 @@ export type Outcome<R> = { readonly ok: true; readonly value: R } | { readonly o
 
 interface Waiting<T, R> {
   readonly item: T;
+  readonly onSent: OnSent | undefined;
   readonly sinceMs: number;
   readonly resolve: (value: R) => void;
   readonly reject: (error: unknown) => void;
@@ -29,17 +30,17 @@ export function createBatching<T, R>(
   bounds: BatchBounds,
   runBatch: (items: readonly T[]) => Promise<readonly Outcome<R>[]>,
   onBatch: (figures: Omit<BatchFigures, 'batch'>) => void = () => undefined,
-): (item: T) => Promise<R> {
+): (item: T, onSent?: OnSent) => Promise<R> {
   let waiting: Waiting<T, R>[] = [];
   let inFlight = 0;
   let scheduled = false;
   let lastSentMs = Number.NEGATIVE_INFINITY;
   let expiring = false;
 
-  function add(item: T): Promise<R> {
+  function add(item: T, onSent?: OnSent): Promise<R> {
     if (waiting.length >= bounds.maxWaiting) return Promise.reject(new StoreUnavailable('too many calls are waiting'));
     return new Promise((resolve, reject) => {
-      waiting.push({ item, sinceMs: performance.now(), resolve, reject });
+      waiting.push({ item, onSent, sinceMs: performance.now(), resolve, reject });
       schedule();
     });
   }
@@ -72,6 +73,7 @@ export function createBatching<T, R>(
 
   async function deliver(batch: readonly Waiting<T, R>[]): Promise<void> {
     const sentMs = lastSentMs;
+    for (const { onSent } of batch) onSent?.(batch.length);
     let failed = true;
     try {
       const outcomes = await runBatch(batch.map((entry) => entry.item));

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { AccountSnapshot } from '../../domain/principal.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
-import type { OnBatch } from '../store-figures.ts';
+import type { OnBatch, OnSent } from '../store-figures.ts';
 import { createBatching, type Outcome } from './batching.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
@@ -39,7 +39,7 @@ type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<read
 export function createSettlementWriter(
   pool: pg.Pool,
   onBatch?: OnBatch,
-): (settlement: Settlement) => Promise<AccountSnapshot> {
+): (settlement: Settlement, onSent?: OnSent) => Promise<AccountSnapshot> {
   const once: CommitOnce<Settlement, AccountSnapshot> = (batch) => charge(pool, batch);
   return createBatching(
     BOUNDS,
@@ -52,7 +52,7 @@ export function createSettlementWriter(
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
   onBatch?: OnBatch,
-): (settlement: ClaimedSettlement) => Promise<AccountSnapshot | undefined> {
+): (settlement: ClaimedSettlement, onSent?: OnSent) => Promise<AccountSnapshot | undefined> {
   const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = (batch) =>
     inTransaction(pool, 'begin', async (client) => {
       const owned: ClaimedSettlement[] = [];

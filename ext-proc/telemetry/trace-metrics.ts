@@ -1,0 +1,42 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+export interface TraceMetrics {
+  spansExported(spans: number): void;
+  spansDropped(reason: SpanDropReason, spans: number): void;
+  /** Says how many spans wait to be exported whenever somebody asks. */
+  watchSpans(waiting: () => number): void;
+}
+
+/** `unsent`: the process ended, or tracing was switched off, before they were sent. */
+export type SpanDropReason = (typeof REASONS)[number];
+
+const REASONS = ['queue_full', 'refused', 'unsent'] as const;
+
+export function createTraceMetrics(registers: Registry[]): TraceMetrics {
+  const exported = new Counter({
+    name: 'gateway_trace_spans_exported_total',
+    help: 'Spans that the collector of traces took.',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'gateway_trace_spans_dropped_total',
+    help: 'Spans that never reached it, by reason: queue_full, refused (by the collector), unsent (the process ended, or tracing was switched off).',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of REASONS) dropped.inc({ reason }, 0);
+  return {
+    spansExported: (spans) => exported.inc(spans),
+    spansDropped: (reason, spans) => dropped.inc({ reason }, spans),
+    watchSpans(waiting) {
+      new Gauge({
+        name: 'gateway_trace_spans_waiting',
+        help: 'Spans that wait to be exported.',
+        registers,
+        collect() {
+          this.set(waiting());
+        },
+      });
+    },
+  };
+}
