@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+/** HTTP/2 by hand, for what no client library sends. */
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  reset: 3,
+  settings: 4,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const;
+
+export const END_STREAM = 1;
+export const END_HEADERS = 4;
+const ACK = 1;
+const HEADER_BYTES = 9;
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+
+export function frame(type: number, flags: number, streamId: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(HEADER_BYTES);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(streamId, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** One setting, by its number in RFC 9113. */
+export function setting(id: number, value: number): Buffer {
+  const payload = Buffer.alloc(6);
+  payload.writeUInt16BE(id);
+  payload.writeUInt32BE(value, 2);
+  return payload;
+}
+
+export type Field = readonly [name: string, value: string];
+
+/** HPACK literals that no table keeps: what is written here is what arrives, well-formed or not. */
+export function headerBlock(fields: readonly Field[]): Buffer {
+  return Buffer.concat(fields.flatMap(([name, value]) => [Buffer.from([0]), text(name), text(value)]));
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value, 'latin1');
+  return Buffer.concat([integer(bytes.length), bytes]);
+}
+
+/** Seven bits of prefix, as RFC 7541 5.1 has it. */
+function integer(value: number): Buffer {
+  if (value < 127) return Buffer.from([value]);
+  const bytes = [127];
+  let rest = value - 127;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+  return Buffer.from([...bytes, rest]);
+}
+
+export interface RawHttp2 {
+  readonly socket: Socket;
+  send(...frames: readonly Buffer[]): void;
+  /** Of that stream: a status with the bytes of its body, `reset`, or undefined so far. */
+  answer(streamId: number): RawAnswer | undefined;
+  /** Resolves when that stream has ended, or with undefined when the connection did. */
+  ended(streamId: number): Promise<RawAnswer | undefined>;
+  /** GOAWAY was received. */
+  dismissed(): boolean;
+  readonly closed: Promise<void>;
+}
+
+export interface RawAnswer {
+  body: Buffer;
+  end: 'clean' | 'reset' | undefined;
+}
+
+export interface RawHttp2Options {
+  /** What stands in the first SETTINGS frame. */
+  readonly settings?: Buffer;
+}
+
+/** Opens a connection, answers what has to be answered, and keeps what came for each stream; it reads all of it. */
+export async function openRawHttp2(port: number, options: RawHttp2Options = {}): Promise<RawHttp2> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  // It is cut in the end; when is what is looked at.
+  socket.on('error', () => undefined);
+  const answers = new Map<number, RawAnswer>();
+  const waiting = new Map<number, (answer: RawAnswer | undefined) => void>();
+  let isDismissed = false;
+  let unread = Buffer.alloc(0);
+  const closed = new Promise<void>((resolve) => {
+    socket.once('close', () => {
+      for (const wake of waiting.values()) wake(undefined);
+      resolve();
+    });
+  });
+  const receive = (type: number, flags: number, streamId: number, payload: Buffer): void => {
+    if (type === FRAME.settings && (flags & ACK) === 0) socket.write(frame(FRAME.settings, ACK, 0));
+    if (type === FRAME.goAway) isDismissed = true;
+    if (streamId === 0) return;
+    const answer = answers.get(streamId) ?? { body: Buffer.alloc(0), end: undefined };
+    answers.set(streamId, answer);
+    if (type === FRAME.data) answer.body = Buffer.concat([answer.body, payload]);
+    if (type === FRAME.reset) answer.end ??= 'reset';
+    if ((type === FRAME.data || type === FRAME.headers) && (flags & END_STREAM) !== 0) answer.end = 'clean';
+    if (answer.end !== undefined) waiting.get(streamId)?.(answer);
+  };
+  socket.on('data', (piece: Buffer) => {
+    unread = Buffer.concat([unread, piece]);
+    while (unread.length >= HEADER_BYTES) {
+      const size = HEADER_BYTES + unread.readUIntBE(0, 3);
+      if (unread.length < size) return;
+      receive(unread[3] ?? 0, unread[4] ?? 0, unread.readUInt32BE(5), unread.subarray(HEADER_BYTES, size));
+      unread = unread.subarray(size);
+    }
+  });
+  socket.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0, options.settings)]));
+  return {
+    socket,
+    send: (...frames) => void socket.write(Buffer.concat(frames)),
+    answer: (streamId) => answers.get(streamId),
+    ended: (streamId) => {
+      const answer = answers.get(streamId);
+      if (answer?.end !== undefined || socket.destroyed) return Promise.resolve(answer);
+      return new Promise((resolve) => waiting.set(streamId, resolve));
+    },
+    dismissed: () => isDismissed,
+    closed,
+  };
+}
