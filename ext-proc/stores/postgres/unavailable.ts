@@ -3,9 +3,10 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 
 /**
  * SQLSTATE classes that say something about the server and not about the statement: connection, authorization, unknown database, transaction
- * rollback, resources, operator intervention (time-out and shutdown too), system error; 25006 is a standby, or a server that is set to read only.
+ * rollback, resources, operator intervention (time-out and shutdown too), system error; 25006 is a standby, or a server that is set to read
+ * only, 55000 a database that is closed to new connections.
  */
-const TRANSIENT = /^(08|28|3D|40|53|55P03|57|58|25006)/;
+const TRANSIENT = /^(08|28|3D|40|53|55000|55P03|57|58|25006)/;
 
 /** Turns what `pg` throws into StoreUnavailable where PostgreSQL is away; everything else is a bug or a refused row and stays what it is. */
 export function asStoreError(error: unknown): unknown {
