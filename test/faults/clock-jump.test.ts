@@ -1,0 +1,192 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { DAY_MS, MINUTE_MS } from '../../ext-proc/domain/clock.ts';
+import { idMoment } from '../../ext-proc/domain/ids.ts';
+import { REPOSITORY } from '../integration/deployment.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import {
+  eventsOf,
+  type GatewayClient,
+  gatewayClient,
+  outcome,
+  settledGeneration,
+  untilNothingHeld,
+} from '../integration/gateway-client.ts';
+import type { Received } from '../integration/http-client.ts';
+import type { CustomerOptions } from '../integration/operator.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import { createTestClock, type TestClock } from '../integration/test-clock.ts';
+import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
+import { streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+
+/**
+ * The gateway process's wall clock jumps, as after a suspended machine or a clock set by hand; PostgreSQL's stays. Durations, leases and deadlines
+ * are on the monotonic clock and must not notice; windows, days and expiry follow the wall clock at once, in both directions.
+ */
+const HOUR_MS = 60 * MINUTE_MS;
+const STEP_MS = process.env.CI === 'true' ? 2_000 : 1_000;
+/** Each goes back before the next. */
+const JUMPS_MS = [HOUR_MS, -HOUR_MS, DAY_MS, -DAY_MS];
+const USAGE = { prompt_tokens: 3, completion_tokens: 100 };
+const COST = 0.0001;
+
+let provider: FakeProvider;
+let clock: TestClock;
+let stack: Stack;
+const clients: GatewayClient[] = [];
+
+beforeAll(async () => {
+  clock = createTestClock();
+  provider = await startFakeProvider();
+  provider.script('exact', plannedAnswer);
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    env: clock.env,
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { exact: PLANNED_MODEL, held: PLANNED_MODEL },
+      timeouts: { first_byte: '40s', stream_idle: '40s', total: '50s' },
+    },
+  });
+});
+
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await stack?.close();
+  await provider?.close();
+  clock?.remove();
+});
+
+showLogsOnFailure(() => stack);
+
+async function customer(options?: CustomerOptions): Promise<GatewayClient> {
+  const client = gatewayClient(stack.origin, (await stack.operator.customer(options)).key);
+  clients.push(client);
+  return client;
+}
+
+const jump = (byMs: number): Promise<void> => clock.set(Date.now() + byMs);
+
+const ask = (client: GatewayClient, idempotencyKey?: string): Promise<Received> =>
+  client.chat(
+    { model: 'exact', max_tokens: 100, messages: [{ role: 'user', content: 'plan 1' }] },
+    idempotencyKey === undefined ? {} : { headers: { 'idempotency-key': idempotencyKey } },
+  );
+
+test('nobody notices under load; what runs across a jump ends whole and is charged once', {
+  timeout: 120_000,
+}, async () => {
+  const [loaded, patient] = [await customer(), await customer()];
+  const loading = plannedLoad([loaded], performance.now() + (2 * JUMPS_MS.length + 1) * STEP_MS);
+  const gate = createGate();
+  provider.script('held', gate.before(streamAnswer({ usage: USAGE })));
+  const across: Promise<Received>[] = [];
+  for (const byMs of JUMPS_MS.flatMap((ms) => [ms, 0])) {
+    across.push(patient.chat({ model: 'held', stream: true, max_tokens: 100 }));
+    await gate.waitFor(across.length);
+    await jump(byMs);
+    await sleep(STEP_MS);
+  }
+  gate.open();
+  const tally = await loading;
+  expect(Object.keys(tally.outcomes)).toEqual(['complete']);
+  expect(tally.complete.size).toBeGreaterThan(100);
+  for (const received of await Promise.all(across)) {
+    expect(eventsOf(received).at(-1)).toBe('[DONE]');
+    const id = String(received.headers['x-generation-id']);
+    expect(await settledGeneration(patient, id)).toMatchObject({ total_cost: COST });
+    tally.complete.set(id, BigInt(COST * 1e9));
+  }
+  await Promise.all([untilNothingHeld(loaded), untilNothingHeld(patient)]);
+  await expectCharged(stack.databaseUrl, tally);
+  await stack.operator.verifyLedger();
+  // Ids say when the gateway process believed they were made: a day apart in both directions, and each was found above.
+  const moments = [...tally.complete.keys()].map(idMoment).sort((a, b) => a - b);
+  expect((moments.at(-1) ?? 0) - (moments[0] ?? 0)).toBeGreaterThan(1.9 * DAY_MS);
+});
+
+test.each(JUMPS_MS)('a window of requests is not stuck after a jump of %i ms, nor after the way back', async (byMs) => {
+  await jump(0);
+  const client = await customer({ organization: { limits: { requestsPerMinute: 2 } } });
+  for (const at of [0, byMs, 0]) {
+    await jump(at);
+    const outcomes: string[] = [];
+    // A minute may end in between, once.
+    for (let sent = 0; sent < 6 && outcomes.at(-1) !== '429 rpm_exceeded'; sent++) {
+      const received = await ask(client);
+      outcomes.push(outcome(received));
+      if (received.status !== 429) continue;
+      const waitSeconds = Number(received.headers['retry-after']);
+      expect(waitSeconds).toBeGreaterThanOrEqual(1);
+      expect(waitSeconds).toBeLessThanOrEqual(60);
+    }
+    expect(outcomes.slice(0, 2)).toEqual(['200', '200']);
+    expect(outcomes.at(-1)).toBe('429 rpm_exceeded');
+  }
+});
+
+test('a key expires when the clock passes its date, and lives when it goes back', async () => {
+  await jump(0);
+  const client = await customer({ key: { expiresAtMs: Date.now() + HOUR_MS / 2 } });
+  const outcomes: string[] = [];
+  for (const byMs of [0, HOUR_MS, 0, -DAY_MS]) {
+    await jump(byMs);
+    outcomes.push(outcome(await ask(client)));
+  }
+  expect(outcomes).toEqual(['200', '401 key_expired', '200', '200']);
+});
+
+test('a daily budget is that of the day which the clock says, and nothing spent on it is forgotten', async () => {
+  await jump(0);
+  const nanoUsd = 1_000n * 100n;
+  const client = await customer({ organization: { limits: { dailyBudgetNanoUsd: nanoUsd } } });
+  // What fits once: the answer of `plan 1` costs 320 tokens, its hold is 100.
+  const outcomes: string[] = [];
+  for (const byMs of [0, 0, DAY_MS, DAY_MS, 0, -DAY_MS]) {
+    await jump(byMs);
+    outcomes.push(outcome(await ask(client)));
+  }
+  const over = '429 daily_budget_exceeded';
+  expect(outcomes).toEqual(['200', over, '200', over, over, '200']);
+});
+
+test('an Idempotency-Key is kept and freed by the clock of PostgreSQL: nothing is charged twice', async () => {
+  await jump(0);
+  const client = await customer();
+  const gate = createGate();
+  provider.script('exact', gate.before(plannedAnswer));
+  const first = ask(client, 'once');
+  await gate.waitFor(1);
+  await jump(DAY_MS);
+  expect(outcome(await ask(client, 'once'))).toBe('409 idempotency_key_in_flight');
+  gate.open();
+  const answer = await first;
+  await jump(-DAY_MS);
+  const replayed = await ask(client, 'once');
+  expect([replayed.text, replayed.headers['idempotent-replayed']]).toEqual([answer.text, 'true']);
+  expect(gate.arrived()).toBe(1);
+});
+
+test('the doctor says whose clock is off, and by how much', async () => {
+  await jump(HOUR_MS);
+  const args = ['operator/main.ts', 'doctor', '--json'];
+  const { stdout } = spawnSync(process.execPath, args, {
+    cwd: REPOSITORY,
+    env: {
+      ...process.env,
+      ...stack.env,
+      NODE_OPTIONS: `--import=${join(REPOSITORY, 'test/integration/shifted-clock.ts')}`,
+    },
+    encoding: 'utf8',
+    timeout: 40_000,
+  });
+  const { findings } = JSON.parse(stdout) as { findings: { check: string; verdict: string; found: string }[] };
+  expect(findings.find(({ check }) => check === 'database clock')).toMatchObject({
+    verdict: 'problem',
+    found: "the clock of PostgreSQL is 3600 s behind this machine's",
+  });
+});
