@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
 import { freePorts } from '../integration/free-ports.ts';
@@ -6,43 +5,19 @@ import { requirement } from '../requirement.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { admitFresh, LEASE_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
-
-/** Two masters with half of the slots each. */
-async function startCluster(): Promise<TestRedis[]> {
-  const busPorts = await freePorts(2);
-  const nodes: TestRedis[] = [];
-  for (const bus of busPorts) {
-    nodes.push(await startTestRedis({ settings: ['--cluster-enabled', 'yes', '--cluster-port', String(bus)] }));
-  }
-  const [first, second] = nodes as [TestRedis, TestRedis];
-  await first.admin.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8191);
-  await second.admin.call('CLUSTER', 'ADDSLOTSRANGE', 8192, 16_383);
-  // Otherwise both begin with epoch 0 and would first have to settle which is newer.
-  await second.admin.call('CLUSTER', 'SET-CONFIG-EPOCH', 2);
-  await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', second.port, busPorts[1] ?? 0);
-  const deadline = performance.now() + 20_000;
-  for (const { admin } of nodes) {
-    while (!String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) {
-      if (performance.now() > deadline) throw new Error('the cluster did not form in time');
-      await sleep(50);
-    }
-  }
-  return nodes;
-}
+import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
+import { missingRedis, type TestRedis } from './redis-server.ts';
 
 requirement(missingRedis, () => {
   let nodes: TestRedis[] = [];
   beforeAll(async () => {
-    nodes = await startCluster();
+    nodes = await startClusterNodes();
   });
   afterAll(() => Promise.all(nodes.map((node) => node.stop())));
 
   const wholeCluster = (): Pick<TestRedis, 'url' | 'empty'> => ({
     url: nodes[0]?.url ?? '',
-    empty: async () => {
-      await Promise.all(nodes.map((node) => node.empty()));
-    },
+    empty: () => emptyNodes(nodes),
   });
 
   limitStoreContract('Redis Cluster', (options) => openEmptyStore(wholeCluster(), options));

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
 import { CLOSE_MS, callsOver, type RedisCalls } from './calls.ts';
-import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
+import { parseRedisUrl, type RedisAddress, type RedisTlsFiles } from './redis-url.ts';
 import { RedisRefused } from './refused.ts';
+import { refuseMissingRights } from './rights.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** The part of the process's logger that stores need; pino fits. */
@@ -30,6 +32,7 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCal
   try {
     const info = String(await node.call('INFO'));
     refuseEviction(info);
+    await refuseMissingRights(node);
     if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) return callsOver(node);
   } catch (error) {
     node.disconnect();
@@ -55,12 +58,13 @@ function refuseEviction(info: string): void {
 
 /** The first of its nodes that answers. */
 export async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
+  const shared = nodeOptions(address, options);
   let problem: unknown;
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
-      ...nodeOptions(address, options),
+      ...shared,
       // Behind one address there may be several servers, told apart by name.
-      ...(address.tls && isIP(host) === 0 ? { tls: { servername: host } } : {}),
+      ...(shared.tls && isIP(host) === 0 ? { tls: { ...shared.tls, servername: host } } : {}),
       host,
       port,
       db: address.database,
@@ -115,7 +119,7 @@ function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: Connection
   return {
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
-    ...(address.tls ? { tls: {} } : {}),
+    ...(address.tls === undefined ? {} : { tls: readTlsFiles(address.tls) }),
     connectionName: 'inference-gateway',
     protocol: 2 as const,
     connectTimeout: CONNECT_MS,
@@ -128,6 +132,22 @@ function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: Connection
     // A master that became a replica: the address leads to the new one, if to any.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   };
+}
+
+/** Read when a process starts: a certificate that is renewed under the same authority needs nothing here. */
+function readTlsFiles({ authority, client }: RedisTlsFiles): { ca?: string; cert?: string; key?: string } {
+  return {
+    ...(authority === undefined ? {} : { ca: readPem(authority) }),
+    ...(client === undefined ? {} : { cert: readPem(client.certificate), key: readPem(client.privateKey) }),
+  };
+}
+
+function readPem(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new RedisRefused(`a file that the Redis URL names cannot be read: ${(error as Error).message}`);
+  }
 }
 
 function retryAfterMs(times: number): number {

@@ -1,5 +1,6 @@
 import { connectToAny } from './connection.ts';
 import { parseRedisUrl } from './redis-url.ts';
+import { refuseMissingRights } from './rights.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** What there is to know of a Redis that keeps limits. */
@@ -31,11 +32,12 @@ export interface RedisDiagnosis {
 const PINGS = 5;
 const QUIET = { info: () => {}, warn: () => {} };
 
-/** Of a cluster, one node. Reads only. Rejects with StoreUnavailable, or RedisRefused where the URL is none. */
+/** Of a cluster, one node. Reads only. Rejects with StoreUnavailable, or RedisRefused where the URL is none or its user lacks rights. */
 export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
   const redis = await connectToAny(parseRedisUrl(url), { url, log: QUIET });
   try {
     const info = infoOf(String(await redis.call('INFO')));
+    await refuseMissingRights(redis);
     const isCluster = info('redis_mode') === 'cluster';
     const cluster = isCluster ? infoOf(String(await redis.call('CLUSTER', 'INFO')))('cluster_state') : undefined;
     return {

@@ -3,16 +3,21 @@ import { parseRedisUrl } from './redis-url.ts';
 import { RedisRefused } from './refused.ts';
 
 it.each([
-  ['redis://localhost', { nodes: [{ host: 'localhost', port: 6379 }], tls: false, database: 0 }],
+  ['redis://localhost', { nodes: [{ host: 'localhost', port: 6379 }], database: 0 }],
   [
     'rediss://app:p%40ss:word@redis.internal:6380/2',
-    { nodes: [{ host: 'redis.internal', port: 6380 }], tls: true, username: 'app', password: 'p@ss:word', database: 2 },
+    { nodes: [{ host: 'redis.internal', port: 6380 }], tls: {}, username: 'app', password: 'p@ss:word', database: 2 },
   ],
   [
-    'redis://:secret@10.0.0.1',
-    { nodes: [{ host: '10.0.0.1', port: 6379 }], tls: false, password: 'secret', database: 0 },
+    'rediss://a?sslrootcert=/etc/redis%20ca.pem',
+    { nodes: [{ host: 'a', port: 6379 }], tls: { authority: '/etc/redis ca.pem' }, database: 0 },
   ],
-  ['redis://[::1]:7000/', { nodes: [{ host: '::1', port: 7000 }], tls: false, database: 0 }],
+  [
+    'rediss://a/1?sslcert=c.pem&sslkey=k.pem',
+    { nodes: [{ host: 'a', port: 6379 }], tls: { client: { certificate: 'c.pem', privateKey: 'k.pem' } }, database: 1 },
+  ],
+  ['redis://:secret@10.0.0.1', { nodes: [{ host: '10.0.0.1', port: 6379 }], password: 'secret', database: 0 }],
+  ['redis://[::1]:7000/', { nodes: [{ host: '::1', port: 7000 }], database: 0 }],
   [
     'redis://a:7000,b:7001,c',
     {
@@ -21,7 +26,6 @@ it.each([
         { host: 'b', port: 7001 },
         { host: 'c', port: 6379 },
       ],
-      tls: false,
       database: 0,
     },
   ],
@@ -37,6 +41,10 @@ it.each([
   'redis://hunter2@a/b',
   'redis://hunter2@%E0%A4%A',
   'redis://x:%E0%A4%A@a',
+  'redis://hunter2@a?sslrootcert=ca.pem',
+  'rediss://hunter2@a?sslrootcert=',
+  'rediss://hunter2@a?sslcert=c.pem',
+  'rediss://hunter2@a?ssl=hunter2',
 ])('refuses %s, without showing it', (url) => {
   let problem: unknown;
   try {

@@ -1,20 +1,33 @@
 import { RedisRefused } from './refused.ts';
 
-/** `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by commas, are the first nodes of a cluster. */
+/**
+ * `redis://user:password@host:port/database`, or `rediss://` for TLS; several hosts, separated by commas, are the first nodes of a cluster. With
+ * TLS the files have the names that they have in PostgreSQL's URLs: `?sslrootcert=…&sslcert=…&sslkey=…`.
+ */
 export interface RedisAddress {
   readonly nodes: readonly { readonly host: string; readonly port: number }[];
-  readonly tls: boolean;
+  /** Absent: no TLS. */
+  readonly tls?: RedisTlsFiles;
   readonly username?: string;
   readonly password?: string;
   readonly database: number;
 }
 
+/** Paths of PEM files. */
+export interface RedisTlsFiles {
+  /** Instead of the authorities that Node trusts. */
+  readonly authority?: string;
+  /** What this side shows, where the server asks for it. */
+  readonly client?: { readonly certificate: string; readonly privateKey: string };
+}
+
 const DEFAULT_PORT = 6379;
-const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?$/;
+const SHAPE = /^(rediss?):\/\/(?:([^@/]*)@)?([^/?#@]+)(?:\/(\d{0,5}))?(?:\?([^#]*))?$/;
+const FILE_PARAMETERS = ['sslrootcert', 'sslcert', 'sslkey'];
 
 /** Throws RedisRefused, without the URL in the message: it may hold a password. */
 export function parseRedisUrl(url: string): RedisAddress {
-  const [, scheme, credentials = '', hosts = '', database = ''] = SHAPE.exec(url) ?? [];
+  const [, scheme, credentials = '', hosts = '', database = '', query = ''] = SHAPE.exec(url) ?? [];
   if (scheme === undefined) {
     throw new RedisRefused(
       'the Redis URL must look like redis://user:password@host:port/database, with rediss for TLS',
@@ -24,10 +37,34 @@ export function parseRedisUrl(url: string): RedisAddress {
   const password = rest.join(':');
   return {
     nodes: hosts.split(',').map(parseNode),
-    tls: scheme === 'rediss',
+    ...tlsFiles(scheme === 'rediss', new URLSearchParams(query)),
     ...(username === '' ? {} : { username: decoded(username) }),
     ...(password === '' ? {} : { password: decoded(password) }),
     database: database === '' ? 0 : Number(database),
+  };
+}
+
+function tlsFiles(isTls: boolean, query: URLSearchParams): Pick<RedisAddress, 'tls'> {
+  const files = [...query].filter(([, path]) => path !== '');
+  if (
+    files.length !== query.size ||
+    files.some(([name]) => !FILE_PARAMETERS.includes(name)) ||
+    (files.length > 0 && !isTls)
+  ) {
+    throw new RedisRefused(
+      `after a ? the Redis URL may only name files for TLS (rediss://): ${FILE_PARAMETERS.join(', ')}`,
+    );
+  }
+  if (!isTls) return {};
+  const { sslrootcert: authority, sslcert: certificate, sslkey: privateKey } = Object.fromEntries(files);
+  if ((certificate === undefined) !== (privateKey === undefined)) {
+    throw new RedisRefused('sslcert and sslkey in the Redis URL belong together');
+  }
+  return {
+    tls: {
+      ...(authority === undefined ? {} : { authority }),
+      ...(certificate === undefined || privateKey === undefined ? {} : { client: { certificate, privateKey } }),
+    },
   };
 }
 

@@ -3,7 +3,7 @@ import { RedisRefused } from './refused.ts';
 
 /** What a server answers while it cannot serve, or no longer serves this slot. Anything else it refuses is a mistake of ours. */
 const NOT_NOW =
-  /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients)/;
+  /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;
 
 /**
  * Everything that is not an answer of a script means that Redis is away. Only the message goes on: the error itself carries the command, which

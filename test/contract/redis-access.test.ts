@@ -1,0 +1,169 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { diagnoseRedis } from '../../ext-proc/stores/redis/diagnosis.ts';
+import { lookAtLimitStore } from '../../operator/doctor-limit-store.ts';
+import { freePorts } from '../integration/free-ports.ts';
+import { makeCertificate } from '../provider/certificate.ts';
+import { requirement } from '../requirement.ts';
+import { limitStoreContract } from './limit-store.contract.ts';
+import { LEASE_MS } from './limit-store.fixtures.ts';
+import { openEmptyStore, openStore } from './open-redis-store.ts';
+import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** Redis as others run it: TLS with an authority of their own, certificates of clients, and a user with the rights of docs/stores.md and no more. */
+const USER = 'gateway:hush%2Dhush@';
+
+const folder = mkdtempSync(join(tmpdir(), 'gw-redis-tls-'));
+const file = (name: string, text: string): string => {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+};
+const { key, cert } = makeCertificate();
+const certificate = file('server.pem', cert);
+const privateKey = file('server.key', key);
+const foreign = file('foreign.pem', makeCertificate().cert);
+const files = `?sslrootcert=${certificate}&sslcert=${certificate}&sslkey=${privateKey}`;
+
+const tlsSettings = (port: number): string[] => [
+  ...['--tls-port', String(port), '--tls-cert-file', certificate, '--tls-key-file', privateKey],
+  ...['--tls-ca-cert-file', certificate, '--tls-auth-clients', 'yes'],
+];
+
+const docs = readFileSync(resolve(import.meta.dirname, '../../docs/stores.md'), 'utf8');
+const rights = (/^ACL SETUSER gateway (.*)$/m.exec(docs)?.[1] ?? '').replace('PASSWORD', 'hush-hush').split(' ');
+const clusterRights = (/^On a cluster also `(.*?)`/m.exec(docs)?.[1] ?? '').split(' ');
+
+async function setUser({ admin }: TestRedis, words: readonly string[]): Promise<void> {
+  await admin.call('ACL', 'SETUSER', 'gateway', 'reset', ...words);
+}
+
+/** Why a gateway process would not start on it. */
+async function problemWith(url: string): Promise<string> {
+  const opened = await openStore(url, { leaseMs: LEASE_MS }).catch((error: Error) => error);
+  if (opened instanceof Error) return `${opened.name}: ${opened.message}`;
+  await opened.close();
+  return 'none';
+}
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let tlsPort = 0;
+  beforeAll(async () => {
+    [tlsPort = 0] = await freePorts(1);
+    redis = await startTestRedis({ settings: [...tlsSettings(tlsPort), '--bind', '127.0.0.1', '127.0.0.2'] });
+    await setUser(redis, rights);
+  });
+  afterAll(async () => {
+    await redis?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const secureUrl = () => `rediss://${USER}localhost:${tlsPort}${files}`;
+
+  limitStoreContract('Redis over TLS, for a user of least rights,', (options) =>
+    openEmptyStore({ url: secureUrl(), empty: () => redis.empty() }, options),
+  );
+
+  describe('access to Redis', () => {
+    const advice = async (url: string): Promise<string> => {
+      const [finding] = await lookAtLimitStore({ kind: 'url', url });
+      expect(finding?.verdict).toBe('problem');
+      expect(JSON.stringify(finding)).not.toContain('hush');
+      return finding?.advice ?? '';
+    };
+
+    test('TLS: an unknown authority, a host that the certificate does not name, no certificate of the client, no such file', async () => {
+      const at = (host: string, query: string) => `rediss://${USER}${host}:${tlsPort}${query}`;
+      const client = `sslcert=${certificate}&sslkey=${privateKey}`;
+      for (const [url, why] of [
+        [at('localhost', `?${client}`), /^StoreUnavailable: Redis: self-signed certificate/],
+        [at('localhost', `?sslrootcert=${foreign}&${client}`), /^StoreUnavailable: Redis: self-signed certificate/],
+        [at('127.0.0.2', files), /^StoreUnavailable: Redis: .*altnames/],
+        [
+          at('localhost', `?sslrootcert=${certificate}`),
+          /^StoreUnavailable: Redis: .*(certificate required|ECONNRESET)/i,
+        ],
+      ] as const) {
+        expect(await problemWith(url)).toMatch(why);
+        expect(await advice(url)).toContain('sslrootcert');
+      }
+      const missing = at('localhost', `?sslrootcert=${folder}/none.pem`);
+      expect(await problemWith(missing)).toMatch(
+        /^RedisRefused: a file that the Redis URL names cannot be read: ENOENT/,
+      );
+    });
+
+    test('a wrong password, and a user there is not', async () => {
+      for (const user of ['gateway:wrong@', 'nobody:hush-hush@']) {
+        const url = `redis://${user}127.0.0.1:${redis.port}`;
+        expect(await problemWith(url)).toMatch(/^StoreUnavailable: Redis: WRONGPASS/);
+        expect(await advice(url)).toContain('password');
+      }
+    });
+
+    test('every right of the line is needed: without it a process refuses to start, and the doctor says why', async () => {
+      // Where INFO is refused, ioredis says so there.
+      const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
+      const url = `redis://${USER}127.0.0.1:${redis.port}`;
+      expect(await problemWith(url)).toBe('none');
+      const needed = rights.filter((word) => word.startsWith('+') || word.startsWith('~'));
+      expect(needed.length).toBeGreaterThan(15);
+      for (const word of needed) {
+        await setUser(
+          redis,
+          rights.filter((other) => other !== word),
+        );
+        const command = word.startsWith('+') ? word.slice(1) : 'HSET';
+        expect(await problemWith(url)).toMatch(new RegExp(`\\b${command}\\b`, 'i'));
+        expect(await advice(url)).toContain('docs/stores.md');
+      }
+      await setUser(redis, rights);
+      said.mockRestore();
+    });
+
+    test('a right that is taken away while processes run is an outage, and over when it is given back', async () => {
+      const store = await openStore(`redis://${USER}127.0.0.1:${redis.port}`, { leaseMs: LEASE_MS });
+      await setUser(
+        redis,
+        rights.filter((word) => word !== '+hset'),
+      );
+      // Changing a user cuts off nobody; the next script meets it.
+      await expect(store.takeRead('key-1', 5, 0)).rejects.toThrow(/^Redis: .*hset|^Redis: .*run this command/i);
+      await expect(store.takeRead('key-1', 5, 0)).rejects.toHaveProperty('name', 'StoreUnavailable');
+      await setUser(redis, rights);
+      expect(await store.takeRead('key-1', 5, 0)).toEqual({ allowed: true });
+      await store.close();
+    });
+  });
+
+  describe('a cluster with TLS, for a user of least rights', () => {
+    let nodes: TestRedis[] = [];
+    let ports: number[] = [];
+    beforeAll(async () => {
+      ports = await freePorts(2);
+      nodes = await startClusterNodes({
+        settings: (index) => [...tlsSettings(ports[index] ?? 0), '--tls-cluster', 'yes'],
+        meetPort: ports[1] ?? 0,
+      });
+      for (const node of nodes) await setUser(node, [...rights, ...clusterRights]);
+    });
+    afterAll(() => Promise.all(nodes.map((node) => node.stop())));
+
+    test('serves every organization, and is well, says the doctor', async () => {
+      const url = `rediss://${USER}127.0.0.1:${ports[0]}${files}`;
+      const store = await openEmptyStore({ url, empty: () => emptyNodes(nodes) }, { leaseMs: LEASE_MS });
+      for (let n = 0; n < 20; n++) expect(await store.takeRead(`key-${n}`, 5, 0)).toEqual({ allowed: true });
+      await store.close();
+      for (const { admin } of nodes) expect((await admin.keys('*:reads:*')).length).toBeGreaterThan(0);
+      expect(await diagnoseRedis(url)).toMatchObject({ mode: 'cluster', clusterState: 'ok' });
+    });
+
+    test('does not without the rights for clusters', async () => {
+      for (const node of nodes) await setUser(node, rights);
+      expect(await problemWith(`rediss://${USER}127.0.0.1:${ports[0]}${files}`)).toMatch(/^StoreUnavailable: Redis:/);
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePorts } from '../integration/free-ports.ts';
+import { startTestRedis, type TestRedis } from './redis-server.ts';
+
+const FORM_MS = 20_000;
+
+export interface ClusterNodesOptions {
+  /** More of the command line of each node. */
+  readonly settings?: (index: number) => readonly string[];
+  /** Where nodes speak to each other, if not at the port of their clients without TLS. */
+  readonly meetPort?: number;
+}
+
+/** Two masters with half of the slots each. */
+export async function startClusterNodes({ settings, meetPort }: ClusterNodesOptions = {}): Promise<TestRedis[]> {
+  const busPorts = await freePorts(2);
+  const nodes: TestRedis[] = [];
+  for (const [index, bus] of busPorts.entries()) {
+    const cluster = ['--cluster-enabled', 'yes', '--cluster-port', String(bus)];
+    nodes.push(await startTestRedis({ settings: [...cluster, ...(settings?.(index) ?? [])] }));
+  }
+  const [first, second] = nodes as [TestRedis, TestRedis];
+  await first.admin.call('CLUSTER', 'ADDSLOTSRANGE', 0, 8191);
+  await second.admin.call('CLUSTER', 'ADDSLOTSRANGE', 8192, 16_383);
+  // Otherwise both begin with epoch 0 and would first have to settle which is newer.
+  await second.admin.call('CLUSTER', 'SET-CONFIG-EPOCH', 2);
+  await first.admin.call('CLUSTER', 'MEET', '127.0.0.1', meetPort ?? second.port, busPorts[1] ?? 0);
+  const deadline = performance.now() + FORM_MS;
+  for (const { admin } of nodes) {
+    while (!String(await admin.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) {
+      if (performance.now() > deadline) throw new Error('the cluster did not form in time');
+      await sleep(50);
+    }
+  }
+  return nodes;
+}
+
+export async function emptyNodes(nodes: readonly TestRedis[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.empty()));
+}
