@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { request, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -74,6 +75,18 @@ describe('StreamListener', () => {
       ['late', undefined],
     ]);
     expect(listener.waiting).toBe(0);
+  });
+
+  test('who has come while the process stood still is served, however late that was', async () => {
+    const id = listener.expect((response) => response?.end('mine'));
+    listener.expectSoon(id);
+    const call = `require('http').get({ socketPath: process.argv[1], headers: { 'x-gw-stream': process.argv[2] } },
+      (response) => response.pipe(process.stdout))`;
+    const answer = new Promise((resolve, reject) => {
+      execFile(process.execPath, ['-e', call, socketPath, id], (error, out) => (error ? reject(error) : resolve(out)));
+    });
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
+    expect(await answer).toBe('mine');
   });
 
   test('closing tells all who wait', () => {

@@ -8,6 +8,7 @@ import { listenOn } from './unix-socket.ts';
 const CONNECT_MS = 10_000;
 /** From the end of the ext_proc stream, when nothing but the connection is left to do: later only because the client left. */
 const CONNECT_SOON_MS = 2_000;
+const EXPIRY_STEPS = 4;
 /** Above what Envoy lets through, so that this listener never is the one that refuses. */
 const MAX_HEADER_BYTES = 256 * 1024;
 
@@ -48,7 +49,7 @@ export class StreamListener {
   expectSoon(id: string): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined || waiting.soon) return;
-    clearTimeout(waiting.expiry);
+    clearInterval(waiting.expiry);
     waiting.soon = true;
     waiting.expiry = this.#expiry(id, CONNECT_SOON_MS);
   }
@@ -64,16 +65,20 @@ export class StreamListener {
     this.#server.closeAllConnections();
   }
 
-  /** After a stall timers run before sockets: what has arrived meanwhile is served first. */
+  /** After a stall timers run before sockets: it costs one step, however long it was, and who came meanwhile is served in the next. */
   #expiry(id: string, afterMs: number): NodeJS.Timeout {
-    return setTimeout(() => setImmediate(() => this.forget(id)), afterMs);
+    let stepsLeft = EXPIRY_STEPS;
+    return setInterval(() => {
+      stepsLeft -= 1;
+      if (stepsLeft === 0) this.forget(id);
+    }, afterMs / EXPIRY_STEPS);
   }
 
   #take(id: string): Waiting | undefined {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return undefined;
     this.#waiting.delete(id);
-    clearTimeout(waiting.expiry);
+    clearInterval(waiting.expiry);
     return waiting;
   }
 
