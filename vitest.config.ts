@@ -69,7 +69,12 @@ export default defineConfig({
       {
         test: {
           name: 'measuring',
-          include: [...MEASURING, 'test/faults/**/*.test.ts', ...(withoutContainers ? [] : [CONTAINERS])],
+          include: [
+            ...MEASURING,
+            'test/faults/**/*.test.ts',
+            'test/bench/*.test.ts',
+            ...(withoutContainers ? [] : [CONTAINERS]),
+          ],
           fileParallelism: false,
           globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,

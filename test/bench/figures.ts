@@ -1,5 +1,4 @@
 import type { Round } from './round.ts';
-import type { SideName } from './sides.ts';
 
 /** Medians over the rounds of one scenario and side. */
 export interface Figures extends Omit<Round, 'faults'> {
@@ -43,15 +42,8 @@ function summarizeOne(rounds: readonly Round[]): Figures {
   };
 }
 
-export function totalCpuMicros(round: Round): number {
+function totalCpuMicros(round: Round): number {
   return Object.values(round.cpuMicros).reduce((sum, part) => sum + part, 0);
-}
-
-/** What the gateway costs as a multiple of plain Envoy, both as they were in the same rounds. */
-export function ratioToPlain(figures: readonly Figures[], scenario: string, side: SideName, plain: SideName): number {
-  const costOf = (name: SideName): number =>
-    figures.find((one) => one.scenario === scenario && one.side === name)?.totalCpuMicros ?? Number.NaN;
-  return costOf(side) / costOf(plain);
 }
 
 function sumOfFaults(rounds: readonly Round[]): Record<string, number> {
@@ -62,7 +54,7 @@ function sumOfFaults(rounds: readonly Round[]): Record<string, number> {
   return faults;
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? 0;

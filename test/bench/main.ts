@@ -3,13 +3,14 @@
  * load generator and provider run in processes of their own and are not counted. Rounds alternate, medians are printed.
  *
  * `--quick` takes a minute instead of four, `--rounds N`, `--scenario TEXT` (those whose name holds it), `--json FILE` (default
- * bench-results.json). Exits 1 when a request failed.
+ * bench-results.json), `--record`: the ratios that ratio.test.ts holds the code to. Exits 1 when a request failed.
  */
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { missingRedis } from '../contract/redis-server.ts';
 import { summarize } from './figures.ts';
+import { ratiosOf, record } from './ratios.ts';
 import { printFaults, printMemory, printTable } from './report.ts';
 import { measureScenario, type Round } from './round.ts';
 import { SCENARIOS } from './scenarios.ts';
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     scenario: { type: 'string', default: '' },
     json: { type: 'string', default: 'bench-results.json' },
+    record: { type: 'boolean', default: false },
   },
 });
 const counts = {
@@ -42,6 +44,7 @@ try {
   printMemory(figures);
   printFaults(figures);
   if (rounds.some(({ faults }) => Object.keys(faults).length > 0)) process.exitCode = 1;
+  if (values.record) record(ratiosOf(figures));
   const machine = { node: process.version, cpu: cpus()[0]?.model, cores: cpus().length };
   writeFileSync(values.json, `${JSON.stringify({ startedAt, ...machine, figures, rounds }, null, 2)}\n`);
 } catch (error) {
