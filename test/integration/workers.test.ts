@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { sql } from '../contract/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { allAtOnce, countOutcomes } from '../load/all-at-once.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
@@ -17,6 +18,7 @@ const WORKERS = 4;
 /** A hold is exactly its limit: 100 tokens at 1 USD per million. */
 const LIMIT = 100;
 const COST_OF_ONE = 0.0001;
+const CROWD = { requests: 60, served: 10, maxTokens: LIMIT };
 /** Enough that every process has some. */
 const IN_FLIGHT = 24;
 const MINUTE_MS = 60_000;
@@ -49,8 +51,8 @@ function fourProcesses(): void {
 
   test('60 at once against a balance worth 10: 10 are served, 50 get 402', async () => {
     const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
-    const outcomes = await allAtOnce(gatewayClient(stack.origin, key), 60, 10);
-    expect(count(outcomes)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
+    const received = await allAtOnce(provider, { ...CROWD, clients: [gatewayClient(stack.origin, key)] });
+    expect(countOutcomes(received)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
     expect(await stack.operator.balance(organizationId)).toBe(0);
     await stack.operator.verifyLedger();
   });
@@ -58,8 +60,8 @@ function fourProcesses(): void {
   test('60 at once against a key budget worth 10: 10 are served, 50 get 429', async () => {
     const key = { limits: { dailyBudgetNanoUsd: 1_000_000n } };
     const customer = await stack.operator.customer({ credit: '1', key });
-    const outcomes = await allAtOnce(gatewayClient(stack.origin, customer.key), 60, 10);
-    expect(count(outcomes)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
+    const received = await allAtOnce(provider, { ...CROWD, clients: [gatewayClient(stack.origin, customer.key)] });
+    expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
     await stack.operator.verifyLedger();
   });
 
@@ -223,24 +225,6 @@ function config(): TestConfig {
     models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
     timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
   };
-}
-
-/** The provider holds its answers until all requests are decided. */
-async function allAtOnce(client: GatewayClient, requests: number, served: number): Promise<string[]> {
-  const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: LIMIT } })));
-  let decided = 0;
-  const answers = Array.from({ length: requests }, async () => {
-    const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
-    decided += 1;
-    return result;
-  });
-  await gate.waitFor(served);
-  const deadline = performance.now() + 10_000;
-  while (decided < requests - served && performance.now() < deadline) await sleep(10);
-  expect({ refused: decided, arrived: gate.arrived() }).toEqual({ refused: requests - served, arrived: served });
-  gate.open();
-  return Promise.all(answers);
 }
 
 function count(outcomes: readonly string[]): Record<string, number> {

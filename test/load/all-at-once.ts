@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { type GatewayClient, outcome } from '../integration/gateway-client.ts';
+import type { Received } from '../integration/http-client.ts';
+import { jsonAnswer } from '../provider/acts.ts';
+import type { FakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+
+export interface Crowd {
+  /** In turn. */
+  readonly clients: readonly GatewayClient[];
+  readonly requests: number;
+  /** How many must get to the provider. */
+  readonly served: number;
+  /** Of each; also what it is charged for. */
+  readonly maxTokens: number;
+}
+
+const DECIDED_MS = 15_000;
+
+/** Requests of the model `exact` whose answers the provider holds until all of them are decided: so many are served, and all others refused. */
+export async function allAtOnce(provider: FakeProvider, crowd: Crowd): Promise<Received[]> {
+  const { clients, requests, served, maxTokens } = crowd;
+  const gate = createGate();
+  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: maxTokens } })));
+  let decided = 0;
+  const answers = Array.from({ length: requests }, async (_, index) => {
+    const client = clients[index % clients.length];
+    if (client === undefined) throw new Error('there is no client');
+    const received = await client.chat({ model: 'exact', max_tokens: maxTokens });
+    decided += 1;
+    return received;
+  });
+  await gate.waitFor(served);
+  const deadline = performance.now() + DECIDED_MS;
+  while (decided < requests - served && performance.now() < deadline) await sleep(10);
+  expect({ refused: decided, arrived: gate.arrived() }).toEqual({ refused: requests - served, arrived: served });
+  gate.open();
+  return Promise.all(answers);
+}
+
+/** How often there was each outcome. */
+export function countOutcomes(received: readonly Received[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const text of received.map(outcome)) counts[text] = (counts[text] ?? 0) + 1;
+  return counts;
+}
