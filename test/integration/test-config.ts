@@ -13,6 +13,11 @@ export interface TestConfig {
   readonly idempotency?: { readonly retention: string };
   readonly request_log?: { readonly retention: string };
   readonly top_up_url?: string;
+  readonly tracing?: {
+    readonly otlp_url: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly sample?: number;
+  };
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
 }
@@ -22,6 +27,7 @@ export interface TestProvider {
   readonly api_key?: string;
   readonly output_limit_field?: string;
   readonly on_disconnect?: 'abort' | 'drain';
+  readonly send_traceparent?: boolean;
 }
 
 export interface TestModel {
@@ -63,7 +69,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     name,
     { api_key: PROVIDER_SECRET, ...provider },
   ]);
-  const { top_up_url, trusted_proxies, tls } = config;
+  const { top_up_url, trusted_proxies, tls, tracing } = config;
   const file = {
     listen: {
       api: `127.0.0.1:${ports.api}`,
@@ -80,6 +86,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     idempotency: config.idempotency ?? { retention: '24h' },
     ...(config.request_log ? { request_log: config.request_log } : {}),
     ...(top_up_url ? { top_up_url } : {}),
+    ...(tracing ? { tracing } : {}),
     demo: false,
     providers: Object.fromEntries(providers),
     models: Object.fromEntries(models),

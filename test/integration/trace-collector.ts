@@ -1,0 +1,111 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import {
+  type AnyValue,
+  ExportTraceServiceRequest,
+  type KeyValue,
+  type Span,
+} from '../../proto/generated/otlp_trace.ts';
+
+/** An OTLP/HTTP receiver on loopback, as an operator's collector is one, and the spans that reached it. */
+export interface TraceCollector {
+  readonly url: string;
+  /** In the order of their arrival. */
+  spans(): readonly SeenSpan[];
+  /** Of every export. */
+  readonly headers: readonly IncomingHttpHeaders[];
+  /** From now on; `hang`: takes the export, and never answers. */
+  answerWith(status: number | 'hang'): void;
+  close(): Promise<void>;
+}
+
+export interface SeenSpan {
+  readonly traceId: string;
+  readonly id: string;
+  /** Empty: it has none. */
+  readonly parentId: string;
+  readonly state: string;
+  readonly name: string;
+  /** 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  readonly startNs: bigint;
+  readonly endNs: bigint;
+  readonly failed: boolean;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly events: readonly string[];
+  readonly service: unknown;
+}
+
+const ERROR_STATUS = 2;
+
+export async function startTraceCollector(): Promise<TraceCollector> {
+  const spans: SeenSpan[] = [];
+  const headers: IncomingHttpHeaders[] = [];
+  const sockets = new Set<Socket>();
+  let answer: number | 'hang' = 200;
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = [];
+    for await (const piece of request) pieces.push(piece as Buffer);
+    headers.push(request.headers);
+    if (answer === 'hang') return;
+    if (answer === 200) spans.push(...spansIn(Buffer.concat(pieces)));
+    respond(response, answer);
+  });
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/traces`,
+    spans: () => spans,
+    headers,
+    answerWith(next) {
+      answer = next;
+    },
+    close: async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function respond(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-type': 'application/x-protobuf' }).end();
+}
+
+function spansIn(body: Buffer): SeenSpan[] {
+  const { resourceSpans = [] } = ExportTraceServiceRequest.decode(body);
+  return resourceSpans.flatMap(({ resource, scopeSpans = [] }) => {
+    const { 'service.name': service } = recordOf(resource?.attributes);
+    return scopeSpans.flatMap(({ spans = [] }) => spans.map((span) => seenSpan(span, service)));
+  });
+}
+
+function seenSpan(span: Span, service: unknown): SeenSpan {
+  return {
+    traceId: span.traceId?.toString('hex') ?? '',
+    id: span.spanId?.toString('hex') ?? '',
+    parentId: span.parentSpanId?.toString('hex') ?? '',
+    state: span.traceState ?? '',
+    name: span.name ?? '',
+    kind: span.kind ?? 0,
+    startNs: span.startTimeUnixNano ?? 0n,
+    endNs: span.endTimeUnixNano ?? 0n,
+    failed: span.status?.code === ERROR_STATUS,
+    attributes: recordOf(span.attributes),
+    events: (span.events ?? []).map(({ name = '' }) => name),
+    service,
+  };
+}
+
+function recordOf(attributes: readonly KeyValue[] = []): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key = '', value }) => [key, value && plainValue(value)]));
+}
+
+function plainValue({ stringValue, intValue, doubleValue, arrayValue }: AnyValue): unknown {
+  if (arrayValue !== undefined) return (arrayValue.values ?? []).map(plainValue);
+  return intValue === undefined ? (stringValue ?? doubleValue) : Number(intValue);
+}
