@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { connect } from 'node:tls';
+import { type ConnectionOptions, connect, type SecureVersion } from 'node:tls';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeCertificate } from '../provider/certificate.ts';
 import { temporaryPaths } from './envoy-process.ts';
@@ -10,6 +10,7 @@ import { startFixture, type TransportFixture } from './transport-fixture.ts';
 /** The public listener with `listen.tls`. */
 const first = makeCertificate();
 const second = makeCertificate();
+const HANDSHAKE = 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE';
 let folder: string;
 let gateway: TransportFixture;
 
@@ -44,8 +45,28 @@ test.each<[Protocol, string]>([
   expect(await handshake(first.cert, [alpn])).toBe(alpn);
 });
 
-test('TLS 1.1 is refused', async () => {
-  await expect(handshake(first.cert, ['h2'], 'TLSv1.1')).rejects.toThrow();
+test.each<[SecureVersion, string]>([
+  ['TLSv1.2', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
+  ['TLSv1.2', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
+  ['TLSv1.3', 'TLS_AES_128_GCM_SHA256'],
+])('%s with %s is spoken', async (version, ciphers) => {
+  expect(await handshake(first.cert, ['h2'], { minVersion: version, maxVersion: version, ciphers })).toBe('h2');
+});
+
+/** The alert is the server's: without it, the client alone would have given up. */
+test.each<[string, SecureVersion, string, string]>([
+  ['TLS 1.0', 'TLSv1', 'ALL', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
+  ['TLS 1.1', 'TLSv1.1', 'ALL', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
+  [
+    'a cipher in CBC mode',
+    'TLSv1.2',
+    'ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-ECDSA-AES128-SHA256',
+    HANDSHAKE,
+  ],
+  ['a key exchange without forward secrecy', 'TLSv1.2', 'AES128-GCM-SHA256:AES128-SHA', HANDSHAKE],
+])('%s is refused', async (_, version, ciphers, code) => {
+  const old = { minVersion: version, maxVersion: version, ciphers: `${ciphers}:@SECLEVEL=0` };
+  await expect(handshake(first.cert, ['h2'], old)).rejects.toMatchObject({ code });
 });
 
 test('a certificate that is replaced by rename is served without a restart', async () => {
@@ -73,7 +94,7 @@ async function put(certificate: { key: string; cert: string }): Promise<void> {
 function handshake(
   ca: string,
   alpn: string[],
-  maxVersion: 'TLSv1.1' | 'TLSv1.3' = 'TLSv1.3',
+  parameters: Pick<ConnectionOptions, 'minVersion' | 'maxVersion' | 'ciphers'> = {},
 ): Promise<string | false | null> {
   return new Promise((resolve, reject) => {
     const socket = connect(
@@ -83,8 +104,7 @@ function handshake(
         servername: 'localhost',
         ca,
         ALPNProtocols: alpn,
-        maxVersion,
-        minVersion: 'TLSv1',
+        ...parameters,
       },
       () => {
         resolve(socket.alpnProtocol);
