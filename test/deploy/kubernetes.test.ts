@@ -19,7 +19,7 @@ const optional = ['autoscaling-in-flight', 'service-monitor'].flatMap((name) =>
 const everything = [...base, ...optional];
 const pods = podsOf(base);
 /** Made by the operator (docs/kubernetes.md), never by us. */
-const SECRETS = ['gateway-stores', 'provider-keys'];
+const SECRETS = ['gateway-stores', 'dashboard-store', 'owner-store', 'provider-keys'];
 const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
 
 const ofKind = (kind: string) => base.filter((manifest) => manifest.kind === kind);
@@ -89,6 +89,15 @@ describe('the manifests', () => {
       for (const source of fromSecrets) if (source) expect(SECRETS).toContain(source.secretKeyRef.name);
     }
     expect(ofKind('Secret')).toEqual([]);
+    // Each process has a user of the database to itself.
+    const stores = pods.map(({ spec }) =>
+      containersOf(spec).flatMap(({ env = [] }) => env.filter(({ name }) => name === 'DATABASE_URL')),
+    );
+    expect(stores.map((uses) => uses.map(({ valueFrom }) => valueFrom?.secretKeyRef.name).join()).sort()).toEqual([
+      'dashboard-store',
+      'gateway-stores',
+      'owner-store',
+    ]);
     const manual = readFileSync(join(REPOSITORY, 'docs/kubernetes.md'), 'utf8');
     for (const name of SECRETS) expect(manual).toContain(`create secret generic ${name}`);
   });
