@@ -1,5 +1,6 @@
 import { utcDayText } from '../../domain/clock.ts';
 import type { Settlement } from '../ledger.ts';
+import { type ArrayValue, arrayText } from './array-text.ts';
 
 /** PostgreSQL has no place for NUL in text; what a provider sent must not make a charge impossible to store. */
 function text(value: string | undefined, maxLength: number): string | null {
@@ -12,7 +13,7 @@ function wholeMs(value: number): number {
 }
 
 /** In the order of settle_generations()'s parameters: the type PostgreSQL is told, and each settlement's value. */
-const COLUMNS: readonly (readonly [type: string, of: (settlement: Settlement) => unknown])[] = [
+const COLUMNS: readonly (readonly [type: string, of: (settlement: Settlement) => ArrayValue])[] = [
   ['text[]', (s) => s.generationId],
   ['text[]', (s) => s.organizationId],
   ['text[]', (s) => s.keyId],
@@ -40,6 +41,6 @@ const COLUMNS: readonly (readonly [type: string, of: (settlement: Settlement) =>
 /** `$1::text[], $2::text[], …` */
 export const SETTLEMENT_PARAMETERS = COLUMNS.map(([type], index) => `$${index + 1}::${type}`).join(', ');
 
-export function settlementColumns(batch: readonly Settlement[]): unknown[][] {
-  return COLUMNS.map(([, of]) => batch.map(of));
+export function settlementColumns(batch: readonly Settlement[]): string[] {
+  return COLUMNS.map(([type, of]) => arrayText(type, batch, of));
 }
