@@ -21,6 +21,8 @@ export interface ExchangeSurroundings {
   readonly budget: BodyBudget;
   readonly streams: StreamListener;
   readonly streamClusterName: string;
+  /** How long an exchange may last. */
+  deadlineMs(): number;
   /** The headers are here. */
   onBegin(exchange: ExtProcExchange): void;
   /** Handler, ext_proc stream and response are all over. */
@@ -140,7 +142,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
         resolve(this.#response);
       });
       this.#streamId = id;
-      this.#stream.write(routeToStream(id, this.#around.streamClusterName, this.#head?.headers.keys() ?? []));
+      const withinMs = this.#around.deadlineMs() - (performance.now() - this.startedAtMs);
+      this.#stream.write(routeToStream(id, this.#around.streamClusterName, this.#head?.headers.keys() ?? [], withinMs));
       if (this.#head?.bodiless !== true) this.#stream.write(NO_BODY);
       if (this.#trailersWaiting) this.#stream.write(ACCEPT_TRAILERS);
       this.#stream.resume();

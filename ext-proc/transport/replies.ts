@@ -30,9 +30,15 @@ export const END_OF_ANSWER: Buffer = encode({ streamedImmediateResponse: { bodyR
 /**
  * Sends the request on to the stream listener of this process, without anything that the client wrote: its secrets have no business on
  * another socket, and a header or a query that Envoy takes but Node's parser does not, or answers by itself (`expect`), would become an
- * answer without our envelope. `clientHeaders` are the names of all headers of the request.
+ * answer without our envelope. `clientHeaders` are the names of all headers of the request. After `withinMs` Envoy ends what is left of it:
+ * while a client takes nothing Envoy reads nothing from us either, and would not notice that we have given up.
  */
-export function routeToStream(streamId: string, clusterName: string, clientHeaders: Iterable<string>): Buffer {
+export function routeToStream(
+  streamId: string,
+  clusterName: string,
+  clientHeaders: Iterable<string>,
+  withinMs: number,
+): Buffer {
   return encode({
     requestHeaders: {
       response: {
@@ -41,6 +47,7 @@ export function routeToStream(streamId: string, clusterName: string, clientHeade
             overwrite(':path', '/'),
             overwrite(STREAM_HEADER, streamId),
             overwrite(CLUSTER_HEADER, clusterName),
+            overwrite('x-envoy-upstream-rq-timeout-ms', String(Math.max(1, Math.ceil(withinMs)))),
           ],
           removeHeaders: [...clientHeaders].filter(isRemovable),
         },

@@ -116,7 +116,13 @@ describe('startTransport', () => {
     const [head, body, trailers] = await call.take(3);
     const response = head?.request_headers?.response;
     const set = response?.header_mutation?.set_headers ?? [];
-    expect(set.map(({ header }) => header.key)).toEqual([':path', 'x-gw-stream', 'x-gw-cluster']);
+    expect(set.map(({ header }) => header.key)).toEqual([
+      ':path',
+      'x-gw-stream',
+      'x-gw-cluster',
+      'x-envoy-upstream-rq-timeout-ms',
+    ]);
+    expect(Number(set[3]?.header.raw_value)).toBeGreaterThan(1_000);
     expect(String(set[0]?.header.raw_value)).toBe('/');
     expect(String(set[1]?.header.raw_value)).toMatch(/^[A-Za-z0-9_-]{22}$/);
     expect(String(set[2]?.header.raw_value)).toBe('gateway-stream-7');

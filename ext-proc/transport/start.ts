@@ -52,6 +52,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     budget,
     streams,
     streamClusterName: options.streamClusterName,
+    deadlineMs: options.exchangeDeadlineMs,
     onBegin(exchange: ExtProcExchange) {
       const full = inFlight.size >= (options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
       inFlight.add(exchange);
