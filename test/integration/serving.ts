@@ -10,7 +10,10 @@ const READY_TIMEOUT_MS = 20_000;
 const POLL_MS = 10;
 
 /** Resolves when a request through Envoy would be served. Rejects when a process ends first. */
-export async function untilServing(deployment: Deployment, processes: readonly LaunchedProcess[]): Promise<void> {
+export async function untilServing(
+  deployment: Pick<Deployment, 'apiPort' | 'metricsOrigin'>,
+  processes: readonly LaunchedProcess[],
+): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
   await poll(deadline, processes, () => accepts(deployment.apiPort));

@@ -1,0 +1,94 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { adminGet } from '../../ext-proc/envoy-config/envoy-admin.ts';
+import { untilServing } from '../integration/serving.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import type { TestConfig } from '../integration/test-config.ts';
+import type { LaunchedProcess } from '../launchers/launched-process.ts';
+import { openLauncher } from '../launchers/launcher.ts';
+import type { LoadTarget } from '../load/checks.ts';
+import { startMockProvider } from '../load/children.ts';
+import { LOAD_MODELS } from '../load/load-stack.ts';
+
+/** A stack with a cheap provider, a customer that does harm, and one that must not notice. */
+export interface HostileStack {
+  readonly stack: Stack;
+  readonly attacker: LoadTarget;
+  readonly others: LoadTarget;
+  /** The one that runs: not the stack's, where the bootstrap was edited. */
+  envoy(): LaunchedProcess;
+  /** One of Envoy's figures by its full name. */
+  stat(name: string): Promise<number>;
+  /** Resolves when no client has a request in flight any more. */
+  untilQuiet(): Promise<void>;
+  logs(): string;
+  close(): Promise<void>;
+}
+
+export interface HostileOptions {
+  readonly postgresSocketDir: string;
+  readonly timeouts?: Readonly<Record<string, string>>;
+  readonly tls?: TestConfig['tls'];
+  /** Envoy is then started again with the text that it makes of the bootstrap. */
+  readonly editEnvoy?: (yaml: string) => string;
+}
+
+const QUIET_MS = 15_000;
+
+export async function startHostileStack(options: HostileOptions): Promise<HostileStack> {
+  const provider = await startMockProvider();
+  const stack = await startStack({
+    postgresSocketDir: options.postgresSocketDir,
+    config: {
+      providers: { mock: { base_url: `http://127.0.0.1:${provider.port}/v1` } },
+      models: Object.fromEntries(LOAD_MODELS.map((name) => [name, {}])),
+      timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s', ...options.timeouts },
+      ...(options.tls ? { tls: options.tls } : {}),
+    },
+  });
+  const envoy = options.editEnvoy ? await restartEnvoy(stack, options.editEnvoy) : stack.envoy;
+  const customer = async (): Promise<LoadTarget> => {
+    const { key } = await stack.operator.customer({ credit: '1000000', organization: { concurrency: 10_000 } });
+    return { origin: stack.origin, key, envoyPid: envoy.pid, gatewayPid: stack.gateway.pid };
+  };
+  const stat = async (name: string): Promise<number> => {
+    const text = await adminGet(stack.paths.envoyAdminSocket, `/stats?filter=^${encodeURIComponent(name)}$`);
+    return Number(text?.trim().split(': ')[1] ?? Number.NaN);
+  };
+  return {
+    stack,
+    attacker: await customer(),
+    others: await customer(),
+    envoy: () => envoy,
+    stat,
+    untilQuiet: async () => {
+      const deadline = performance.now() + QUIET_MS;
+      for (;;) {
+        const active = await stat('http.ingress.downstream_rq_active');
+        if (active === 0) return;
+        if (performance.now() > deadline) throw new Error(`${active} requests still in flight after ${QUIET_MS} ms`);
+        await sleep(50);
+      }
+    },
+    logs: () => `${stack.logs()}\n${envoy.output()}`,
+    close: async () => {
+      if (envoy !== stack.envoy) await envoy.end();
+      await stack.close();
+      await provider.stop();
+    },
+  };
+}
+
+async function restartEnvoy(stack: Stack, edit: (yaml: string) => string): Promise<LaunchedProcess> {
+  const path = join(stack.paths.envoyDir, 'envoy.yaml');
+  const before = readFileSync(path, 'utf8');
+  const after = edit(before);
+  if (after === before) throw new Error('the edit of envoy.yaml changes nothing');
+  await stack.envoy.end();
+  writeFileSync(path, after);
+  const args = ['-c', path, '--use-dynamic-base-id', '--concurrency', '2', '--log-level', 'warn'];
+  const envoy = await (await openLauncher()).startEnvoy(args);
+  await untilServing(stack, [envoy]);
+  return envoy;
+}

@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { residentBytes } from '../bench/process-cpu.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
+import { loadJob } from '../load/checks.ts';
+import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.ts';
+import { type HostileStack, startHostileStack } from './hostile-stack.ts';
+import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRawHttp2, setting } from './raw-http2.ts';
+
+/** Clients that say something, but never enough, or nothing but frames. All of it at once, with ordinary traffic beside. */
+let hostile: HostileStack;
+let traffic: SteadyTraffic;
+let envoyBytes: number;
+
+beforeAll(async () => {
+  hostile = await startHostileStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    // As in production, but for what would take two minutes to see.
+    editEnvoy: (yaml) => yaml.replace('stream_flush_timeout: 120s', 'stream_flush_timeout: 5s'),
+    timeouts: { first_byte: '5s', stream_idle: '5s', total: '8s' },
+  });
+  envoyBytes = residentBytes(hostile.envoy().pid);
+  traffic = startSteadyTraffic([{ ...loadJob(hostile.others, 'json', NO_SIZE), concurrency: 2 }]);
+});
+afterAll(() => hostile?.close());
+showLogsOnFailure(() => hostile);
+
+/** Steady traffic takes neither. */
+const NO_SIZE = { concurrency: 0, requests: 0 };
+const CLIENTS = process.env.CI === 'true' ? 200 : 50;
+const DRIP_MS = 500;
+/** The longest time-out here is twice `total` and five seconds, 21 s; the rest is for a busy machine. */
+const CLOSED_WITHIN_MS = 45_000;
+const MIB = 1024 * 1024;
+
+/** Sends `head` at once and then one byte after the other; resolves with what came back when the gateway closed the connection. */
+async function drip(head: string): Promise<string> {
+  const socket = await open();
+  let text = '';
+  socket.on('data', (piece) => {
+    text += piece;
+  });
+  socket.write(head);
+  const timer = setInterval(() => socket.write('a'), DRIP_MS);
+  await new Promise((resolve) => socket.once('close', resolve));
+  clearInterval(timer);
+  return text;
+}
+
+async function open(): Promise<Socket> {
+  const socket = connect(hostile.stack.apiPort, '127.0.0.1');
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+const many = <T>(one: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: CLIENTS }, one));
+
+const fields = (key: string, path = '/v1/chat/completions', method = 'POST'): Field[] => [
+  [':method', method],
+  [':scheme', 'http'],
+  [':path', path],
+  [':authority', 'gateway'],
+  ['authorization', `Bearer ${key}`],
+];
+const body = (model: string): Buffer =>
+  Buffer.from(
+    JSON.stringify({ model, stream: model.endsWith('stream'), messages: [{ role: 'user', content: 'Hello' }] }),
+  );
+const SETTING_INITIAL_WINDOW = 4;
+
+describe.concurrent('slower than any honest client', { timeout: CLOSED_WITHIN_MS }, () => {
+  test('headers byte by byte: 408 and closed', async () => {
+    for (const text of await many(() => drip('GET /v1/models HTTP/1.1\r\nhost: a\r\nx-a: ')))
+      expect(text).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('a body byte by byte: 408 and closed, and nothing is held for it', async () => {
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${hostile.attacker.key}\r\ncontent-length: 1000\r\n\r\n{`;
+    for (const text of await many(() => drip(head)))
+      expect(text).toMatch(/^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/);
+  });
+
+  test('a body byte by byte without a key: 401 at once', async () => {
+    const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\ncontent-length: 1000\r\n\r\n{';
+    for (const text of await many(() => drip(head))) expect(text).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test('an HTTP/2 header block that never ends: the stream is answered or reset', async () => {
+    await many(async () => {
+      const connection = await openRawHttp2(hostile.stack.apiPort);
+      connection.send(frame(FRAME.headers, END_STREAM, 1, headerBlock(fields(hostile.attacker.key))));
+      await connection.ended(1);
+      connection.socket.destroy();
+    });
+  });
+
+  test.each(['json', 'paced-stream', 'big-stream'])(
+    'HTTP/2 without a window (%s): the stream is reset',
+    async (model) => {
+      const answers = await many(async () => {
+        const connection = await openRawHttp2(hostile.stack.apiPort, { settings: setting(SETTING_INITIAL_WINDOW, 0) });
+        connection.send(
+          frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(hostile.attacker.key))),
+          frame(FRAME.data, END_STREAM, 1, body(model)),
+        );
+        const answer = await connection.ended(1);
+        connection.socket.destroy();
+        return answer;
+      });
+      for (const answer of answers) expect([answer?.end, answer?.body.length]).toEqual(['reset', 0]);
+    },
+  );
+});
+
+describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
+  const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
+  const PRIORITY = 2;
+  const priority = frame(PRIORITY, 0, 1, Buffer.from([0, 0, 0, 3, 1]));
+  const update = frame(FRAME.windowUpdate, 0, 0, Buffer.from([0, 0, 0, 1]));
+  const opened = () => frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(hostile.attacker.key)));
+
+  /** Sends the same again and again until the gateway closes, and says how much that was. */
+  async function flood(first: Buffer, again: (round: number) => Buffer, isReading: boolean): Promise<number> {
+    const connection = await openRawHttp2(hostile.stack.apiPort);
+    connection.send(first);
+    if (!isReading) connection.socket.pause();
+    let sentBytes = 0;
+    for (let round = 0; !connection.socket.destroyed && !connection.dismissed(); round += 1) {
+      const bytes = again(round);
+      sentBytes += bytes.length;
+      if (!connection.socket.write(bytes))
+        await Promise.race([once(connection.socket, 'drain').catch(() => undefined), connection.closed]);
+      // What came back is looked at in between.
+      await sleep(1);
+    }
+    connection.socket.destroy();
+    return sentBytes;
+  }
+  const repeat = (one: Buffer, times: number): Buffer => Buffer.concat(Array.from({ length: times }, () => one));
+
+  test.each<[string, () => Buffer, (round: number) => Buffer, boolean, number]>([
+    ['PING, answers unread', () => Buffer.alloc(0), () => repeat(ping, 5_000), false, 64 * MIB],
+    [
+      'SETTINGS, answers unread',
+      () => Buffer.alloc(0),
+      () => repeat(frame(FRAME.settings, 0, 0), 5_000),
+      false,
+      64 * MIB,
+    ],
+    ['PRIORITY', () => opened(), () => repeat(priority, 500), true, 4 * MIB],
+    ['WINDOW_UPDATE', () => opened(), () => repeat(update, 500), true, 4 * MIB],
+    ['empty DATA', () => opened(), () => repeat(frame(FRAME.data, 0, 1), 10), true, MIB],
+    [
+      'CONTINUATION without an end',
+      () => frame(FRAME.headers, 0, 1, headerBlock(fields(hostile.attacker.key))),
+      () => frame(FRAME.continuation, 0, 1, headerBlock([['x-a', 'a'.repeat(16_000)]])),
+      true,
+      MIB,
+    ],
+    [
+      'rapid reset',
+      () => Buffer.alloc(0),
+      (round) =>
+        Buffer.concat(
+          Array.from({ length: 50 }, (_, index) => {
+            const id = (round * 50 + index) * 2 + 1;
+            return Buffer.concat([
+              frame(FRAME.headers, END_HEADERS, id, headerBlock(fields(hostile.attacker.key))),
+              frame(FRAME.data, END_STREAM, id, body('json')),
+              frame(FRAME.reset, 0, id, Buffer.from([0, 0, 0, 8])),
+            ]);
+          }),
+        ),
+      true,
+      4 * MIB,
+    ],
+  ])('%s: the connection is closed before much was sent', async (_, first, again, isReading, boundBytes) => {
+    expect(await flood(first(), again, isReading)).toBeLessThan(boundBytes);
+  });
+});
+
+test('nobody else noticed, nothing is left of it, and the sums are right', { timeout: CLOSED_WITHIN_MS }, async () => {
+  const report = await traffic.stop();
+  expect(report.faults).toEqual({});
+  expect(report.good).toBeGreaterThan(50);
+  expect(report.latencyMs.p50).toBeLessThan(500);
+  await hostile.untilQuiet();
+  const client = gatewayClient(hostile.stack.origin, hostile.attacker.key);
+  await untilNothingHeld(client, 15_000);
+  client.close();
+  expect(residentBytes(hostile.envoy().pid) - envoyBytes).toBeLessThan(128 * MIB);
+  await hostile.stack.operator.verifyLedger();
+});
