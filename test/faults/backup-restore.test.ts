@@ -1,0 +1,189 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import {
+  type EmbeddedPostgres,
+  embeddedDatabaseUrl,
+  startEmbeddedPostgres,
+} from '../../supervisor/embedded-postgres.ts';
+import { sql } from '../contract/database.ts';
+import { REPOSITORY } from '../integration/deployment.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { balanceOf, type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
+import { withChildren } from '../integration/process-tree.ts';
+import { untilSettled } from '../integration/serving.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { requirement } from '../requirement.ts';
+import { missingInstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
+
+/** Backups as docs/operating.md has them, taken under load, and what the gateway does on what was restored. */
+const LOAD_MS = process.env.CI === 'true' ? 6_000 : 4_000;
+const BACK_WITHIN_MS = 20_000;
+
+const run = promisify(execFile);
+
+let provider: FakeProvider;
+let stack: Stack;
+let client: GatewayClient;
+const folder = mkdtempSync(join(tmpdir(), 'gw-backup-'));
+
+beforeAll(async () => {
+  provider = await startFakeProvider({ record: false });
+  provider.script('exact', plannedAnswer);
+});
+afterAll(async () => {
+  await provider?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+showLogsOnFailure(() => stack);
+
+async function startGateway(postgresSocketDir: string): Promise<string> {
+  stack = await startStack({
+    postgresSocketDir,
+    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { exact: PLANNED_MODEL } },
+  });
+  const { key, organizationId } = await stack.operator.customer();
+  client = gatewayClient(stack.origin, key);
+  return organizationId;
+}
+
+const askOnce = async (as = client): Promise<string> =>
+  outcome(await as.chat({ model: 'exact', max_tokens: 100, messages: [{ role: 'user', content: 'plan 2' }] }));
+
+async function untilServed(): Promise<void> {
+  await expect.poll(() => askOnce(), { timeout: BACK_WITHIN_MS }).toBe('200');
+}
+
+async function operate(databaseUrl: string, ...command: readonly string[]): Promise<Record<string, unknown>> {
+  const args = [join(REPOSITORY, 'operator/main.ts'), ...command, '--json'];
+  const env = { ...process.env, ...stack.env, DATABASE_URL: databaseUrl };
+  return JSON.parse((await run(process.execPath, args, { cwd: REPOSITORY, env })).stdout);
+}
+
+const epochIn = async (url: string): Promise<unknown> => (await sql(url, 'select epoch from ledger_state'))[0]?.epoch;
+
+requirement(missingInstalledPostgres(), () => {
+  test('a dump taken under load, restored on another server, is whole and takes over', {
+    timeout: 120_000,
+  }, async () => {
+    const [lost, fresh] = [await startInstalledPostgres(), await startInstalledPostgres()];
+    const address = join(folder, 'address');
+    symlinkSync(lost.socketDir, address);
+    try {
+      const organizationId = await startGateway(address);
+      const poor = gatewayClient(stack.origin, (await stack.operator.customer({ credit: '0.0004' })).key);
+      const name = /@\/(\w+)/.exec(stack.databaseUrl)?.[1] ?? '';
+      const dump = join(folder, 'gateway.dump');
+      const loading = plannedLoad([client], performance.now() + LOAD_MS);
+      await sleep(LOAD_MS / 3);
+      await lost.tool('pg_dump', '--format=custom', '--file', dump, name);
+      const { complete } = await loading;
+      await expect.poll(() => askOnce(poor)).toBe('402 insufficient_credits');
+      const restoredUrl = stack.databaseUrl.replace(encodeURIComponent(address), encodeURIComponent(fresh.socketDir));
+
+      // Beside the one that is in use, which goes on until it is cut off.
+      await fresh.tool('createdb', name);
+      await fresh.tool('pg_restore', '--no-owner', '--no-acl', '--exit-on-error', '--dbname', name, dump);
+      const before = await epochIn(restoredUrl);
+      expect(await operate(restoredUrl, 'migrate')).toMatchObject({ ok: true });
+      const verified = await operate(restoredUrl, 'ledger', 'verify');
+      expect(verified).toMatchObject({ ok: true, dead_letters: 0 });
+      // It was taken in the middle: some answers are in it, later ones are not.
+      expect(verified.generations).toBeGreaterThan(20);
+      expect(verified.generations).toBeLessThan(complete.size);
+      const { epoch } = await operate(restoredUrl, 'ledger', 'renew-epoch');
+      expect(epoch).not.toBe(before);
+
+      const [row] = await sql<{ balance: string }>(
+        restoredUrl,
+        `select balance_nano_usd as balance from accounts where organization_id = '${organizationId}'`,
+      );
+      await lost.stop();
+      symlinkSync(fresh.socketDir, `${address}.new`);
+      renameSync(`${address}.new`, address);
+      // The process that was running all the time remembers later charges and a lower balance: of another epoch.
+      await expect
+        .poll(() => balanceOf(client).catch(() => -1), { timeout: BACK_WITHIN_MS })
+        .toBe(Number(row?.balance) / 1e9);
+      await untilServed();
+      expect(await askOnce(poor)).toBe('200');
+      poor.close();
+      await stack.restartGateway('SIGTERM');
+      await untilServed();
+      await untilSettled(stack, BACK_WITHIN_MS);
+      await stack.operator.verifyLedger();
+    } finally {
+      client?.close();
+      await stack?.close();
+      await fresh.stop();
+    }
+  });
+});
+
+test('a copy of the files and archived WAL bring back every charge, up to the last', { timeout: 120_000 }, async () => {
+  const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });
+  const [archive, copy] = [join(folder, 'archive'), join(folder, 'copy')];
+  for (const path of [paths.dataDir, archive]) mkdirSync(path, { recursive: true });
+  const archiving = { archive_mode: 'on', archive_command: `cp %p ${archive}/%f`, wal_level: 'replica' };
+  let server: EmbeddedPostgres = await startEmbeddedPostgres(paths, { settings: archiving });
+  try {
+    await startGateway(paths.socketDir);
+    const loading = plannedLoad([client], performance.now() + LOAD_MS);
+    await sleep(LOAD_MS / 3);
+    await copyWhileRunning(paths, copy);
+    const tally = await loading;
+    await untilSettled(stack, BACK_WITHIN_MS);
+    const before = await epochIn(stack.databaseUrl);
+    await untilArchived(paths);
+
+    for (const pid of withChildren(server.pid)) process.kill(pid, 'SIGKILL');
+    await server.exited;
+    rmSync(paths.postgresDir, { recursive: true });
+    renameSync(copy, paths.postgresDir);
+    writeFileSync(join(paths.postgresDir, 'recovery.signal'), '');
+    server = await startEmbeddedPostgres(paths, { settings: { restore_command: `cp ${archive}/%f %p` } });
+
+    await untilServed();
+    await expectCharged(stack.databaseUrl, tally);
+    expect(tally.complete.size).toBeGreaterThan(50);
+    await stack.operator.verifyLedger();
+    // Whoever remembers the time before is told without `renew-epoch`: the server's timeline is another one.
+    expect(await epochIn(stack.databaseUrl)).not.toBe(before);
+  } finally {
+    client?.close();
+    await stack?.close();
+    await server.stop();
+  }
+});
+
+/** What pg_basebackup does, which the embedded server comes without: the copy is between two calls of one session, and gets the label of the second. */
+async function copyWhileRunning(paths: RuntimePaths, to: string): Promise<void> {
+  const session = new pg.Client({ connectionString: embeddedDatabaseUrl(paths, 'postgres') });
+  await session.connect();
+  try {
+    await session.query("select pg_backup_start('copy', true)");
+    await run('cp', ['-a', paths.postgresDir, to]);
+    const { rows } = await session.query<{ labelfile: string }>('select labelfile from pg_backup_stop()');
+    writeFileSync(join(to, 'backup_label'), rows[0]?.labelfile ?? '');
+  } finally {
+    await session.end();
+  }
+  for (const running of ['postmaster.pid', 'pg_wal']) rmSync(join(to, running), { recursive: true });
+  await run('cp', ['-a', join(paths.postgresDir, 'pg_wal'), to]);
+}
+
+async function untilArchived(paths: RuntimePaths): Promise<void> {
+  const url = embeddedDatabaseUrl(paths, 'postgres');
+  const [row] = await sql<{ name: string }>(url, 'select pg_walfile_name(pg_switch_wal()) as name');
+  const last = async () =>
+    (await sql<{ name: string }>(url, 'select last_archived_wal as name from pg_stat_archiver'))[0]?.name ?? '';
+  await expect.poll(last, { timeout: BACK_WITHIN_MS }).toSatisfy((name: string) => name >= basename(row?.name ?? ''));
+}
