@@ -48,5 +48,7 @@ it('is not ready while completions are refused, nor once it drains', async () =>
 it('knows its own probes', () => {
   const readiness = probing();
   expect(readiness.isProbe('Bearer sk-gw-probe')).toBe(true);
-  expect(readiness.isProbe('Bearer sk-gw-other')).toBe(false);
+  for (const other of ['Bearer sk-gw-other', 'Bearer sk-gw-prob\u00e9', 'Bearer sk-gw-probe2', undefined]) {
+    expect(readiness.isProbe(other)).toBe(false);
+  }
 });

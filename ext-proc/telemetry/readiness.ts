@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -44,11 +44,18 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       }
       return last.result;
     },
-    isProbe: (value) => value === authorization,
+    // A customer's key has another length: it costs one comparison of numbers.
+    isProbe: (value) => value?.length === authorization.length && isSame(value, authorization),
     drain() {
       draining = true;
     },
   };
+}
+
+/** In a time that does not tell how much of it was right. */
+function isSame(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /**
