@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import packageFile from '../package.json' with { type: 'json' };
 import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
 
 /**
@@ -10,6 +9,9 @@ import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
 export function sbom(forImage: boolean): object {
   const packages = shippedPackages().filter(({ optional }) => !(forImage && optional));
   const lock = readFileSync(new URL('../package-lock.json', import.meta.url));
+  const { name, version, license } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  ) as Project;
   return {
     $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
     bomFormat: 'CycloneDX',
@@ -19,14 +21,20 @@ export function sbom(forImage: boolean): object {
     metadata: {
       component: {
         type: 'application',
-        'bom-ref': packageFile.name,
-        name: packageFile.name,
-        version: packageFile.version,
-        licenses: [{ license: { id: packageFile.license } }],
+        'bom-ref': name,
+        name,
+        version,
+        licenses: [{ license: { id: license } }],
       },
     },
     components: [...packages.map(libraryOf), ...(forImage ? [] : runtimes(packages))],
   };
+}
+
+interface Project {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
 }
 
 function libraryOf({ name, version, license, integrity, part }: ShippedPackage): object {
