@@ -36,6 +36,8 @@ export interface DeploymentOptions {
   readonly databaseRole?: Role;
   /** Where its data folder is made; default: the temporary folder. */
   readonly folder?: string;
+  /** Folder of the release whose gateway process runs; default: this one. */
+  readonly release?: string;
 }
 
 export const REPOSITORY = resolve(import.meta.dirname, '../..');

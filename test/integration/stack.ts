@@ -27,7 +27,7 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
   };
   try {
     const startOne = async (): Promise<TestProcess> => {
-      const started = startGateway(deployment);
+      const started = startGateway(deployment, options.release);
       processes.push(started);
       await ipcMessage(started, 'listening');
       return started;
@@ -84,10 +84,10 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
   return { ...deployment, supervisorPid: supervisor.pid, logs: supervisor.output, close };
 }
 
-function startGateway(deployment: Deployment): TestProcess {
+function startGateway(deployment: Deployment, release = REPOSITORY): TestProcess {
   const asInProduction = { NODE_COMPILE_CACHE: COMPILE_CACHE, NODE_OPTIONS: GATEWAY_NODE_OPTIONS };
-  return startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
-    cwd: REPOSITORY,
+  return startProcess(process.execPath, [join(release, 'ext-proc/main.ts')], {
+    cwd: release,
     env: { ...process.env, ...asInProduction, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
