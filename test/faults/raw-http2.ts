@@ -86,6 +86,7 @@ export async function openRawHttp2(port: number, options: RawHttp2Options = {}):
   // It is cut in the end; when is what is looked at.
   socket.on('error', () => undefined);
   const answers = new Map<number, RawAnswer>();
+  const greeted = Promise.withResolvers<void>();
   const waiting = new Map<number, (answer: RawAnswer | undefined) => void>();
   let isDismissed = false;
   let unread = Buffer.alloc(0);
@@ -96,7 +97,10 @@ export async function openRawHttp2(port: number, options: RawHttp2Options = {}):
     });
   });
   const receive = (type: number, flags: number, streamId: number, payload: Buffer): void => {
-    if (type === FRAME.settings && (flags & ACK) === 0) socket.write(frame(FRAME.settings, ACK, 0));
+    if (type === FRAME.settings && (flags & ACK) === 0) {
+      socket.write(frame(FRAME.settings, ACK, 0));
+      greeted.resolve();
+    }
     if (type === FRAME.goAway) isDismissed = true;
     if (streamId === 0) return;
     const answer = answers.get(streamId) ?? { body: Buffer.alloc(0), end: undefined };
@@ -116,6 +120,8 @@ export async function openRawHttp2(port: number, options: RawHttp2Options = {}):
     }
   });
   socket.write(Buffer.concat([Buffer.from(PREFACE), frame(FRAME.settings, 0, 0, options.settings)]));
+  // An acknowledgement in the middle of a header block would be the violation that a test does not mean.
+  await Promise.race([greeted.promise, closed]);
   return {
     socket,
     send: (...frames) => void socket.write(Buffer.concat(frames)),
