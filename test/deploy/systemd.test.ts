@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { REPOSITORY } from '../integration/deployment.ts';
+import { requirement } from '../requirement.ts';
+
+const NAME = 'inference-gateway.service';
+const unit = readFileSync(join(REPOSITORY, 'deploy/systemd', NAME), 'utf8');
+const missing =
+  spawnSync('systemd-analyze', ['--version']).status === 0
+    ? undefined
+    : 'systemd-analyze (Debian: apt-get install systemd)';
+
+requirement(missing, () => {
+  test('the systemd unit is one that systemd takes without a warning', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gw-systemd-'));
+    try {
+      // It names where an installation is; here the installation is this folder.
+      writeFileSync(join(folder, NAME), unit.replaceAll('/opt/inference-gateway', REPOSITORY));
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, NAME)], {
+        encoding: 'utf8',
+      });
+      // What else is installed on this machine is not ours.
+      expect(stderr.split('\n').filter((line) => line.includes(NAME))).toEqual([]);
+      expect(status).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+test('the systemd unit waits for longer than requests in flight may take', () => {
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
+  expect(seconds).toBeGreaterThanOrEqual(45);
+  expect(unit).toContain('KillMode=mixed');
+});
