@@ -80,13 +80,13 @@ function explainUnavailable(error: unknown): undefined {
 }
 
 async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
-  const { postgres } = config.stores;
+  const { postgres, postgresPool: pool, postgresTimeouts: timeouts } = config.stores;
   if (postgres.kind === 'embedded') {
     return refuseToStart(
       'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
     );
   }
-  const database = await openPostgres({ url: postgres.url, log, onBatch: metrics.databaseBatch });
+  const database = await openPostgres({ url: postgres.url, log, pool, timeouts, onBatch: metrics.databaseBatch });
   metrics.watchDatabase(database.pools);
   const onTakenOver = (reason: string) => {
     log.fatal(reason);

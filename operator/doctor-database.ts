@@ -53,9 +53,18 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
 function away(where: string, { message, cause }: StoreUnavailable): Finding {
   // What pg says names user, database and address, never the password.
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
-  const advice =
-    'Start it, or correct DATABASE_URL (or stores.postgres). Until then every request is answered no_capacity.';
+  const advice = `${adviceFor(cause)} Until then every request is answered no_capacity.`;
   return problem('database', `not reachable at ${where} (${message}${why})`, advice);
+}
+
+function adviceFor(cause: unknown): string {
+  const { code = '', message = '' } = cause instanceof Error ? (cause as Error & { code?: string }) : {};
+  if (/^28/.test(code)) return 'Correct user and password in DATABASE_URL (or stores.postgres), or pg_hba.conf.';
+  if (code === '53300') return 'Raise max_connections: docs/stores.md has how many there have to be.';
+  if (/certificate|altnames|SSL|TLS/i.test(message)) {
+    return "See TLS in docs/stores.md: the host's name, sslmode and sslrootcert in DATABASE_URL.";
+  }
+  return 'Start it, or correct DATABASE_URL (or stores.postgres).';
 }
 
 function serverFinding({ version, versionNumber, inRecovery, readOnly }: ServerFigures, where: string): Finding {
@@ -81,7 +90,8 @@ function connectionsFinding({ connections, maxConnections }: ServerFigures): Fin
   const check = 'database connections';
   const found = `${connections} of ${maxConnections} are in use`;
   const free = maxConnections - connections;
-  const advice = 'Raise max_connections, or put fewer gateway processes on this server: each opens 15 at most.';
+  const advice =
+    'Raise max_connections, or put fewer gateway processes on this server: each opens 15 at most, or what stores.postgres_pool makes of it.';
   if (free < FEW_CONNECTIONS) return problem(check, found, advice);
   return free < maxConnections * SMALL_SHARE ? warning(check, found, advice) : ok(check, found);
 }

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import { connectionsOf } from '../ext-proc/stores/postgres/open.ts';
 import { keepDashboard } from './dashboard-child.ts';
 import { demoProviderPort } from './demo-provider.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
@@ -114,7 +116,7 @@ async function startDatabase(
     try {
       server = await startEmbeddedPostgres(settings.paths, {
         guard,
-        settings: { max_connections: String(connectionsFor(settings.config.workers)) },
+        settings: { max_connections: String(connectionsFor(settings.config)) },
         onLog: (line) => report(`PostgreSQL: ${line}`),
       });
       return server;
@@ -127,12 +129,10 @@ async function startDatabase(
   return server === undefined ? startFailure('PostgreSQL was not started') : { url: server.url, process };
 }
 
-/**
- * Fifteen of each gateway process (stores/postgres/open.ts, its reports and its request log), and room for operators, the dashboard and a
- * process that is being replaced.
- */
-function connectionsFor(workers: number): number {
-  return 60 + 17 * workers;
+/** Those of each gateway process, and room for operators, the dashboard and a process that is being replaced. */
+function connectionsFor({ workers, stores }: GatewayConfig): number {
+  const ofOne = connectionsOf(stores.postgresPool);
+  return 30 + 2 * ofOne + (2 + ofOne) * workers;
 }
 
 function keepDemoProvider(

@@ -29,14 +29,14 @@ const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 async function main(): Promise<void> {
   const loaded = await loadConfig(configPath, process.env);
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
-  const { postgres } = loaded.config.stores;
+  const { postgres, postgresPool: pool, postgresTimeouts: timeouts } = loaded.config.stores;
   if (postgres.kind === 'embedded') {
     return refuseToStart(
       'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
     );
   }
   const log = createLog(process.env.LOG_LEVEL ?? 'info').child({ process: 'dashboard' });
-  const stores = await openPostgres({ url: postgres.url, log }).catch(explainUnavailable);
+  const stores = await openPostgres({ url: postgres.url, log, pool, timeouts }).catch(explainUnavailable);
   if (stores === undefined) return;
   await serve(loaded, postgres.url, stores, log);
 }

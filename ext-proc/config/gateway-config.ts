@@ -58,6 +58,14 @@ export interface Address {
 export interface StoresConfig {
   readonly postgres: { readonly kind: 'embedded' } | { readonly kind: 'url'; readonly url: string };
   readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
+  readonly postgresPool: PostgresPool;
+  readonly postgresTimeouts: { readonly connectMs: number; readonly statementMs: number };
+}
+
+/** Connections of one process, beside those that are as many as they need to be. */
+export interface PostgresPool {
+  readonly idempotency: number;
+  readonly administration: number;
 }
 
 export interface Provider {

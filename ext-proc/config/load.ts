@@ -134,7 +134,7 @@ function overrideStores(file: ConfigFile, env: Environment): { file: ConfigFile;
   if (env.DATABASE_URL && !POSTGRES_URL.test(postgres)) {
     problems.push({
       path: ['stores', 'postgres'],
-      message: `is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL`,
+      message: `is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL of one host`,
     });
   }
   if (env.REDIS_URL && !REDIS_URL.test(redis)) {
@@ -143,7 +143,7 @@ function overrideStores(file: ConfigFile, env: Environment): { file: ConfigFile;
       message: `is overridden by REDIS_URL, which must be a redis:// or rediss:// URL`,
     });
   }
-  return { file: { ...file, stores: { postgres, redis } }, problems };
+  return { file: { ...file, stores: { ...file.stores, postgres, redis } }, problems };
 }
 
 async function checkTls({ listen: { tls } }: GatewayConfig): Promise<RuleProblem[]> {

@@ -15,6 +15,8 @@ const KIB = 1024;
 /** A body is parsed in memory as one string, whose length V8 limits to about 512 MiB. */
 const MAX_BODY_BYTES = 256 * KIB * KIB;
 const MAX_TOKENS = 100_000_000;
+/** A charge that PostgreSQL does not take in time is in the spool before its hold lapses (open-accounting.ts). */
+const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
 const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.1', parseCidr);
@@ -29,8 +31,9 @@ const providerName = matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/, PROVIDER_NAME)
 const MODEL_ID = 'a model id: 1 to 128 letters, digits and . _ : / @ + -, beginning with a letter or digit';
 const modelId = matching(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, MODEL_ID);
 
-export const POSTGRES_URL = /^postgres(?:ql)?:\/\/\S{1,2000}$/;
-export const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql://';
+/** One host: `pg` knows no lists of them. */
+export const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?@]*@)?[^,/?]*(?:[/?].*)?$/;
+export const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql:// and names one host';
 export const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
 export const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
 
@@ -48,6 +51,14 @@ const stores = section({
   redis: readText(REDIS_ACCEPTED, (text) => (text === 'memory' || REDIS_URL.test(text) ? text : undefined)).prefault(
     'memory',
   ),
+  postgres_pool: section({
+    idempotency: whole(1, 64).prefault(4),
+    administration: whole(2, 64).prefault(4),
+  }).prefault({}),
+  postgres_timeouts: section({
+    connect: duration(100, 10 * SECOND_MS).prefault('2s'),
+    statement: duration(100, LONGEST_STATEMENT_MS).prefault('3s'),
+  }).prefault({}),
 });
 
 const limits = section({

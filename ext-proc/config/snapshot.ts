@@ -100,10 +100,12 @@ function listen({ listen: { api, dashboard, metrics, tls } }: ConfigFile, folder
   return { api, dashboard, metrics, tls: { certificatePath, privateKeyPath: resolve(folder, tls.private_key) } };
 }
 
-function stores({ stores: { postgres, redis } }: ConfigFile): StoresConfig {
+function stores({ stores: { postgres, redis, postgres_pool, postgres_timeouts } }: ConfigFile): StoresConfig {
   return {
     postgres: postgres === 'embedded' ? { kind: 'embedded' } : { kind: 'url', url: postgres },
     redis: redis === 'memory' ? { kind: 'memory' } : { kind: 'url', url: redis },
+    postgresPool: postgres_pool,
+    postgresTimeouts: { connectMs: postgres_timeouts.connect, statementMs: postgres_timeouts.statement },
   };
 }
 

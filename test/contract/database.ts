@@ -35,7 +35,7 @@ export interface LogLine {
 
 export async function openStore(
   url: string,
-  options: Pick<PostgresOptions, 'timeouts'> = {},
+  options: Pick<PostgresOptions, 'timeouts' | 'pool'> = {},
 ): Promise<Postgres & { readonly logged: LogLine[] }> {
   const logged: LogLine[] = [];
   const log = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });

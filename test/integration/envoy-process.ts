@@ -110,7 +110,12 @@ export const TEST_CONFIG: GatewayConfig = {
     metrics: { host: '127.0.0.1', port: 0 },
   },
   trustedProxies: [],
-  stores: { postgres: { kind: 'embedded' }, redis: { kind: 'memory' } },
+  stores: {
+    postgres: { kind: 'embedded' },
+    redis: { kind: 'memory' },
+    postgresPool: { idempotency: 4, administration: 4 },
+    postgresTimeouts: { connectMs: 2_000, statementMs: 3_000 },
+  },
   workers: 1,
   limits: { requestBodyBytes: 20 * 1024 * 1024, responseBodyBytes: 64 * 1024 * 1024, readRequestsPerMinute: 600 },
   timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 },

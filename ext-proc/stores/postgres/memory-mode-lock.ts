@@ -14,9 +14,9 @@ const ANSWER_MS = 2_000;
 /** A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that long before it gives up. */
 const TAKE_TRIES = 15;
 const RETRY_MS = 100;
-/** Together longer than a charge may take (open.ts), each less than an answer may. */
+/** Together longer than a charge may take (`stores.postgres_timeouts.statement`), each less than an answer may. */
 const CHARGE_MS = 1_500;
-const CHARGE_TRIES = 3;
+const CHARGE_TRIES = 4;
 /** Finds connections that died without a word. */
 const HEARTBEAT_MS = 5_000;
 

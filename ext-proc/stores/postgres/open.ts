@@ -32,7 +32,15 @@ export interface PostgresOptions {
   readonly log: StoreLog;
   /** For requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
+  readonly pool?: PoolSizes;
   readonly onBatch?: OnBatch;
+}
+
+export interface PoolSizes {
+  /** Opened when the first Idempotency-Key comes. Whole answers go through them, which must keep neither lookups nor commits waiting. */
+  readonly idempotency: number;
+  /** Usage, generation and credits reads, and administration: they must not keep requests waiting. */
+  readonly administration: number;
 }
 
 export interface Postgres {
@@ -57,17 +65,21 @@ export interface Postgres {
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
 /** Two batches of lookups, one commit, and one spare for ping. */
 const REQUEST_CONNECTIONS = 4;
-/** Usage, generation and credits reads, and administration: they must not keep requests waiting. */
-const OTHER_CONNECTIONS = 4;
-/** Opened when the first Idempotency-Key comes. Whole answers go through them, which must keep neither lookups nor commits waiting. */
-const IDEMPOTENCY_CONNECTIONS = 4;
+/** The lock, the report of the process, the request log. */
+const OWN_CONNECTIONS = 3;
+const POOL: PoolSizes = { idempotency: 4, administration: 4 };
+
+/** Of one gateway process, at most. */
+export function connectionsOf({ idempotency, administration }: PoolSizes): number {
+  return REQUEST_CONNECTIONS + OWN_CONNECTIONS + idempotency + administration;
+}
 
 /** Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable, or says why the schema is not for us. */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, log, timeouts = TIMEOUTS } = options;
+  const { url, log, timeouts = TIMEOUTS, pool = POOL } = options;
   const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
-  const others = createPool(url, OTHER_CONNECTIONS, timeouts, log);
-  const claims = createPool(url, IDEMPOTENCY_CONNECTIONS, timeouts, log);
+  const others = createPool(url, pool.administration, timeouts, log);
+  const claims = createPool(url, pool.idempotency, timeouts, log);
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const lock = createMemoryModeLock(url, log);
   try {

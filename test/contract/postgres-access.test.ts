@@ -1,0 +1,107 @@
+import { chownSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { lookAtDatabase } from '../../operator/doctor-database.ts';
+import { freePorts } from '../integration/free-ports.ts';
+import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { makeCertificate } from '../provider/certificate.ts';
+import { addCustomer, openStore, settlementOf, sql } from './database.ts';
+
+/** PostgreSQL on another machine, with an authority of its own and users who have passwords. */
+const folder = mkdtempSync(join(tmpdir(), 'gw-postgres-tls-'));
+const { key, cert } = makeCertificate();
+const authority = join(folder, 'ca.pem');
+const foreign = join(folder, 'foreign.pem');
+writeFileSync(authority, cert);
+writeFileSync(foreign, makeCertificate().cert);
+
+let postgres: TestPostgres;
+let port = 0;
+beforeAll(async () => {
+  [port = 0] = await freePorts(1);
+  postgres = await startTestPostgres({
+    fsync: 'off',
+    listen_addresses: '127.0.0.1,127.0.0.2',
+    port: String(port),
+  });
+  const dataFolder = join(postgres.socketDir, '../postgres');
+  for (const [name, text] of [
+    ['server.crt', cert],
+    ['server.key', key],
+  ] as const) {
+    const path = join(dataFolder, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    const { uid, gid } = statSync(dataFolder);
+    chownSync(path, uid, gid);
+  }
+  const access = join(dataFolder, 'pg_hba.conf');
+  writeFileSync(
+    access,
+    `hostssl all app all scram-sha-256\nhostnossl all app all reject\n${readFileSync(access, 'utf8')}`,
+  );
+  const admin = `postgres://gateway@127.0.0.1:${port}/gateway?sslmode=disable`;
+  await sql(admin, "create role app login superuser password 'hush-hush'");
+  await sql(admin, 'alter system set ssl = on');
+  await sql(admin, 'select pg_reload_conf()');
+  await vi.waitFor(async () => expect(await sql(admin, 'show ssl')).toEqual([{ ssl: 'on' }]), { timeout: 10_000 });
+});
+afterAll(async () => {
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const url = (host: string, query: string, password = 'hush-hush') =>
+  `postgres://app:${password}@${host}:${port}/gateway?${query}`;
+const verified = `sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`;
+
+test('a URL with sslmode=verify-full and sslrootcert: every connection is encrypted, and money moves', async () => {
+  const store = await openStore(url('localhost', verified));
+  const customer = await addCustomer(store);
+  await store.ledger.settle(settlementOf(customer));
+  expect((await store.sharedModeLock({ beginAnew: async () => ({ open: async () => {} }) }, () => {})).kind).toBe(
+    'held',
+  );
+  const used = await sql<{ ssl: boolean }>(
+    url('localhost', verified),
+    "select distinct s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.application_name like 'inference-gateway%'",
+  );
+  expect(used).toEqual([{ ssl: true }]);
+  await store.close();
+});
+
+describe('the doctor tells what keeps it from', () => {
+  test.each([
+    [
+      'another authority',
+      () => url('localhost', `sslmode=verify-full&sslrootcert=${foreign}`),
+      /self-signed/,
+      'sslrootcert',
+    ],
+    ['no authority', () => url('localhost', 'sslmode=verify-full'), /self-signed/, 'sslrootcert'],
+    ['a host that the certificate does not name', () => url('127.0.0.2', verified), /altnames/, "host's name"],
+    ['a wrong password', () => url('localhost', verified, 'hash-hash'), /password authentication failed/, 'password'],
+    [
+      'no encryption where it is required',
+      () => url('localhost', 'sslmode=disable'),
+      /pg_hba.conf rejects .*no encryption/,
+      'pg_hba',
+    ],
+  ])('%s', async (_what, at, found, advice) => {
+    const { findings } = await lookAtDatabase({ url: at(), where: 'there' });
+    expect(findings).toMatchObject([
+      { verdict: 'problem', found: expect.stringMatching(found), advice: expect.stringContaining(advice) },
+    ]);
+    expect(JSON.stringify(findings)).not.toMatch(/hush-hush|hash-hash/);
+  });
+});
+
+test('pools are as large as the configuration says', async () => {
+  const store = await openStore(url('localhost', verified), { pool: { idempotency: 7, administration: 3 } });
+  expect(store.pools().map(({ pool, limit }) => [pool, limit])).toEqual([
+    ['requests', 4],
+    ['others', 3],
+    ['idempotency', 7],
+  ]);
+  await store.close();
+});
