@@ -37,9 +37,12 @@ export interface AuditPage {
 
 export interface PeopleApi {
   'GET /api/organizations/:organization/members': { query: Empty; answer: { members: readonly MemberView[] } };
-  /** Somebody new gets an invitation link; somebody who is a user already is added, but by operators only. */
+  /**
+   * Somebody new gets an invitation link; somebody who is a user already is added, but by operators only, and only by one who says that the
+   * account is `known` to be that person's.
+   */
   'POST /api/organizations/:organization/members': {
-    body: { email: string; role: 'owner' | 'member' };
+    body: { email: string; role: 'owner' | 'member'; known?: true };
     answer: { member: MemberView; link?: LinkView };
   };
   'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };

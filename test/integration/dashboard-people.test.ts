@@ -36,6 +36,8 @@ afterAll(() => dashboard.close());
 const membersPath = (organizationId = firstId) => `/api/organizations/${organizationId}/members`;
 const invite = (browser: Browser, email: string, role = 'member', organizationId = firstId) =>
   browser.send<Invited>('POST', membersPath(organizationId), { email, role });
+const add = (browser: Browser, email: string) =>
+  browser.send<Invited>('POST', membersPath(), { email, role: 'member', known: true });
 const newLink = (browser: Browser, userId: string, organizationId = firstId) =>
   browser.send<LinkView>('POST', `${membersPath(organizationId)}/${userId}/invitation`);
 const setRole = (browser: Browser, userId: string, role: string) =>
@@ -66,7 +68,12 @@ describe('inviting', () => {
     const user = await dashboard.addUser();
     const refused = await invite(owner, user.email);
     expect([refused.status, Object.keys(refused.body.fields ?? {})]).toEqual([409, ['email']]);
-    const { body } = await invite(operator, user.email);
+    const warned = await invite(operator, user.email);
+    expect([warned.status, warned.body.fields?.email]).toEqual([409, expect.stringContaining('nobody proved')]);
+    expect(await members()).not.toContainEqual(expect.objectContaining({ email: user.email }));
+    // To an owner it makes no difference.
+    expect((await add(owner, user.email)).status).toBe(409);
+    const { body } = await add(operator, user.email);
     expect(body).toEqual({ member: expect.objectContaining({ userId: user.id, role: 'member', invited: false }) });
     expect(await actionsOf(user.id)).toEqual(['user.created', 'user.added 1']);
     const twice = await invite(owner, user.email, 'owner');

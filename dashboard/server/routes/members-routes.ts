@@ -13,6 +13,9 @@ import { email, nothing } from './input-fields.ts';
 
 export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.' });
 
+const SOMEBODYS_ACCOUNT =
+  'Has an account already, and nobody proved whose address it is. Invite again if you know that the account is this person’s.';
+
 type Invited = { readonly member: MemberView; readonly link?: LinkView };
 
 export const MEMBER_ROUTES: readonly Route[] = [
@@ -23,11 +26,11 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/members', {
     access: 'owner',
-    input: z.strictObject({ email, role: memberRole }),
+    input: z.strictObject({ email, role: memberRole, known: z.literal(true).exactOptional() }),
     async answer(call) {
       const { input, deps } = call;
       const user = await findUserByEmail(deps.database, input.email);
-      return user ? add(call, user, input.role) : invite(call, input);
+      return user ? add(call, user, input) : invite(call, input);
     },
   }),
   route('PATCH /api/organizations/:organization/members/:user', {
@@ -62,11 +65,20 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function add(call: OrganizationCall, user: UserRecord, role: MemberRole): Promise<Invited | Problem> {
+interface Addition {
+  readonly role: MemberRole;
+  /** Whoever asks knows that this account is the person's. */
+  readonly known?: true;
+}
+
+async function add(call: OrganizationCall, user: UserRecord, { role, known }: Addition): Promise<Invited | Problem> {
   const { deps, organizationId } = call;
   // Nothing proves that an address is its user's: whoever invited him first may have used the link himself, and would get in here.
-  if (call.role !== 'operator' && !(await findMember(deps.database, organizationId, user.id))) {
-    return conflictingField('email', 'Has an account already. Ask the operator to add this person.');
+  if (!(await findMember(deps.database, organizationId, user.id))) {
+    if (call.role !== 'operator') {
+      return conflictingField('email', 'Has an account already. Ask the operator to add this person.');
+    }
+    if (!known) return conflictingField('email', SOMEBODYS_ACCOUNT);
   }
   const result = await addMember(deps.database, organizationId, user.id, role, actorOf(call));
   return result.kind === 'added' ? { member: result.member } : notAdded(result);

@@ -32,6 +32,8 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
     changes: ['GET /api/organizations/:organization/members'],
     onDone: ({ member, link }) => onInvited(member, link),
   });
+  // An operator is warned once of an account that is there; asked again, he means it. To anybody else it makes no difference.
+  const warned = invite.error?.fields.email !== undefined;
   return (
     <Dialog
       open
@@ -50,7 +52,12 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
       <Form
         id={form}
         problem={invite.error}
-        onSubmit={() => invite.mutate({ params: { organization }, body: { email: email.trim(), role } })}
+        onSubmit={() =>
+          invite.mutate({
+            params: { organization },
+            body: { email: email.trim(), role, ...(warned ? { known: true } : {}) },
+          })
+        }
       >
         <Field label="Email" required error={invite.error?.fields.email}>
           <TextInput
