@@ -49,6 +49,7 @@ describe('the verdict', () => {
 
   test('is flat for memory that breathes, and for what only the beginning needed', () => {
     expect(verdict(intervals((index) => ({ rss: 200 + (index % 2) * 20 })))).toEqual([]);
+    expect(verdict(intervals((index) => ({ rss: index < 25 ? 200 : 240 })))).toEqual([]);
     expect(verdict(intervals((index) => ({ rss: Math.min(250, 100 + 20 * index), p50: index < 10 ? 2 : 5 })))).toEqual(
       [],
     );

@@ -116,17 +116,12 @@ export function whatIsNotFlat(trend: Trend, bounds: FlatBounds): string[] {
   return found;
 }
 
-/** Least squares. */
+/** The median of the slopes between any two: a single step, as when a stall left more garbage than ever before, is no growth. */
 function slopeOf(values: readonly number[]): number {
-  const meanX = (values.length - 1) / 2;
-  const meanY = values.reduce((sum, value) => sum + value, 0) / values.length;
-  let above = 0;
-  let below = 0;
-  for (const [x, y] of values.entries()) {
-    above += (x - meanX) * (y - meanY);
-    below += (x - meanX) ** 2;
-  }
-  return above / below;
+  const slopes = values.flatMap((later, at) =>
+    values.slice(0, at).map((earlier, from) => (later - earlier) / (at - from)),
+  );
+  return median(slopes);
 }
 
 function median(values: readonly number[]): number {
