@@ -61,6 +61,8 @@ describe('the manual', () => {
     for (const { alert = '', annotations } of ALERTS) {
       expect(annotations?.runbook_url).toBe(`docs/observability.md#${alert.toLowerCase()}`);
       expect(anchors).toContain(alert.toLowerCase());
+      const [recipe = ''] = MANUAL.slice(MANUAL.indexOf(`\n### ${alert}\n`) + 1).split(/\n(?=#)/);
+      for (const part of ['**Look**', '**Do**', '**Customers**']) expect(recipe).toContain(part);
     }
   });
 
