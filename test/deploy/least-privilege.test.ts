@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { ROLES } from '../../ext-proc/stores/postgres/roles.ts';
+import { REPOSITORY } from '../integration/deployment.ts';
+
+/** What compose.test.ts does not start: a file over docker-compose.yml that gives each process a database user of its own. */
+interface Service {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly privileged?: boolean;
+}
+
+const read = (file: string) => readFileSync(join(REPOSITORY, file), 'utf8');
+const servicesOf = (file: string) =>
+  (parse(read(file), { merge: true }) as { services: Record<string, Service> }).services;
+const base = servicesOf('docker-compose.yml');
+const over = servicesOf('deploy/compose/least-privilege.yaml');
+
+test('each process has the user of its role, with the password that the user was given', () => {
+  const users = Object.entries(over).map(([name, { environment }]) => [
+    name,
+    /^postgres:\/\/(\w+):\$\{(\w+)/.exec(environment?.DATABASE_URL ?? '')?.slice(1),
+  ]);
+  expect(Object.fromEntries(users)).toEqual({
+    migrate: ['gateway', 'POSTGRES_PASSWORD'],
+    logins: undefined,
+    gateway: ['gateway_process_login', 'GATEWAY_PROCESS_PASSWORD'],
+    dashboard: ['gateway_dashboard_login', 'GATEWAY_DASHBOARD_PASSWORD'],
+    operator: ['gateway_operator_login', 'GATEWAY_OPERATOR_PASSWORD'],
+  });
+  const logins = read('deploy/postgres/logins.sql');
+  for (const role of ROLES) {
+    const password = `${role.toUpperCase()}_PASSWORD`;
+    expect(logins).toContain(`'${role}'`);
+    expect(logins).toContain(`alter role ${role}_login password :'${/_(\w+)/.exec(role)?.[1]}_password'`);
+    expect(logins).toContain(`\\getenv ${/_(\w+)/.exec(role)?.[1]}_password ${password}`);
+    expect(over.logins?.environment).toHaveProperty(password);
+  }
+});
+
+test('every container of ours can change nothing of its image and gain nothing', () => {
+  // Those two write where their images say, and change users as they start.
+  const official = ['postgres', 'redis'];
+  const all = [...Object.entries(base), ...Object.entries(over).filter(([name]) => base[name] === undefined)];
+  expect(all.length).toBeGreaterThan(7);
+  for (const [name, service] of all.filter(([one]) => !official.includes(one))) {
+    const { read_only, cap_drop, security_opt, privileged } = service;
+    expect([name, read_only, cap_drop, security_opt, privileged]).toEqual([
+      name,
+      true,
+      ['ALL'],
+      ['no-new-privileges:true'],
+      undefined,
+    ]);
+  }
+});
