@@ -162,4 +162,20 @@ describe('batching', () => {
     batches[2]?.end();
     await call;
   });
+
+  it('waits longer after a batch that many shared, and no longer once few come', async () => {
+    const { add, batches } = gatedBatching({ crowd: { items: 3, paceMs: 60 } });
+    const sendAll = async (items: readonly number[]): Promise<number> => {
+      const calls = items.map((item) => add(item));
+      const number = batches.length;
+      await expect.poll(() => batches.length, { interval: 1 }).toBe(number + 1);
+      batches[number]?.end();
+      await Promise.all(calls);
+      return batches[number]?.sentMs ?? Number.NaN;
+    };
+    const crowdSentMs = await sendAll([1, 2, 3]);
+    expect((await sendAll([4])) - crowdSentMs).toBeGreaterThan(58);
+    const startedMs = performance.now();
+    expect((await sendAll([5])) - startedMs).toBeLessThan(30);
+  });
 });

@@ -6,6 +6,8 @@ export interface BatchBounds {
   readonly maxInFlight: number;
   /** Shortest time between two batches: a call after a pause goes at once, calls in a row wait this long for company. */
   readonly paceMs: number;
+  /** The time after a batch that at least so many shared: where many come anyway, a longer wait brings more company. */
+  readonly crowd?: { readonly items: number; readonly paceMs: number };
   /** More waiting items than this are refused at once. */
   readonly maxWaiting: number;
   /** An item that is not under way by then is refused. */
@@ -35,6 +37,7 @@ export function createBatching<T, R>(
   let inFlight = 0;
   let scheduled = false;
   let lastSentMs = Number.NEGATIVE_INFINITY;
+  let { paceMs } = bounds;
   let expiring = false;
 
   function add(item: T, onSent?: OnSent): Promise<R> {
@@ -52,7 +55,7 @@ export function createBatching<T, R>(
       if (!expiring) expireIn(bounds.waitMs);
     } else if (!scheduled) {
       scheduled = true;
-      const restMs = lastSentMs + bounds.paceMs - performance.now();
+      const restMs = lastSentMs + paceMs - performance.now();
       if (restMs > 0) setTimeout(send, restMs);
       // After the poll phase: all requests whose bytes arrived in this turn have asked by then.
       else setImmediate(send);
@@ -66,6 +69,7 @@ export function createBatching<T, R>(
       waiting = waiting.slice(bounds.maxBatch);
       inFlight++;
       lastSentMs = performance.now();
+      paceMs = bounds.crowd && batch.length >= bounds.crowd.items ? bounds.crowd.paceMs : bounds.paceMs;
       void deliver(batch);
     }
     schedule();
