@@ -2,8 +2,16 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 import type { GatewayConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
+import type { TextFileResult } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
-import { FILE_PREFIX, FileReferences, type Missing, readReferencedFiles, references } from './references.ts';
+import {
+  FILE_PREFIX,
+  FileReferences,
+  type Lookup,
+  type Missing,
+  readReferencedFiles,
+  references,
+} from './references.ts';
 import { checkRules, type RuleProblem } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import { checkServerCertificate } from './server-certificate.ts';
@@ -71,13 +79,17 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
     trustedCa: await findTrustedCa(env),
     missingSecret: (name) => missing.find((one) => isMissingSecret(one) && one.path[1] === name)?.reason,
   });
+  // Before they are checked: what changes in between is read again.
+  const withTls = await withTlsFiles({ text, contents }, config);
   const tlsProblems = await checkTls(config);
-  if (tlsProblems.length > 0) return refused(tlsProblems.map(({ path, message }) => placed(tree, path, message)));
+  if (tlsProblems.length > 0) {
+    return { ...refused(tlsProblems.map(({ path, message }) => placed(tree, path, message))), source: withTls };
+  }
   return {
     ok: true,
     config,
     warnings: inFileOrder(warnings.map(({ path: at, message }) => ({ file: path, ...placed(tree, at, message) }))),
-    source,
+    source: withTls,
   };
 }
 
@@ -144,6 +156,16 @@ function overrideStores(file: ConfigFile, env: Environment): { file: ConfigFile;
     });
   }
   return { file: { ...file, stores: { ...file.stores, postgres, redis } }, problems };
+}
+
+/** A certificate or key that is replaced is a change, so that a pair that does not fit is told, and one that was repaired is in force. */
+async function withTlsFiles(
+  { text, contents }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup> },
+  { listen: { tls } }: GatewayConfig,
+): Promise<ConfigSource> {
+  const files = tls === undefined ? [] : [tls.certificatePath, tls.privateKeyPath];
+  const all = new Map([...contents, ...(await readReferencedFiles(files))]);
+  return { files: [...all.keys()], fingerprint: fingerprint(text, all) };
 }
 
 async function checkTls({ listen: { tls } }: GatewayConfig): Promise<RuleProblem[]> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeCertificate } from '../../test/provider/certificate.ts';
 import type { GatewayConfig } from './gateway-config.ts';
 import { loadConfig } from './load.ts';
 import { type ConfigWatch, type ReloadNotes, type WatchOptions, watchConfig } from './reload.ts';
@@ -122,6 +123,20 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     await until(() => watch.current().models.get('m')?.problem !== undefined);
     expect(seen.problems).toEqual([]);
     expect(seen.changes.at(-1)?.notes.warnings).toHaveLength(1);
+  });
+
+  test('when the certificate is replaced: a pair that does not fit is told, until it does', async () => {
+    const [first, second] = [makeCertificate(), makeCertificate()];
+    await put('a.crt', first.cert);
+    await put('a.key', first.key);
+    const path = await put('gateway.yaml', 'listen: {tls: {certificate: a.crt, private_key: a.key}}\n');
+    const { seen } = await follow(path);
+    await replace('a.key', second.key);
+    await until(() => seen.problems.length > 0);
+    expect(seen.problems).toEqual(['listen.tls.private_key: does not belong to the certificate']);
+    await replace('a.crt', second.cert);
+    await until(() => seen.changes.length > 0);
+    expect(seen.problems).toHaveLength(1);
   });
 
   test('by polling, where no event tells of it', async () => {

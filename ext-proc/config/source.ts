@@ -4,7 +4,7 @@ import { type Lookup, readReferencedFiles } from './references.ts';
 
 /** What a configuration was read from: enough to tell later whether anything of it changed. */
 export interface ConfigSource {
-  /** Files that the configuration refers to with `${file:…}`, absolute. */
+  /** Files that the configuration refers to with `${file:…}`, and those of the certificate; absolute. */
   readonly files: readonly string[];
   /** Over the file and all it refers to. */
   readonly fingerprint: string;

@@ -12,9 +12,10 @@ export interface TestCertificate {
 
 const ECDSA_SHA256 = oid('2a8648ce3d040302');
 
-export function makeCertificate(nowMs = Date.now()): TestCertificate {
+/** Whoever is to trust several of them at once needs names to tell them apart. */
+export function makeCertificate(nowMs = Date.now(), commonName = 'inference-gateway test'): TestCertificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const tbs = toBeSigned(privateKey, nowMs);
+  const tbs = toBeSigned(privateKey, nowMs, commonName);
   const signature = sign('sha256', tbs, privateKey);
   const der = sequence(tbs, sequence(ECDSA_SHA256), bitString(signature));
   const base64 = der.toString('base64').replace(/.{64}/g, '$&\n');
@@ -24,8 +25,8 @@ export function makeCertificate(nowMs = Date.now()): TestCertificate {
   };
 }
 
-function toBeSigned(privateKey: KeyObject, nowMs: number): Buffer {
-  const name = sequence(set(sequence(oid('550403'), element(0x0c, Buffer.from('inference-gateway test')))));
+function toBeSigned(privateKey: KeyObject, nowMs: number, commonName: string): Buffer {
+  const name = sequence(set(sequence(oid('550403'), element(0x0c, Buffer.from(commonName)))));
   const hourMs = 3_600_000;
   const validity = sequence(utcTime(nowMs - hourMs), utcTime(nowMs + 24 * hourMs));
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });

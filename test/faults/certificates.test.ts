@@ -1,0 +1,191 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { metric } from '../integration/metrics-page.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import type { TestConfig } from '../integration/test-config.ts';
+import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.ts';
+import { makeCertificate, type TestCertificate } from '../provider/certificate.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+
+/** The certificate of the public listener changes under clients that come and go. */
+const ROTATIONS = process.env.CI === 'true' ? 20 : 6;
+const SERVED_WITHIN_MS = 10_000;
+/** All of them are trusted from the start, as one authority's would be. */
+const certificates = Array.from({ length: 2 * ROTATIONS + 4 }, (_, index) =>
+  makeCertificate(Date.now(), `certificate ${index}`),
+);
+
+let folder: string;
+let provider: FakeProvider;
+let stack: Stack;
+let traffic: SteadyTraffic;
+let next = 0;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gw-tls-'));
+  put('server.key', take().key);
+  put('server.crt', current().cert);
+  provider = await startFakeProvider({ record: false });
+  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: config() });
+  const { key } = await stack.operator.customer();
+  const job = {
+    origin: stack.origin,
+    path: '/v1/chat/completions',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    concurrency: 3,
+  };
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Hello' }] };
+  traffic = startSteadyTraffic(
+    [
+      { ...job, body: JSON.stringify(body), mustContain: '"finish_reason":"stop"' },
+      { ...job, body: JSON.stringify({ ...body, stream: true }), mustContain: 'data: [DONE]' },
+    ],
+    { requestsPerConnection: 3, ca: certificates.map(({ cert }) => cert).join('') },
+  );
+});
+
+afterAll(async () => {
+  await traffic?.stop();
+  await stack?.close();
+  await provider?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+showLogsOnFailure(() => stack);
+
+function config(retriesPerTarget = 1): TestConfig {
+  return {
+    providers: { fake: { base_url: provider.baseUrl } },
+    models: { m: {} },
+    timeouts: { first_byte: '20s', stream_idle: '20s', total: '30s' },
+    retries: { per_target: retriesPerTarget },
+    tls: { certificate: join(folder, 'server.crt'), private_key: join(folder, 'server.key') },
+  };
+}
+
+function take(): TestCertificate {
+  next += 1;
+  return current();
+}
+
+function current(): TestCertificate {
+  const certificate = certificates[next];
+  if (certificate === undefined) throw new Error('there are enough certificates');
+  return certificate;
+}
+
+/** Replaces the file whole, as an operator should. */
+function put(name: string, text: string): void {
+  writeFileSync(join(folder, `${name}.new`), text, { mode: 0o600 });
+  renameSync(join(folder, `${name}.new`), join(folder, name));
+}
+
+/** What a new connection sees. */
+function served(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: stack.apiPort, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
+      socket.destroy();
+    });
+    socket.on('error', reject);
+  });
+}
+
+const fingerprintOf = ({ cert }: TestCertificate): string => new X509Certificate(cert).fingerprint256;
+
+/** How long new connections saw the certificate before. */
+async function untilServed(certificate: TestCertificate): Promise<number> {
+  const beganMs = performance.now();
+  const wanted = fingerprintOf(certificate);
+  while ((await served()) !== wanted) {
+    if (performance.now() - beganMs > SERVED_WITHIN_MS) throw new Error('the certificate before is still served');
+    await sleep(10);
+  }
+  return performance.now() - beganMs;
+}
+
+/** Traffic went on, and nothing of it failed. */
+async function expectGoodTraffic(): Promise<void> {
+  const before = traffic.good();
+  await expect.poll(() => traffic.good(), { timeout: 20_000 }).toBeGreaterThan(before + 10);
+  expect(traffic.faults()).toEqual({});
+}
+
+test(`${ROTATIONS} certificates, each file replaced by rename: new connections see the new one, no request fails`, {
+  timeout: 120_000,
+}, async () => {
+  for (let rotation = 0; rotation < ROTATIONS; rotation++) {
+    const { key, cert } = take();
+    put('server.key', key);
+    // Between the two there is a pair that does not fit; for long enough that Envoy has looked at it, every other time.
+    if (rotation % 2 === 1) await sleep(300);
+    put('server.crt', cert);
+    expect(await untilServed(current())).toBeLessThan(SERVED_WITHIN_MS);
+  }
+  await expectGoodTraffic();
+});
+
+test('a pair that does not fit is not served, is told, and does not stand in the way of the next', async () => {
+  const before = current();
+  put('server.key', take().key);
+  await expect.poll(refused, { timeout: 10_000 }).toBe(1);
+  expect(stack.logs()).toContain('listen.tls.private_key: does not belong to the certificate');
+  expect(await served()).toBe(fingerprintOf(before));
+  await expectGoodTraffic();
+  put('server.crt', current().cert);
+  await untilServed(current());
+  await expect.poll(refused, { timeout: 10_000 }).toBe(0);
+  put('server.crt', 'no certificate');
+  await expect.poll(refused, { timeout: 10_000 }).toBe(1);
+  expect(await served()).toBe(fingerprintOf(current()));
+  put('server.crt', current().cert);
+  await expect.poll(refused, { timeout: 10_000 }).toBe(0);
+  await expectGoodTraffic();
+  expect(stack.logs()).not.toContain('PRIVATE KEY');
+});
+
+function refused(): Promise<number> {
+  return metric(stack.metricsOrigin, 'gateway_configuration_refused');
+}
+
+test('a file that is read while the pair does not fit is in force once it does', async () => {
+  put('server.key', take().key);
+  await expect.poll(refused, { timeout: 10_000 }).toBe(1);
+  const applied = await metric(stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
+  stack.writeConfig(config(0));
+  put('server.crt', current().cert);
+  await expect
+    .poll(() => metric(stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' }), {
+      timeout: 10_000,
+    })
+    .toBe(applied + 1);
+  expect(await refused()).toBe(0);
+  await untilServed(current());
+});
+
+test('as Kubernetes replaces a secret: a link is moved to another folder, both files at once', async () => {
+  const swap = (version: number, { key, cert }: TestCertificate): void => {
+    mkdirSync(join(folder, `..v${version}`));
+    writeFileSync(join(folder, `..v${version}`, 'server.key'), key);
+    writeFileSync(join(folder, `..v${version}`, 'server.crt'), cert);
+    symlinkSync(`..v${version}`, join(folder, '..data_tmp'));
+    renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+  };
+  swap(1, current());
+  for (const name of ['server.key', 'server.crt']) {
+    symlinkSync(`..data/${name}`, join(folder, `${name}.new`));
+    renameSync(join(folder, `${name}.new`), join(folder, name));
+  }
+  for (let rotation = 2; rotation < 2 + ROTATIONS; rotation++) {
+    swap(rotation, take());
+    expect(readFileSync(join(folder, 'server.crt'), 'utf8')).toBe(current().cert);
+    await untilServed(current());
+  }
+  await expectGoodTraffic();
+});
