@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_DEPTH, scanJsonObject } from './json-scan.ts';
+import { MAX_DEPTH, MAX_VALUES, scanJsonObject } from './json-scan.ts';
 
 const scan = (text: string) => scanJsonObject(Buffer.from(text));
 const accepts = (text: string) => scan(text).kind === 'object';
@@ -267,14 +267,22 @@ describe('bodies made to be slow', () => {
   const BODIES: readonly [string, () => string][] = [
     ['open arrays', () => `{"a":${'['.repeat(SIZE)}`],
     ['empty arrays', () => `{"a":[${'[],'.repeat(SIZE / 3)}1]}`],
-    ['a million keys', () => wide(1_000_000, (i) => `"k${i}":1`)],
-    ['one key a million times', () => wide(1_000_000, () => '"k":1')],
-    ['a million escaped keys', () => wide(500_000, (i) => `"\\u006b${i}":1`)],
+    ['as many keys as there may be', () => wide(MAX_VALUES - 2, (i) => `"k${i}":1`)],
+    ['one key as often as there may be values', () => wide(MAX_VALUES - 2, () => '"k":1')],
+    ['as many escaped keys as there may be', () => wide(MAX_VALUES - 2, (i) => `"\\u006b${i}":1`)],
     ['escapes', () => `{"a":"${'\\\\'.repeat(SIZE / 2)}"}`],
     ['one long number', () => `{"a":${'1'.repeat(SIZE)}}`],
     ['numbers at the edge of a double', () => `{"a":[${'1e308,'.repeat(SIZE / 6)}1]}`],
     ['white space', () => `{"a":${' '.repeat(SIZE)}1}`],
   ];
+
+  it('as many values as there may be are read, one more is refused', () => {
+    expect(scanJsonObject(Buffer.from(wide(MAX_VALUES - 1, (i) => `"k${i}":1`))).kind).toBe('object');
+    expect(scanJsonObject(Buffer.from(wide(MAX_VALUES, (i) => `"k${i}":1`)))).toMatchObject({
+      kind: 'problem',
+      problem: expect.stringMatching(/^it has more than 250000 values \(byte \d+\)$/),
+    });
+  });
 
   // A quadratic scanner needs minutes for any of these; the bound leaves room for a busy machine.
   it.each(BODIES)('%s take less than 2 s', (_, body) => {

@@ -29,7 +29,8 @@ import { SHORT_ESCAPES } from './json-text.ts';
  *
  * Accepted is what RFC 8259 accepts, in UTF-8, with these decisions:
  * - the text is one object; invalid UTF-8 and a byte order mark are refused, as is anything behind the object but white space;
- * - arrays and objects nest at most 128 deep;
+ * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, counting those inside others. A conversation that
+ *   fills a context window of a million tokens has some ten thousand; twenty million numbers would keep everybody else waiting for seconds;
  * - of members with the same key, at any depth, the last counts, and only it reaches the provider. Keys are compared decoded, so that
  *   `"a"` and `"\u0061"` are the same. The others are blanked out, so that no later reader can disagree about which one counts;
  * - an escaped surrogate without its other half is refused: it is no character, and no provider could encode it;
@@ -37,6 +38,7 @@ import { SHORT_ESCAPES } from './json-text.ts';
  * - `\u0000` is a character like any other, and so is `__proto__` as a key; a raw control byte in a string is refused.
  */
 export const MAX_DEPTH = 128;
+export const MAX_VALUES = 250_000;
 
 export interface ScannedObject {
   readonly kind: 'object';
@@ -68,6 +70,7 @@ class Scanner {
   readonly #keys: KeyRegister;
   readonly #plain: PlainText;
   #problem = '';
+  #values = 0;
   /** Set by `#string` when it met an escape. */
   #escaped = false;
 
@@ -89,6 +92,7 @@ class Scanner {
   }
 
   #value(pos: number, depth: number): number {
+    if (++this.#values > MAX_VALUES) return this.#fail(`it has more than ${MAX_VALUES} values`, pos);
     const byte = byteAt(this.#bytes, pos);
     switch (byte) {
       case QUOTE:
