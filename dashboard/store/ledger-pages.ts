@@ -2,10 +2,13 @@ import type pg from 'pg';
 import { MINUTE_MS } from '../../ext-proc/domain/clock.ts';
 import { run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import type { LedgerEntryView } from '../contract/money.ts';
+import { THE_OPERATOR } from './operator-name.ts';
 import { milliseconds } from './user-rows.ts';
 
 export interface LedgerQuery {
   readonly organizationId: string;
+  /** Who gave a credit has no name there. */
+  readonly forCustomer: boolean;
   readonly kind?: 'credit' | 'charge';
   readonly fromMs?: number;
   /** Exclusive. */
@@ -89,7 +92,7 @@ interface ChargedRow {
 const MOST = '9223372036854775807';
 
 export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<LedgerPage> {
-  const { organizationId, kind, fromMs, toMs, before, limit } = query;
+  const { organizationId, forCustomer, kind, fromMs, toMs, before, limit } = query;
   const [first, end] = await Promise.all([
     fromMs === undefined ? '1' : sequenceAt(pool, organizationId, fromMs - DISORDER_MS),
     toMs === undefined ? MOST : sequenceAt(pool, organizationId, toMs + DISORDER_MS),
@@ -102,7 +105,9 @@ export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<Led
   const charged = await chargedFor(pool, page);
   const last = page.at(-1);
   return {
-    entries: page.map((row) => entryView(row, row.generation_id === null ? undefined : charged.get(row.generation_id))),
+    entries: page
+      .map((row) => entryView(row, row.generation_id === null ? undefined : charged.get(row.generation_id)))
+      .map((entry) => (forCustomer && entry.actor !== undefined ? { ...entry, actor: THE_OPERATOR } : entry)),
     ...(rows.length > limit && last !== undefined ? { next: Number(last.sequence) } : {}),
   };
 }

@@ -18,11 +18,16 @@ describe('the audit log by pages', () => {
   });
   afterAll(() => Promise.all([store.close(), database.end()]));
 
-  async function allPages(query: Omit<AuditQuery, 'limit'>, limit: number): Promise<AuditEventView[]> {
+  async function allPages(query: Omit<AuditQuery, 'limit' | 'forCustomer'>, limit: number): Promise<AuditEventView[]> {
     const found: AuditEventView[] = [];
     let before: string | undefined;
     do {
-      const page = await auditPage(database, { ...query, ...(before === undefined ? {} : { before }), limit });
+      const page = await auditPage(database, {
+        forCustomer: false,
+        ...query,
+        ...(before === undefined ? {} : { before }),
+        limit,
+      });
       found.push(...page.events);
       if (page.next !== undefined) expect(page.events).toHaveLength(limit);
       before = page.next;
@@ -57,6 +62,44 @@ describe('the audit log by pages', () => {
     const all = await allPages({}, 3);
     expect(all.length).toBe(events.length + 2);
     expect(new Set(all.map((event) => event.organizationId))).toEqual(new Set([organizationId, second.organizationId]));
+  });
+
+  it('names no operator to a customer, and everybody else', async () => {
+    const { organizationId } = await addCustomer(store, 0n);
+    const id = (kind: string, last: number) => `${kind}-${'0'.repeat(25)}${last}`;
+    const [operator, owner, both] = [1, 2, 3].map((last) => id('usr', last));
+    await sql(
+      url,
+      `insert into users (id, email, is_operator) values ('${operator}', 'op@example.com', true), ('${owner}', 'ada@example.com', false),
+         ('${both}', 'both@example.com', true);
+       insert into memberships values ('${owner}', '${organizationId}', 'owner'), ('${both}', '${organizationId}', 'owner');`,
+    );
+    const people = [
+      { actor: 'op@example.com', userId: operator ?? '', address: '192.0.2.1' },
+      { actor: 'ada@example.com', userId: owner ?? '', address: '192.0.2.2' },
+      { actor: 'both@example.com', userId: both ?? '', address: '192.0.2.3' },
+      { actor: 'root@machine' },
+    ];
+    for (const [i, by] of people.entries()) {
+      await store.administration.updateOrganization(organizationId, { requestsPerMinute: i + 1 }, by);
+    }
+    const seen = async (forCustomer: boolean) => {
+      const { events } = await auditPage(database, { organizationId, forCustomer, limit: 50 });
+      const updates = events.filter(({ action }) => action === 'organization.updated');
+      return updates.map(({ actor, address }) => `${actor} ${address ?? '-'}`).sort();
+    };
+    expect(await seen(true)).toEqual([
+      'ada@example.com 192.0.2.2',
+      'both@example.com 192.0.2.3',
+      'the operator -',
+      'the operator -',
+    ]);
+    expect(await seen(false)).toEqual([
+      'ada@example.com 192.0.2.2',
+      'both@example.com 192.0.2.3',
+      'op@example.com 192.0.2.1',
+      'root@machine -',
+    ]);
   });
 
   it('has figures of its database beside it', async () => {

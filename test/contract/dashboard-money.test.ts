@@ -30,11 +30,19 @@ describe('the ledger by pages', () => {
   });
   afterAll(() => Promise.all([store.close(), database.end()]));
 
-  async function allPages(query: Omit<LedgerQuery, 'limit'>, limit: number): Promise<LedgerEntryView[]> {
+  async function allPages(
+    query: Omit<LedgerQuery, 'limit' | 'forCustomer'>,
+    limit: number,
+  ): Promise<LedgerEntryView[]> {
     const found: LedgerEntryView[] = [];
     let before: number | undefined;
     do {
-      const page = await ledgerPage(database, { ...query, ...(before === undefined ? {} : { before }), limit });
+      const page = await ledgerPage(database, {
+        forCustomer: false,
+        ...query,
+        ...(before === undefined ? {} : { before }),
+        limit,
+      });
       found.push(...page.entries);
       if (page.next !== undefined) expect(page.entries).toHaveLength(limit);
       before = page.next;
@@ -109,8 +117,10 @@ describe('the ledger by pages', () => {
 
   it('is that of one organization, and empty without entries', async () => {
     const { organizationId } = await addCustomer(store, 0n);
-    expect(await ledgerPage(database, { organizationId, limit: 50 })).toEqual({ entries: [] });
-    expect(await ledgerPage(database, { organizationId, fromMs: 5, toMs: 6, limit: 50 })).toEqual({ entries: [] });
+    expect(await ledgerPage(database, { forCustomer: false, organizationId, limit: 50 })).toEqual({ entries: [] });
+    expect(await ledgerPage(database, { forCustomer: false, organizationId, fromMs: 5, toMs: 6, limit: 50 })).toEqual({
+      entries: [],
+    });
   });
 
   it('stands beside what the organization has, spent today and in all', async () => {

@@ -76,7 +76,9 @@ describe('CSV', () => {
     expect(ledger[0]).toBe(
       'time,sequence,kind,amount_usd,balance_usd,generation_id,model,key_id,key_name,note,reference,actor',
     );
-    expect(ledger[1]).toMatch(/Z,2,credit,5,3\.999999999,,,,,"by ""wire"", thanks",r1,op@example\.com$/);
+    expect(ledger[1]).toMatch(/Z,2,credit,5,3\.999999999,,,,,"by ""wire"", thanks",r1,the operator$/);
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    expect((await operator.get(table('ledger.csv'))).text).toContain(',r1,op@example.com');
     expect(ledger[2]).toMatch(
       new RegExp(
         `Z,1,charge,-1\\.000000001,-1\\.000000001,${settlement.generationId},gpt-5-mini,${keyId},'=cmd\\|calc,,,$`,

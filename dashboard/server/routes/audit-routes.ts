@@ -10,15 +10,15 @@ export const AUDIT_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/audit', {
     access: 'owner',
     input: z.strictObject({ before }),
-    answer: ({ deps, organizationId, input }) =>
-      auditPage(deps.database, { organizationId, ...input, limit: PAGE_ROWS }),
+    answer: ({ deps, organizationId, role, input }) =>
+      auditPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),
   route('GET /api/audit', {
     access: 'operator',
     input: z.strictObject({ before, organization: idOf('org').exactOptional() }),
     answer({ deps, input: { organization, ...rest } }) {
       const about = organization === undefined ? {} : { organizationId: organization };
-      return auditPage(deps.database, { ...about, ...rest, limit: PAGE_ROWS });
+      return auditPage(deps.database, { ...about, forCustomer: false, ...rest, limit: PAGE_ROWS });
     },
   }),
 ];

@@ -26,10 +26,16 @@ export const CSV_ROUTES: readonly Route[] = [
   csvRoute('/api/organizations/:organization/ledger.csv', {
     access: 'member',
     input: ledgerFilter,
-    lines: async ({ deps, organizationId, input }) =>
+    lines: async ({ deps, organizationId, role, input }) =>
       csvLines(LEDGER_COLUMNS, async (before: number | undefined, limit) => {
         const from = before === undefined ? {} : { before };
-        const { entries, next } = await ledgerPage(deps.database, { organizationId, ...input, ...from, limit });
+        const { entries, next } = await ledgerPage(deps.database, {
+          organizationId,
+          forCustomer: role !== 'operator',
+          ...input,
+          ...from,
+          limit,
+        });
         return { rows: entries, ...(next === undefined ? {} : { next }) };
       }),
   }),

@@ -13,8 +13,8 @@ export const MONEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/ledger', {
     access: 'member',
     input: ledgerPageQuery,
-    answer: ({ deps, organizationId, input }) =>
-      ledgerPage(deps.database, { organizationId, ...input, limit: PAGE_ROWS }),
+    answer: ({ deps, organizationId, role, input }) =>
+      ledgerPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),
   route('GET /api/organizations/:organization/usage', {
     access: 'member',
