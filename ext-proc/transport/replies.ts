@@ -1,4 +1,5 @@
 import { HeaderAppendAction, type HeaderValue, ProcessingResponse } from '../../proto/generated/ext_proc.ts';
+import { encodeAnswer } from './answer-messages.ts';
 import type { Answer } from './exchange.ts';
 import { frame } from './grpc-frame.ts';
 
@@ -12,16 +13,10 @@ export const CLUSTER_HEADER = 'x-gw-cluster';
  * (RFC 9110, 9.3.2).
  */
 export function inPlaceAnswer(answer: Answer, method: string, ended: boolean): Buffer {
+  const headers: [string, string][] = [[':status', String(answer.status)], ...Object.entries(answer.headers)];
+  headers.push(['content-length', String(answer.body.length)]);
   const bodyless = method === 'HEAD' || answer.body.length === 0;
-  const headers: HeaderValue[] = [headerValue(':status', String(answer.status))];
-  for (const [name, value] of Object.entries(answer.headers)) headers.push(headerValue(name, value));
-  headers.push(headerValue('content-length', String(answer.body.length)));
-  const head = encode({
-    streamedImmediateResponse: { headersResponse: { headers: { headers }, endOfStream: bodyless && ended } },
-  });
-  if (bodyless) return head;
-  const body = encode({ streamedImmediateResponse: { bodyResponse: { body: answer.body, endOfStream: ended } } });
-  return Buffer.concat([head, body], head.length + body.length);
+  return encodeAnswer({ headers, body: bodyless ? undefined : answer.body, ended });
 }
 
 /** The end of an answer that was sent without it. */

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { ProcessingResponse } from '../../proto/generated/ext_proc.ts';
+import { encodeAnswer } from './answer-messages.ts';
+import { FrameReader } from './grpc-frame.ts';
+
+/** Read by the generated code, which knows nothing of how it was written. */
+function read(bytes: Buffer) {
+  const messages: ProcessingResponse[] = [];
+  const problem = new FrameReader(4 * 1024 * 1024).push(bytes, (message) =>
+    messages.push(ProcessingResponse.decode(message)),
+  );
+  expect(problem).toBeUndefined();
+  return messages.map(({ streamedImmediateResponse }) => streamedImmediateResponse);
+}
+
+const HEADERS = [
+  [':status', '200'],
+  ['x-empty', ''],
+  ['x-latin', 'caf\u00e9'],
+  ['x-long', 'a'.repeat(200)],
+] as const;
+
+const asRead = HEADERS.map(([key, value]) => ({ key, rawValue: Buffer.from(value, 'latin1') }));
+
+// Where a length takes one byte more, and the largest body that is answered so.
+test.each([1, 110, 120, 127, 128, 16_370, 16_384, 256 * 1024])('an answer with %i bytes of body', (bytes) => {
+  const body = Buffer.alloc(bytes, 0xe9);
+  for (const ended of [true, false]) {
+    const [head, rest, ...more] = read(encodeAnswer({ headers: HEADERS, body, ended }));
+    expect(head?.headersResponse?.headers?.headers).toEqual(asRead);
+    expect(head?.headersResponse?.endOfStream ?? false).toBe(false);
+    expect(body.equals(rest?.bodyResponse?.body ?? Buffer.alloc(0))).toBe(true);
+    expect(rest?.bodyResponse?.endOfStream ?? false).toBe(ended);
+    expect(more).toEqual([]);
+  }
+});
+
+test('an answer without a body is one message', () => {
+  for (const ended of [true, false]) {
+    const messages = read(encodeAnswer({ headers: HEADERS, body: undefined, ended }));
+    expect(messages.map((message) => message?.headersResponse?.endOfStream ?? false)).toEqual([ended]);
+    expect(messages[0]?.headersResponse?.headers?.headers).toEqual(asRead);
+  }
+});
