@@ -59,9 +59,7 @@ test('a URL with sslmode=verify-full and sslrootcert: every connection is encryp
   const store = await openStore(url('localhost', verified));
   const customer = await addCustomer(store);
   await store.ledger.settle(settlementOf(customer));
-  expect((await store.sharedModeLock({ beginAnew: async () => ({ open: async () => {} }) }, () => {})).kind).toBe(
-    'held',
-  );
+  expect((await store.memoryModeLock(() => {})).kind).toBe('held');
   const used = await sql<{ ssl: boolean }>(
     url('localhost', verified),
     "select distinct s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.application_name like 'inference-gateway%'",

@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import type { SharedStore } from '../../ext-proc/stores/postgres/memory-mode-lock.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { SharedStore } from '../../ext-proc/stores/postgres/shared-store-mark.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
 
@@ -8,11 +8,24 @@ const TAKE_OVER = 'update ledger_state set memory_owner = gen_random_uuid()';
 const CUT_LOCK_CONNECTIONS =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
 
+const NAMED_AGAIN_MS = 1_500;
+
+/** What bears a name: each test that says nothing has the same one for all. */
+interface Bearer {
+  name?: string;
+}
+
 /** Writes down what it is told to do. */
-function recordingStore(): SharedStore & { readonly told: string[] } {
+function recordingStore(bearer: Bearer = oneRedis): SharedStore & { readonly told: string[] } {
   const told: string[] = [];
   return {
     told,
+    namedAgainMs: NAMED_AGAIN_MS,
+    async name(given) {
+      if (bearer.name === undefined && given !== undefined) bearer.name = given;
+      return bearer.name;
+    },
+    keepName() {},
     async beginAnew() {
       told.push('begin anew');
       return {
@@ -23,6 +36,11 @@ function recordingStore(): SharedStore & { readonly told: string[] } {
     },
   };
 }
+
+let oneRedis: Bearer = {};
+beforeEach(() => {
+  oneRedis = {};
+});
 
 describe('a database whose limits are in a shared store', () => {
   it('takes any number of processes; the first of all opens the store at once, later ones leave it alone', async () => {
@@ -102,5 +120,69 @@ describe('a database whose limits are in a shared store', () => {
       expect((await store.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
     }
     await Promise.all([one.close(), two.close()]);
+  });
+
+  describe('that is another than the one of those that are alive', () => {
+    it('takes nobody who comes with it; with the right one, or alone, he is taken', async () => {
+      const url = await createDatabase();
+      const [living, other] = await Promise.all([openStore(url), openStore(url)]);
+      const customer = await addCustomer(living);
+      const [right, wrong]: [Bearer, Bearer] = [{}, {}];
+      expect((await living.sharedModeLock(recordingStore(right), () => {})).kind).toBe('held');
+      for (const name of [undefined, 'of another database']) {
+        if (name !== undefined) wrong.name = name;
+        const refused = recordingStore(wrong);
+        expect(await other.sharedModeLock(refused, () => {})).toMatchObject({
+          kind: 'refused',
+          message: expect.stringContaining('another Redis'),
+        });
+        expect(refused.told).toEqual([]);
+      }
+      expect((await living.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
+      await living.close();
+
+      // What the former store held may not have ended: this one waits.
+      const alone = recordingStore(wrong);
+      expect((await other.sharedModeLock(alone, () => {})).kind).toBe('held');
+      expect(alone.told).toEqual(['begin anew']);
+      expect((await other.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
+      await other.close();
+    });
+
+    it('is the same after all when it forgot its name, and a living process gives it back', async () => {
+      const url = await createDatabase();
+      const [living, other] = await Promise.all([openStore(url), openStore(url)]);
+      await living.sharedModeLock(recordingStore(), () => {});
+      const { name } = oneRedis;
+      delete oneRedis.name;
+      const taken = other.sharedModeLock(recordingStore(), () => {});
+      setTimeout(() => Object.assign(oneRedis, { name }), NAMED_AGAIN_MS / 3);
+      expect((await taken).kind).toBe('held');
+      await Promise.all([living.close(), other.close()]);
+    });
+
+    it('is taken by all who start together after everything has gone', async () => {
+      const url = await createDatabase();
+      const first = await openStore(url);
+      await first.sharedModeLock(recordingStore(), () => {});
+      await first.close();
+      oneRedis = {};
+      const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
+      const shared = { ...recordingStore(), namedAgainMs: 10_000 };
+      const taken = await Promise.all(stores.map((store) => store.sharedModeLock(shared, () => {})));
+      expect(taken.map(({ kind }) => kind)).toEqual(['held', 'held', 'held']);
+      expect(shared.told).toEqual(['begin anew']);
+      await Promise.all(stores.map((store) => store.close()));
+    });
+
+    it('leaves nothing admitted by those who go by the former name', async () => {
+      const url = await createDatabase();
+      const store = await openStore(url);
+      const customer = await addCustomer(store);
+      await store.sharedModeLock(recordingStore(), () => {});
+      await sql(url, "update ledger_state set limit_store = 'another'");
+      await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
+      await store.close();
+    });
   });
 });

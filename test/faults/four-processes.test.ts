@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { startProcess } from '../integration/child-process.ts';
+import { REPOSITORY } from '../integration/deployment.ts';
 import { showLogsOnFailure } from '../integration/failure-logs.ts';
 import { type GatewayClient, gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
 import type { CustomerOptions } from '../integration/operator.ts';
@@ -101,6 +106,24 @@ requirement(missingRedis, () => {
       const received = await allAtOnce(provider, { ...crowd, maxTokens: 1_000, clients });
       expect(countOutcomes(received)).toEqual({ '200': 10, '429 tpm_exceeded': 50 });
     });
+  });
+
+  test('a process with another Redis on the same database does not serve, and says why', async () => {
+    const other = await startTestRedis();
+    const folder = mkdtempSync(join(tmpdir(), 'gw-other-'));
+    const stranger = startProcess(process.execPath, [join(REPOSITORY, 'ext-proc/main.ts')], {
+      cwd: REPOSITORY,
+      env: { ...process.env, ...firstPod().env, GATEWAY_DATA: folder, REDIS_URL: other.url },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    try {
+      expect(await stranger.exited).toBe(78);
+      expect(stranger.output()).toContain('in another Redis than this one');
+    } finally {
+      await stranger.end('SIGKILL');
+      await other.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   test('kill -9 of a process of each pod under load: every complete answer is charged once, and nothing stays held', async () => {

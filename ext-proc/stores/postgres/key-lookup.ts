@@ -6,9 +6,17 @@ import type { OnBatch } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { createBatching, type Outcome } from './batching.ts';
 import { run, type Statement } from './connection-pool.ts';
+import { isOwner, type Owner, type OwnerRow } from './memory-mode-lock.ts';
 
 /** A query costs about 240 us of CPU alone and 16 us as one of 32, of both processes together (measured). */
-const BOUNDS = { maxBatch: 500, maxInFlight: 2, paceMs: 2, maxWaiting: 20_000, waitMs: 2_000 };
+const BOUNDS = {
+  maxBatch: 500,
+  maxInFlight: 2,
+  paceMs: 2,
+  crowd: { items: 3, paceMs: 4 },
+  maxWaiting: 20_000,
+  waitMs: 2_000,
+};
 
 /**
  * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes agree; a clock that is set back makes
@@ -25,7 +33,7 @@ const FIND_KEYS: Statement = {
       o.suspended_at is not null as suspended, o.allow_n, o.max_tokens, o.concurrency,
       o.rpm as org_rpm, o.tpm as org_tpm, o.daily_budget_nano_usd as org_daily_budget_nano_usd,
       a.sequence, a.balance_nano_usd, coalesce(os.spent_nano_usd, 0) as org_spent, coalesce(ks.spent_nano_usd, 0) as key_spent,
-      s.epoch, s.memory_owner
+      s.epoch, s.memory_owner, s.limit_store
     from keys k
     join organizations o on o.id = k.organization_id
     join accounts a on a.organization_id = k.organization_id
@@ -40,7 +48,7 @@ interface Lookup {
   readonly day: UtcDay;
 }
 
-interface KeyRow {
+interface KeyRow extends OwnerRow {
   readonly hash: Buffer;
   readonly id: string;
   readonly organization_id: string;
@@ -64,17 +72,16 @@ interface KeyRow {
   readonly org_spent: string;
   readonly key_spent: string;
   readonly epoch: string;
-  readonly memory_owner: string | null;
 }
 
 /**
- * Reads callers, many to a query (DESIGN 3). `memoryOwner` is this process's own mark while it keeps limits in memory: once another process
- * has put its mark into the database, nothing is admitted here any more.
+ * Reads callers, many to a query (DESIGN 3). `owner` is this process's own mark, or that of the store it shares: once another one
+ * stands in the database, nothing is admitted here any more.
  */
-export function createKeyLookup(pool: pg.Pool, memoryOwner: () => string | undefined, onBatch?: OnBatch): KeyStore {
+export function createKeyLookup(pool: pg.Pool, owner: () => Owner | undefined, onBatch?: OnBatch): KeyStore {
   const find = createBatching<Lookup, Principal | undefined>(
     BOUNDS,
-    (lookups) => findBatch(pool, lookups, memoryOwner),
+    (lookups) => findBatch(pool, lookups, owner),
     (figures) => onBatch?.({ batch: 'key_lookup', ...figures }),
   );
   return { findByHash: (hash, day) => find({ hash, day }) };
@@ -83,28 +90,28 @@ export function createKeyLookup(pool: pg.Pool, memoryOwner: () => string | undef
 async function findBatch(
   pool: pg.Pool,
   lookups: readonly Lookup[],
-  memoryOwner: () => string | undefined,
+  owner: () => Owner | undefined,
 ): Promise<readonly Outcome<Principal | undefined>[]> {
   const [first] = lookups;
   const sameDay = lookups.every((lookup) => lookup.day === first?.day);
-  if (sameDay) return findAll(pool, lookups, memoryOwner);
+  if (sameDay) return findAll(pool, lookups, owner);
   // Around midnight only.
-  const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], memoryOwner)));
+  const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], owner)));
   return outcomes.flat();
 }
 
 async function findAll(
   pool: pg.Pool,
   lookups: readonly Lookup[],
-  memoryOwner: () => string | undefined,
+  owner: () => Owner | undefined,
 ): Promise<readonly Outcome<Principal | undefined>[]> {
   const day = lookups[0]?.day ?? 0;
   const rows = await run<KeyRow>(pool, FIND_KEYS, [lookups.map((lookup) => lookup.hash), day]);
   const found = new Map(rows.map((row) => [row.hash.toString('latin1'), row]));
-  const owner = memoryOwner();
+  const mine = owner();
   return lookups.map(({ hash }) => {
     const row = found.get(hash.toString('latin1'));
-    if (row && owner !== undefined && row.memory_owner !== owner) {
+    if (row && mine !== undefined && !isOwner(mine, row)) {
       return { ok: false, error: new StoreUnavailable('another gateway process keeps the limits of this database') };
     }
     return { ok: true, value: row && principalOf(row, day) };

@@ -12,7 +12,7 @@ import { createKeyLookup } from './key-lookup.ts';
 import { createKey, findKey, listKeys } from './key-rows.ts';
 import { credits, findGeneration, usage } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
-import { createMemoryModeLock, type MemoryModeLock, type SharedStore } from './memory-mode-lock.ts';
+import { createMemoryModeLock, type MemoryModeLock } from './memory-mode-lock.ts';
 import { migrate } from './migrate.ts';
 import {
   createOrganization,
@@ -26,6 +26,7 @@ import {
 } from './organization-rows.ts';
 import { makeLogPartitions } from './request-log-partitions.ts';
 import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
+import type { SharedStore } from './shared-store-mark.ts';
 
 export interface PostgresOptions {
   readonly url: string;

@@ -15,7 +15,7 @@ grant select on schema_migrations, ledger_state, organizations, accounts, keys, 
   organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
   key_activity, idempotency_keys, gateway_processes to gateway_process;
 grant execute on function settle_generations, write_request_log, outwait_settlements, drop_request_log_day to gateway_process;
-grant update (memory_owner) on ledger_state to gateway_process;
+grant update (memory_owner, limit_store) on ledger_state to gateway_process;
 grant insert on dead_letters to gateway_process;
 grant insert, update, delete on idempotency_keys, gateway_processes to gateway_process;
 -- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.

@@ -13,7 +13,7 @@ import { StoreUnavailable } from '../store-unavailable.ts';
 import { type AdmitReply, admissionArguments, admissionResult, snapshotArguments } from './admission-call.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
-import { allShardKeys, organizationKeys, readsKey } from './shards.ts';
+import { allShardKeys, organizationKeys, readsKey, STORE_KEY } from './shards.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
   /** A hold that is not renewed for this long lapses; a store that forgot admits nothing for as long. */
@@ -30,6 +30,11 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
 export interface RedisLimitStore extends LimitStore {
   /** Milliseconds until every shard is open to admissions. */
   opensInMs(): Promise<number>;
+  /** The name it bears; with `given`, that one where it has none. `undefined`: none. */
+  name(given?: string): Promise<string | undefined>;
+  readonly namedAgainMs: number;
+  /** Gives it this name back whenever it forgot, and tells when it bears another. */
+  keepName(name: string, onOther: () => void): void;
   /** What Redis remembers must not be believed: all shards begin anew, and are closed for one lease. */
   beginAnew(): Promise<NewBeginning>;
 }
@@ -42,6 +47,8 @@ export interface NewBeginning {
 const IDLE_MS = 600_000;
 /** A loss is noticed by touching what was lost: all shards soon, so that the lease they wait is over for all of them at about the same time. */
 const TOUCH_EVERY_MS = 5_000;
+/** Until a touch is done, and a connection that was lost is made again. */
+const ANSWERED_MS = 3_000;
 /** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
 const MOST_RENEWALS = 200;
 
@@ -130,12 +137,22 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     };
   }
 
+  async function name(given = ''): Promise<string | undefined> {
+    const borne = String(await connection.run('nameStore', [STORE_KEY], [given]));
+    return borne === '' ? undefined : borne;
+  }
+
+  let kept: { readonly name: string; readonly onOther: () => void } | undefined;
+  async function giveNameBack(): Promise<void> {
+    if (kept !== undefined && (await name(kept.name)) !== kept.name) kept.onOther();
+  }
+
   let touching = false;
   /** Times that callers make up have no part in this. */
   function keepTouched(): void {
     if (touching || options.clock === 'caller') return;
     touching = true;
-    touchShards(false, '')
+    Promise.all([touchShards(false, ''), giveNameBack()])
       .catch((error: unknown) => {
         // That Redis is away is told where the connection is kept.
         if (!(error instanceof StoreUnavailable)) log.warn({ error: String(error) }, 'Redis does not take its markers');
@@ -155,6 +172,11 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     takeRead,
     opensInMs: () => touchShards(false, ''),
     beginAnew,
+    name,
+    namedAgainMs: TOUCH_EVERY_MS + ANSWERED_MS,
+    keepName(name, onOther) {
+      kept = { name, onOther };
+    },
     async close() {
       clearInterval(timer);
       await connection.close();

@@ -10,6 +10,7 @@ const FILES = {
   takeRead: 'take-read-1.lua',
   touchShard: 'touch-shard-1.lua',
   openShard: 'open-shard-1.lua',
+  nameStore: 'name-store-1.lua',
 } as const;
 
 export type ScriptName = keyof typeof FILES;
@@ -38,6 +39,7 @@ function readScripts(): Record<ScriptName, Script> {
     takeRead: read('takeRead'),
     touchShard: read('touchShard'),
     openShard: read('openShard'),
+    nameStore: read('nameStore'),
   };
 }
 

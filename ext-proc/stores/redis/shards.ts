@@ -17,6 +17,9 @@ export interface OrganizationKeys {
   readonly toldPrefix: string;
 }
 
+/** Of no shard: the name belongs to the whole store. */
+export const STORE_KEY = 'gateway:{store}:name';
+
 export function organizationKeys(organizationId: string): OrganizationKeys {
   const tag = tagOf(organizationId);
   return {

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { MEMORY_MODE_LOCK } from './advisory-locks.ts';
+import { REFUSE_READ_ONLY } from './connection-pool.ts';
+import { asStoreError } from './unavailable.ts';
+
+/** The connection whose end is the end of the lock that says who keeps the limits of a database (memory-mode-lock.ts). */
+const ANSWER_MS = 2_000;
+/** A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that long before it gives up. */
+export const TAKE_TRIES = 15;
+export const RETRY_MS = 100;
+
+export type Mode = 'memory' | 'shared';
+
+const TRY_LOCK: Readonly<Record<Mode, string>> = {
+  memory: 'select pg_try_advisory_lock($1) as locked',
+  shared: 'select pg_try_advisory_lock_shared($1) as locked',
+};
+const UNLOCK: Readonly<Record<Mode, string>> = {
+  memory: 'select pg_advisory_unlock($1)',
+  shared: 'select pg_advisory_unlock_shared($1)',
+};
+
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'inference-gateway memory-mode lock',
+    connectionTimeoutMillis: ANSWER_MS,
+    query_timeout: ANSWER_MS,
+    keepAlive: true,
+  });
+  // Without a listener an error on an idle connection would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    // A lock that is held on a standby keeps nobody from the primary.
+    await client.query(REFUSE_READ_ONLY);
+  } catch (error) {
+    abandon(client);
+    throw asStoreError(error);
+  }
+  return client;
+}
+
+export async function tryLock(client: pg.Client, mode: Mode, tries: number): Promise<boolean> {
+  for (let left = tries; left > 0; left--) {
+    const [row] = await query<{ locked: boolean }>(client, TRY_LOCK[mode], [MEMORY_MODE_LOCK]);
+    if (row?.locked === true) return true;
+    if (left > 1) await sleep(RETRY_MS);
+  }
+  return false;
+}
+
+export async function query<R extends object>(client: pg.Client, text: string, values: unknown[]): Promise<R[]> {
+  try {
+    return (await client.query<R>(text, values)).rows;
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
+/** Closes without waiting for an answer that may never come. */
+export function abandon(client: pg.Client): void {
+  client.end().catch(() => undefined);
+}
+
+export async function unlock(client: pg.Client, mode: Mode): Promise<void> {
+  await query(client, UNLOCK[mode], [MEMORY_MODE_LOCK]);
+}

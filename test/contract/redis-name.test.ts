@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** By its name one Redis is told from another: it keeps it over every loss, as long as somebody lives who knows it. */
+const log = { info: () => {}, warn: () => {} };
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterAll(() => redis?.stop());
+
+  const open = () => createRedisLimitStore({ url: redis.url, log, leaseMs: 1_000, clock: 'server' });
+
+  test('it is given once, and given back by a living process; one that finds another is told', async () => {
+    const [one, two] = await Promise.all([open(), open()]);
+    expect(await one.name()).toBeUndefined();
+    const given = await Promise.all([one.name('a'), two.name('b')]);
+    expect(new Set(given).size).toBe(1);
+    const [name = ''] = given;
+
+    let isOther = false;
+    one.keepName(name, () => {
+      isOther = true;
+    });
+    await redis.empty();
+    await expect.poll(() => two.name(), { timeout: one.namedAgainMs }).toBe(name);
+    expect(isOther).toBe(false);
+
+    await redis.empty();
+    await two.name('another');
+    await expect.poll(() => isOther, { timeout: one.namedAgainMs }).toBe(true);
+    await Promise.all([one.close(), two.close()]);
+  });
+});
