@@ -31,6 +31,7 @@ showLogsOnFailure(() => hostile);
 /** Steady traffic takes neither. */
 const NO_SIZE = { concurrency: 0, requests: 0 };
 const CLIENTS = process.env.CI === 'true' ? 200 : 50;
+const BROKEN = 3_000;
 const DRIP_MS = 500;
 /** The longest time-out here is twice `total` and five seconds, 21 s; the rest is for a busy machine. */
 const CLOSED_WITHIN_MS = 45_000;
@@ -182,6 +183,28 @@ describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
   ])('%s: the connection is closed before much was sent', async (_, first, again, isReading, boundBytes) => {
     expect(await flood(first(), again, isReading)).toBeLessThan(boundBytes);
   });
+});
+
+test("thousands of broken requests are answered, and Envoy's log keeps to its rate", {
+  timeout: CLOSED_WITHIN_MS,
+}, async () => {
+  const name = (which: string): string => `access_log.process_ratelimit.${which}`;
+  const before = await Promise.all([hostile.stat(name('allowed')), hostile.stat(name('denied'))]);
+  const startedMs = performance.now();
+  const broken = async (): Promise<void> => {
+    const socket = await open();
+    socket.write('BLAH\r\n\r\n');
+    const [answer] = await once(socket, 'data');
+    socket.destroy();
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 400 /);
+  };
+  for (let sent = 0; sent < BROKEN; sent += 50) await Promise.all(Array.from({ length: 50 }, broken));
+  // A burst of 500, then 50 a second.
+  const mayBeLogged = 500 + 50 * Math.ceil((performance.now() - startedMs) / 1000 + 1);
+  const after = await Promise.all([hostile.stat(name('allowed')), hostile.stat(name('denied'))]);
+  const [logged = Number.NaN, leftOut = Number.NaN] = after.map((count, index) => count - (before[index] ?? 0));
+  expect(logged).toBeLessThanOrEqual(mayBeLogged);
+  expect(logged + leftOut).toBeGreaterThanOrEqual(BROKEN);
 });
 
 test('nobody else noticed, nothing is left of it, and the sums are right', { timeout: CLOSED_WITHIN_MS }, async () => {
