@@ -2,6 +2,7 @@ import { constants, createServer, type Http2Server, type ServerHttp2Session, typ
 import { ProcessingRequest } from '../../proto/generated/ext_proc.ts';
 import { readBodyMessage } from './body-message.ts';
 import { type FrameProblem, FrameReader } from './grpc-frame.ts';
+import { readHeadersMessage } from './headers-message.ts';
 import { listenOn, type TcpAddress } from './unix-socket.ts';
 
 /**
@@ -116,9 +117,11 @@ function serve(
   stream.on('close', () => peer.closed());
 }
 
+/** By hand what nearly every request consists of, by the generated decoder all else. */
 function readRequest(message: Buffer): ProcessingRequest {
   const requestBody = readBodyMessage(message);
-  return requestBody === undefined ? ProcessingRequest.decode(message) : { requestBody };
+  if (requestBody !== undefined) return { requestBody };
+  return readHeadersMessage(message) ?? ProcessingRequest.decode(message);
 }
 
 function statusOf(problem: FrameProblem): number {
