@@ -2,11 +2,13 @@ import type pg from 'pg';
 import type { UtcDay } from '../../ext-proc/domain/clock.ts';
 import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import { run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { THE_OPERATOR } from './operator-name.ts';
 import { milliseconds } from './user-rows.ts';
 
 /** What the page shows beside a key: who made it, what it was used for. */
 export interface KeyCompanions {
-  readonly creatorEmail?: string;
+  /** E-mail address, but of operators. */
+  readonly creator?: string;
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
   readonly spentTodayNanoUsd: NanoUsd;
@@ -14,7 +16,11 @@ export interface KeyCompanions {
 
 const COMPANIONS: Statement = {
   name: 'key_companions',
-  text: `select k.id, u.email, ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent
+  text: `select k.id,
+      case when u.is_operator and not exists (
+        select from memberships m where m.user_id = u.id and m.organization_id = k.organization_id
+      ) then '${THE_OPERATOR}' else u.email end as creator,
+      ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent
     from keys k
     left join users u on u.id = k.created_by
     left join key_activity a on a.key_id = k.id
@@ -24,7 +30,7 @@ const COMPANIONS: Statement = {
 
 interface CompanionsRow {
   readonly id: string;
-  readonly email: string | null;
+  readonly creator: string | null;
   readonly used_ms: number | null;
   readonly last_address: string | null;
   readonly spent: string;
@@ -43,7 +49,7 @@ export async function keyCompanions(
 
 function companionsOf(row: CompanionsRow): KeyCompanions {
   return {
-    ...(row.email === null ? {} : { creatorEmail: row.email }),
+    ...(row.creator === null ? {} : { creator: row.creator }),
     ...(row.used_ms === null ? {} : { lastUsedAtMs: row.used_ms }),
     ...(row.last_address === null ? {} : { lastAddress: row.last_address }),
     spentTodayNanoUsd: BigInt(row.spent),

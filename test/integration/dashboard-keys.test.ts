@@ -83,6 +83,12 @@ describe('creating a key', () => {
     ]);
     expect(keys[1]).not.toHaveProperty('createdBy');
   });
+
+  it('names no operator who made one', async () => {
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    const { id } = await created(operator);
+    expect(await show(id)).toMatchObject({ createdBy: 'the operator', mine: false });
+  });
 });
 
 describe('editing a key', () => {

@@ -34,7 +34,7 @@ function companionsFor({ deps, organizationId }: OrganizationCall, keyId?: strin
 function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanions | undefined): KeyView {
   const { models, ipRanges, expiresAtMs, revokedAtMs, limits } = key;
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
-  const { creatorEmail, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = companions ?? {};
+  const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = companions ?? {};
   return {
     id: key.id,
     name: key.name,
@@ -48,7 +48,7 @@ function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanion
     ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
     ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: dailyBudgetNanoUsd.toString() }),
     createdAtMs: key.createdAtMs,
-    ...(creatorEmail === undefined ? {} : { createdBy: creatorEmail }),
+    ...(creator === undefined ? {} : { createdBy: creator }),
     ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
     ...(lastUsedAtMs === undefined ? {} : { lastUsedAtMs }),
     ...(lastAddress === undefined ? {} : { lastAddress }),
