@@ -87,7 +87,7 @@ describe('creating a key', () => {
   it('names no operator who made one', async () => {
     const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
     const { id } = await created(operator);
-    expect(await show(id)).toMatchObject({ createdBy: 'the operator', mine: false });
+    expect(await show(id)).toMatchObject({ createdBy: 'the operator' });
   });
 });
 
