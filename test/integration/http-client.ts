@@ -1,4 +1,4 @@
-import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 
@@ -47,9 +47,10 @@ function http1Client(origin: string, ca: string | undefined): HttpClient {
           headers: { ...contentLength(request), ...request.headers },
           ...(agent ? { agent } : { agent: false }),
           ...(ca === undefined ? {} : { ca }),
-          ...(request.signal ? { signal: request.signal } : {}),
         };
+        let answer: IncomingMessage | undefined;
         const outgoing = (secure ? httpsRequest : httpRequest)(`${origin}${request.path}`, options, (response) => {
+          answer = response;
           const pieces = collector(request);
           request.onHead?.(response.statusCode ?? 0, response.headers);
           response.on('data', pieces.add);
@@ -60,6 +61,14 @@ function http1Client(origin: string, ca: string | undefined): HttpClient {
           });
         });
         outgoing.on('error', reject);
+        // Not node:http's own `signal`: after the whole answer the connection is given back, and nobody expects an error on it there.
+        const leave = (): void => {
+          const reason = request.signal?.reason as Error;
+          if (answer?.complete === true) reject(reason);
+          else outgoing.destroy(reason);
+        };
+        if (request.signal?.aborted) leave();
+        request.signal?.addEventListener('abort', leave, { once: true });
         outgoing.end(request.body);
       }),
   };

@@ -102,7 +102,7 @@ async function leaveAtOnce(client: GatewayClient): Promise<string> {
 }
 
 function whyCut(error: Error): string {
-  return error.name === 'AbortError' ? 'left' : error.message;
+  return ['AbortError', 'TimeoutError'].includes(error.name) ? 'left' : error.message;
 }
 
 async function askTwice(client: GatewayClient): Promise<string> {
