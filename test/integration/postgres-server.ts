@@ -40,6 +40,7 @@ export async function startTestPostgres(settings: Readonly<Record<string, string
       // Its backends too: one that is busy outlives it for a moment, and may still commit.
       for (const pid of server.processes()) killIfAlive(pid);
       await server.exited;
+      await server.stop();
       down = true;
     },
     shutDown: async () => {

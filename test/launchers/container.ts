@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { within } from '../../supervisor/running.ts';
 import { withChildren } from '../integration/process-tree.ts';
-import { type KeptOutput, keepOutput, type LaunchedProcess } from './launched-process.ts';
+import { keepOutput, type LaunchedProcess } from './launched-process.ts';
 import { removeWhenWeEnd } from './leftovers.ts';
 
 export interface ContainerLaunch {
@@ -15,24 +15,9 @@ export interface ContainerLaunch {
 }
 
 /** A container whose process can be signalled as one of this machine: it has its network, and its pid is the one out here. */
-export interface Container extends Omit<LaunchedProcess, 'end'> {
+export interface Container extends LaunchedProcess {
   /** What runs in it, first the one that waits for the others. */
   processes(): readonly number[];
-  /** Sends the signal and waits for the end; after `graceMs` it is killed. The container stays. */
-  stop(signal: NodeJS.Signals, graceMs: number): Promise<void>;
-  /** Starts it again as it was left; it must have ended. */
-  startAgain(): Promise<void>;
-  /** Ends it and takes it away with its volumes. */
-  remove(): Promise<void>;
-}
-
-/** From one start to the end after it. */
-interface Run {
-  /** The container's first process; 0 when it ended before anybody looked. */
-  readonly firstPid: number;
-  readonly output: KeptOutput;
-  readonly exited: Promise<unknown>;
-  ended: boolean;
 }
 
 /** `processName` is what counts in the container; an image's entry point may stay before it and wait. */
@@ -40,42 +25,32 @@ export async function startContainer(processName: string, launch: ContainerLaunc
   const started = await prepare(launch).start();
   const { container: client } = await getContainerRuntimeClient();
   const handle = client.getById(started.getId());
-  const observe = async (): Promise<Run> => {
-    const output = keepOutput();
-    const logs = await client.logs(handle);
-    logs.on('data', (text: string) => output.keep(Buffer.from(text)));
-    const exited = handle.wait().then(() => {
-      observed.ended = true;
-    });
-    const observed: Run = { firstPid: (await handle.inspect()).State.Pid, output, exited, ended: false };
-    return observed;
-  };
-  let run = await observe();
-  const pid = (): number => processIn(run.firstPid, processName);
+  const output = keepOutput();
+  const logs = await client.logs(handle);
+  logs.on('data', (text: string) => output.keep(Buffer.from(text)));
+  let ended = false;
+  const exited = handle.wait().then(() => {
+    ended = true;
+  });
+  // 0 when it ended before anybody looked.
+  const firstPid = (await handle.inspect()).State.Pid;
+  const pid = (): number => processIn(firstPid, processName);
+  let removed: Promise<unknown> | undefined;
   return {
     command: `${launch.image} ${launch.args.join(' ')}`,
     get pid() {
       return pid();
     },
-    processes: () => [...new Set([run.firstPid, ...withChildren(pid())])],
-    output: () => run.output.text(),
-    hasEnded: () => run.ended,
-    get exited() {
-      return run.exited;
-    },
-    stop: async (signal, graceMs) => {
-      if (run.ended) return;
-      signalIfAlive(pid(), signal);
-      if (await within(run.exited, graceMs)) return;
-      signalIfAlive(pid(), 'SIGKILL');
-      await run.exited;
-    },
-    startAgain: async () => {
-      await started.restart();
-      run = await observe();
-    },
-    remove: async () => {
-      await started.stop({ timeout: 0, remove: true, removeVolumes: true });
+    processes: () => [...new Set([firstPid, ...withChildren(pid())])],
+    output: output.text,
+    hasEnded: () => ended,
+    exited,
+    end: async (signal = 'SIGTERM', graceMs = 5000) => {
+      if (!ended) signalIfAlive(pid(), signal);
+      if (!(await within(exited, graceMs))) signalIfAlive(pid(), 'SIGKILL');
+      await exited;
+      removed ??= started.stop({ timeout: 0, remove: true, removeVolumes: true });
+      await removed;
     },
   };
 }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
+import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
-import { type Container, type ContainerLaunch, startContainer } from './container.ts';
+import { type Container, startContainer } from './container.ts';
 import { imageOf } from './images.ts';
-import type { LaunchedProcess } from './launched-process.ts';
 import type { Launcher, PostgresData } from './launcher.ts';
 
 const START_TIMEOUT_MS = 60_000;
@@ -16,7 +16,7 @@ const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 /** The images of docker-compose.yml or those that the environment names, in the network of this machine. */
 export const containers: Launcher = {
   startEnvoy: (args) =>
-    startOnce('envoy', {
+    startContainer('envoy', {
       image: imageOf('ENVOY_IMAGE'),
       args,
       // Configurations, certificates and sockets of tests.
@@ -25,60 +25,47 @@ export const containers: Launcher = {
       environment: { ENVOY_UID: '0' },
     }),
   startRedis: (port, settings) =>
-    startOnce('redis-server', {
+    startContainer('redis-server', {
       image: imageOf('REDIS_IMAGE'),
       args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', '/tmp', ...settings],
     }),
   createPostgres: async (settings) => createPostgres(settings),
 };
 
-async function startOnce(processName: string, launch: ContainerLaunch): Promise<LaunchedProcess> {
-  const container = await startContainer(processName, launch);
-  let removed: Promise<void> | undefined;
-  return {
-    ...container,
-    end: async (signal = 'SIGTERM', graceMs = 5000) => {
-      await container.stop(signal, graceMs);
-      removed ??= container.remove();
-      await removed;
-    },
-  };
-}
-
-/** Its data lies in the container, which is started again after every end of the server. */
+/** Every start is a container of its own on a folder out here. */
 function createPostgres(settings: Readonly<Record<string, string>>): PostgresData {
   const folder = mkdtempSync(join(tmpdir(), 'gw-pg-'));
-  const socketDir = join(folder, 'run');
-  mkdirSync(socketDir);
+  const { postgresDir, socketDir } = runtimePaths({ GATEWAY_DATA: folder });
   // The server runs as somebody else there. Out here the folder above keeps others away.
-  chmodSync(socketDir, 0o777);
+  for (const path of [postgresDir, socketDir]) {
+    mkdirSync(path);
+    chmodSync(path, 0o777);
+  }
   // No port: each server listens in a folder of its own.
   const all = { listen_addresses: '', unix_socket_directories: socketDir, timezone: 'UTC', ...settings };
-  let container: Container | undefined;
+  let isNew = true;
   return {
     socketDir,
     start: async () => {
-      if (container === undefined) {
-        container = await startContainer('postgres', {
-          image: imageOf('POSTGRES_IMAGE'),
-          args: Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-          environment: { POSTGRES_USER: 'gateway', POSTGRES_DB: 'postgres', POSTGRES_PASSWORD: 'gateway' },
-          folders: [socketDir],
-          sharedMemoryBytes: SHARED_MEMORY_BYTES,
-        });
-        await untilAnswering(container, socketDir);
-        await sortByCodePoint(socketDir);
-      } else {
-        await container.startAgain();
-        await untilAnswering(container, socketDir);
-      }
-      const { pid, processes, exited, stop } = container;
-      return { pid, processes, exited, stop: () => stop('SIGINT', STOP_GRACE_MS) };
+      const container = await startContainer('postgres', {
+        image: imageOf('POSTGRES_IMAGE'),
+        args: Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+        environment: {
+          PGDATA: postgresDir,
+          POSTGRES_USER: 'gateway',
+          POSTGRES_DB: 'postgres',
+          POSTGRES_PASSWORD: 'gateway',
+        },
+        folders: [postgresDir, socketDir],
+        sharedMemoryBytes: SHARED_MEMORY_BYTES,
+      });
+      await untilAnswering(container, socketDir);
+      if (isNew) await sortByCodePoint(socketDir);
+      isNew = false;
+      const { pid, processes, exited, end } = container;
+      return { pid, processes, exited, stop: () => end('SIGINT', STOP_GRACE_MS) };
     },
-    remove: async () => {
-      await container?.remove();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    remove: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
