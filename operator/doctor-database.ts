@@ -111,7 +111,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     return problem(
       check,
       'there is none',
-      'Start a gateway process: it makes the schema. Or is it the wrong database?',
+      'Run `gateway migrate` as its owner: it makes the schema. Or is it the wrong database?',
     );
   }
   if (newest !== undefined) {
@@ -124,7 +124,11 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
   }
   if (missing.length > 0) {
     const found = `at version ${applied}, this release has ${version}: ${missing.join(', ')} not applied`;
-    return warning(check, found, 'Start a gateway process of this release: it brings the schema forward.');
+    return warning(
+      check,
+      found,
+      'Run `gateway migrate` of this release as the owner of the tables: it brings the schema forward.',
+    );
   }
   return ok(check, `at version ${version}, as this release`);
 }
