@@ -3,9 +3,9 @@ import type { LaunchedProcess } from './launched-process.ts';
 /**
  * How tests get Envoy, PostgreSQL and Redis: as binaries of this machine, or from containers. The same tests run with either.
  *
- * On binaries always: what runs under the supervisor or is about it (`supervisor/*.test.ts`, `test/integration/supervis*.test.ts`,
- * test/load/steady-traffic.ts under it), because it brings its own; `test/deploy/envoy-leaving.test.ts`, which is about the script around
- * Envoy (compose.test.ts runs that in a container); and `npm run bench`, which compares processes under equal conditions.
+ * On binaries always: Envoy under the supervisor (`startSupervisedStack`, `startService`) and its embedded PostgreSQL, because it brings its
+ * own; Envoy under the script that its container runs (`test/deploy/unsupervised.ts`), which compose.test.ts has in a container; PostgreSQL
+ * with tools or a standby of its own in `test/faults`; and the bench, which compares processes.
  */
 export interface Launcher {
   /** The folders that the arguments name lie under the temporary folder. */
@@ -42,6 +42,11 @@ export function launcherName(): LauncherName {
   const known = LAUNCHERS.find((launcher) => launcher === name);
   if (known === undefined) throw new Error(`TEST_LAUNCHER is ${name}, and can be ${LAUNCHERS.join(' or ')}`);
   return known;
+}
+
+/** For what measures: its processes, and those that it compares them with, are of the same kind on every machine. */
+export function useBinaries(): void {
+  process.env.TEST_LAUNCHER = 'binaries';
 }
 
 /** Loads the one that is used: the other has packages of its own, which every test file would load again. */
