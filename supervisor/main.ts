@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
 import { renderBanner } from './banner.ts';
 import { takeDataLock } from './data-lock.ts';
 import { findCustomer } from './demo.ts';
@@ -15,6 +17,7 @@ import { type Supervisor, startSupervisor } from './supervisor.ts';
 /** `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of this process, on one data folder. */
 
 const READY_TIMEOUT_MS = 60_000;
+const ASK_AGAIN_MS = 1_000;
 /** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 1_000;
 const stopping = new AbortController();
@@ -86,9 +89,24 @@ async function announce(settings: Settings, { databaseUrl, dashboardTried }: Sup
     return giveUp(`The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`);
   // INTERFACE 2: `demo` has no effect on any database but the embedded one.
   const wantDemo = config.demo && config.stores.postgres.kind === 'embedded';
-  const customer = await findCustomer(databaseUrl, wantDemo);
+  const customer = await onceReachable(() => findCustomer(databaseUrl, wantDemo));
+  if (customer === undefined) return;
   const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
-  process.stdout.write(renderBanner(config, customer, await findSignIn(databaseUrl, organizationId)));
+  const signIn = await onceReachable(() => findSignIn(databaseUrl, organizationId));
+  if (signIn !== undefined) process.stdout.write(renderBanner(config, customer, signIn));
+}
+
+/** The database may go away before the banner, and what runs must not end because of it. `undefined`: asked to stop meanwhile. */
+async function onceReachable<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  while (!stopping.signal.aborted) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await sleep(ASK_AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+  return undefined;
 }
 
 function listenersOf({ config }: Settings): { setting: string; address: { host: string; port: number } }[] {
