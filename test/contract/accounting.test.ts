@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/accounting/accounting.ts';
 import { createHoldKeeper } from '../../ext-proc/accounting/holds.ts';
-import { openSpool, type Spool } from '../../ext-proc/accounting/spool.ts';
+import { openSpool } from '../../ext-proc/accounting/spool.ts';
 import { watchSpoolRoom } from '../../ext-proc/accounting/spool-room.ts';
 import type { Produced } from '../../ext-proc/delivery/delivery.ts';
 import { systemClock as clock } from '../../ext-proc/domain/clock.ts';
@@ -61,11 +61,11 @@ describe('accounting', () => {
   });
 
   /** What one gateway process has of it. */
-  async function startProcess(changes: Partial<Ledger> = {}, spoolChanges: Partial<Spool> = {}) {
+  async function startProcess(changes: Partial<Ledger> = {}) {
     const limits = createMemoryLimitStore({ leaseMs: 60_000 });
     const leases = { leaseMs: 60_000, renewEveryMs: 4_000, marginMs: 6_000, onProblem: () => undefined };
     const holds = createHoldKeeper({ limits, clock, ...leases });
-    const spool = { ...(await openSpool(spoolPath)), ...spoolChanges };
+    const spool = await openSpool(spoolPath);
     const ledger = { ...store.ledger, ...changes };
     const room = await watchSpoolRoom(folder, spool);
     const metrics = createMetrics();
@@ -172,27 +172,6 @@ describe('accounting', () => {
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 2n * COST]);
     expect([await replayOf('spooled'), endedKeys]).toEqual([ANSWER.toString(), ['spooled']]);
     expect(await readFile(spoolPath, 'utf8')).toBe('');
-  });
-
-  it('refuses what is new once neither PostgreSQL nor the disk took a charge, until the disk takes something again', async () => {
-    await process.end();
-    let full = true;
-    const onDisk = async () => {
-      if (full) throw new Error('no space left on device');
-    };
-    const away = async () => Promise.reject(new StoreUnavailable('away'));
-    process = await startProcess({ settle: away }, { append: onDisk, prove: onDisk });
-    const hold = await process.open();
-    expect(process.accounting.refusesBecause()).toBeUndefined();
-    expect(await hold.charge(PRODUCED)).toMatchObject({ code: 'no_capacity' });
-    await hold.release();
-    expect(process.accounting.refusesBecause()).toContain('could not be written');
-    await expect
-      .poll(() => process.accounting.refusesBecause(), { timeout: 10_000 })
-      .toContain('no space left on device');
-    full = false;
-    await untilReplayed(process.accounting);
-    expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 0n]);
   });
 
   it('charges once what was committed although the answer to it was lost, and what a crash replays', async () => {

@@ -1,0 +1,37 @@
+import { tmpdir } from 'node:os';
+import { afterEach, expect, it } from 'vitest';
+import type { Ledger, Settlement } from '../stores/ledger.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createDurableCharges, type DurableCharges } from './durable-charges.ts';
+import type { Spool } from './spool.ts';
+import { type SpoolRoom, watchSpoolRoom } from './spool-room.ts';
+
+const log = { info() {}, warn() {}, error() {} } as unknown as Log;
+const metrics = { settlementFailed() {}, chargeLost() {} } as unknown as Metrics;
+let charges: DurableCharges;
+let room: SpoolRoom;
+afterEach(async () => {
+  await charges.close();
+  room.close();
+});
+
+it('refuses what is new once neither PostgreSQL nor the disk took a charge, until the disk takes something again', async () => {
+  let full = true;
+  const onDisk = async () => {
+    if (full) throw new Error('no space left on device');
+  };
+  const spool = { append: onDisk, prove: onDisk, pending: () => [] } as unknown as Spool;
+  const ledger = { settle: () => Promise.reject(new StoreUnavailable('away')) } as unknown as Ledger;
+  room = await watchSpoolRoom(tmpdir(), spool);
+  charges = createDurableCharges({ ledger, spool, room, metrics, log, releaseHold: async () => {} });
+  expect(charges.refusesBecause()).toBeUndefined();
+
+  expect(await charges.make({ generationId: 'gen-1' } as Settlement)).toBe('lost');
+  expect(charges.refusesBecause()).toContain('could not be written');
+  // It is asked again and again, and says why not.
+  await expect.poll(() => charges.refusesBecause(), { timeout: 10_000 }).toContain('no space left on device');
+  full = false;
+  await expect.poll(() => charges.refusesBecause(), { timeout: 10_000 }).toBeUndefined();
+});
