@@ -89,6 +89,20 @@ describe('StreamListener', () => {
     expect(await answer).toBe('mine');
   });
 
+  test('while others come late, nobody is given up as soon', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    const outcomes: unknown[] = [];
+    const late = listener.expect((response) => response?.end('late'));
+    const later = listener.expect((response) => outcomes.push(response));
+    for (const id of [late, later]) listener.expectSoon(id);
+    await vi.advanceTimersByTimeAsync(1_600);
+    expect((await get(late)).text).toBe('late');
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(outcomes).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(outcomes).toEqual([undefined]);
+  });
+
   test('closing tells all who wait', () => {
     let told = 0;
     for (let index = 0; index < 3; index++) {

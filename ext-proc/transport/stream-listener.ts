@@ -9,6 +9,8 @@ const CONNECT_MS = 10_000;
 /** From the end of the ext_proc stream, when nothing but the connection is left to do: later only because the client left. */
 const CONNECT_SOON_MS = 2_000;
 const EXPIRY_STEPS = 4;
+/** What is left, of the slowest that came, after each one that came faster. */
+const FORGOTTEN_PER_ARRIVAL = 0.95;
 /** Above what Envoy lets through, so that this listener never is the one that refuses. */
 const MAX_HEADER_BYTES = 256 * 1024;
 
@@ -19,6 +21,8 @@ const MAX_HEADER_BYTES = 256 * 1024;
 export class StreamListener {
   readonly #server: Server;
   readonly #waiting = new Map<string, Waiting>();
+  /** How long those took that have come of late. */
+  #slowestMs = 0;
 
   static async start(socketPath: string, onFault: (error: Error) => void): Promise<StreamListener> {
     const listener = new StreamListener();
@@ -42,7 +46,8 @@ export class StreamListener {
 
   expect(onResponse: (response: ServerResponse | undefined) => void): string {
     const id = randomBytes(16).toString('base64url');
-    this.#waiting.set(id, { onResponse, expiry: this.#expiry(id, CONNECT_MS), soon: false });
+    const sinceMs = performance.now();
+    this.#waiting.set(id, { onResponse, sinceMs, expiry: this.#expiry(id, CONNECT_MS), soon: false });
     return id;
   }
 
@@ -65,13 +70,17 @@ export class StreamListener {
     this.#server.closeAllConnections();
   }
 
-  /** After a stall timers run before sockets: it costs one step, however long it was, and who came meanwhile is served in the next. */
+  /**
+   * After a stall timers run before sockets: it costs one step, however long it was, and who came meanwhile is served in the next. While
+   * others come that took nearly as long, the machine has more to do than it can, and nobody is given up for it.
+   */
   #expiry(id: string, afterMs: number): NodeJS.Timeout {
-    let stepsLeft = EXPIRY_STEPS;
+    const stepMs = afterMs / EXPIRY_STEPS;
+    let waitedMs = 0;
     return setInterval(() => {
-      stepsLeft -= 1;
-      if (stepsLeft === 0) this.forget(id);
-    }, afterMs / EXPIRY_STEPS);
+      waitedMs += stepMs;
+      if (waitedMs >= CONNECT_MS || (waitedMs >= afterMs && waitedMs > 2 * this.#slowestMs)) this.forget(id);
+    }, stepMs);
   }
 
   #take(id: string): Waiting | undefined {
@@ -91,12 +100,14 @@ export class StreamListener {
       response.writeHead(status, headers).end(body);
       return;
     }
+    this.#slowestMs = Math.max(performance.now() - waiting.sinceMs, this.#slowestMs * FORGOTTEN_PER_ARRIVAL);
     waiting.onResponse(response);
   }
 }
 
 interface Waiting {
   readonly onResponse: (response: ServerResponse | undefined) => void;
+  readonly sinceMs: number;
   expiry: NodeJS.Timeout;
   /** The shorter time runs already. */
   soon: boolean;
