@@ -178,7 +178,7 @@ const STUCK: readonly Case[] = [
 const SPOILED: readonly Case[] = [
   ['one event without end', thenForEver(`${SSE}${HELLO}data: `, 'x'.repeat(MIB))],
   ['one event of many lines without end', thenForEver(SSE + HELLO, `data: ${'x'.repeat(90)}\n`.repeat(10_000))],
-  ['events without end', thenForEver(SSE + HELLO, contentOf(' x'.repeat(50_000)))],
+  ['events without end', thenForEver(SSE + HELLO, contentOf(' word'.repeat(20_000)))],
   ['a NUL', thenFin(`${SSE}${HELLO}data: {"choices":[{"delta":{"content":"a\0"}}]}\n\n${END}`)],
   ['an array', thenFin(`${SSE}${HELLO}data: []\n\n${END}`)],
   ['a number', thenFin(`${SSE}${HELLO}data: 1\n\n${END}`)],
