@@ -3,7 +3,7 @@ import { startTestPostgres } from '../integration/postgres-server.ts';
 import { type Stack, type SupervisedStack, startStack, startSupervisedStack } from '../integration/stack.ts';
 import { supervisedChildren } from '../integration/supervised-children.ts';
 import type { TestConfig } from '../integration/test-config.ts';
-import { useBinaries } from '../launchers/launcher.ts';
+import { keepToBinaries } from '../launchers/launcher.ts';
 import { type Generator, type MockProvider, startGenerator, startMockProvider } from '../load/children.ts';
 import { type PlainEnvoy, startPlainEnvoy } from './plain-envoy.ts';
 import type { ProcessGroup } from './process-cpu.ts';
@@ -34,7 +34,7 @@ export interface BenchSetup {
 
 /** Starts everything that a bench needs: one provider, one load generator, one PostgreSQL with `fsync`, and the sides. */
 export async function startSides(names: readonly SideName[]): Promise<BenchSetup> {
-  useBinaries();
+  keepToBinaries();
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const closeOne of closing.splice(0).reverse()) await closeOne();

@@ -45,7 +45,7 @@ export function launcherName(): LauncherName {
 }
 
 /** For what measures: its processes, and those that it compares them with, are of the same kind on every machine. */
-export function useBinaries(): void {
+export function keepToBinaries(): void {
   process.env.TEST_LAUNCHER = 'binaries';
 }
 
