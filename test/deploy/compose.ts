@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { freePorts } from '../integration/free-ports.ts';
+import { type ImageVariable, imageOf } from '../launchers/images.ts';
 
 /** docker-compose.yml of this repository, as a project of its own: `docker compose`, or docker-compose 1.29 where that is what there is. */
 export interface Compose {
@@ -18,21 +19,15 @@ export interface Compose {
 
 const COMMAND_TIMEOUT_MS = 300_000;
 const IMAGE = 'inference-gateway:test';
-/** As docker-compose.yml has them, for machines that can pull. */
-const IMAGES: readonly (readonly [variable: string, image: string])[] = [
-  ['NODE_IMAGE', 'node:24-bookworm-slim'],
-  ['ENVOY_IMAGE', 'envoyproxy/envoy:v1.39.3'],
-  ['POSTGRES_IMAGE', 'postgres:18'],
-  ['REDIS_IMAGE', 'redis:8'],
-];
+const VARIABLES: readonly ImageVariable[] = ['NODE_IMAGE', 'ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
 
 /** What this machine lacks to run it, or undefined. */
 export function missingCompose(): string | undefined {
   if (!succeeds(['docker', 'info'])) return 'a Docker engine that answers';
   if (composeCommand() === undefined) return 'docker compose, or docker-compose';
-  const absent = IMAGES.filter(([variable, image]) => !hasImage(process.env[variable] ?? image));
+  const absent = VARIABLES.filter((variable) => !hasImage(imageOf(variable)));
   if (absent.length === 0) return undefined;
-  const names = absent.map(([variable, image]) => `${process.env[variable] ?? image} (${variable})`);
+  const names = absent.map((variable) => `${imageOf(variable)} (${variable})`);
   return `Docker images that are here or can be pulled: ${names.join(', ')}`;
 }
 
