@@ -105,8 +105,9 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
       'Use the user that the gateway uses, or give it its rights.',
     );
   }
-  const { version, applied, missing, unknown, changed } = schema;
+  const { version, applied, missing, ahead, unknown, changed } = schema;
   const newest = unknown.at(-1);
+  const newestUsable = ahead.at(-1);
   if (applied === 0) {
     return problem(
       check,
@@ -115,7 +116,7 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
     );
   }
   if (newest !== undefined) {
-    const found = `at version ${newest}, newer than this release (${version})`;
+    const found = `at version ${newest}, newer than this release (${version}) can use`;
     return problem(check, found, 'Run the release that the gateway processes run.');
   }
   if (changed.length > 0) {
@@ -129,6 +130,10 @@ function schemaFinding(schema: SchemaFigures | Error): Finding {
       found,
       'Run `gateway migrate` of this release as the owner of the tables: it brings the schema forward.',
     );
+  }
+  if (newestUsable !== undefined) {
+    const found = `at version ${newestUsable}, newer than this release (${version}), which it still serves`;
+    return warning(check, found, 'Roll the newer release out to the end.');
   }
   return ok(check, `at version ${version}, as this release`);
 }

@@ -89,6 +89,10 @@ describe('the doctor on a database', () => {
     expect(await sql(empty, "select * from pg_tables where schemaname = 'public'")).toEqual([]);
     await sql(url, "insert into schema_migrations (version, name, checksum) values (999, 'x', 'x')");
     expect(await look('database schema')).toEqual([expect.stringMatching(/^problem: at version 999, newer than/)]);
+    await sql(url, 'update schema_migrations set serves_from = 3 where version = 999');
+    expect(await look('database schema')).toEqual([
+      expect.stringMatching(/^warning: at version 999, newer than .* which it still serves/),
+    ]);
     await sql(
       url,
       "delete from schema_migrations where version = 999; update schema_migrations set checksum = 'x' where version = 3",

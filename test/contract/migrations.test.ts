@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import { makePartitions } from '../../ext-proc/stores/postgres/generation-partitions.ts';
-import { migrate } from '../../ext-proc/stores/postgres/migrate.ts';
+import { migrate, migrateWithRoles } from '../../ext-proc/stores/postgres/migrate.ts';
 import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 
 describe('migrations', () => {
@@ -37,13 +37,45 @@ describe('migrations', () => {
     await Promise.all(pools.map((each) => each.end()));
   });
 
-  it('refuse a database that newer code has migrated', async () => {
+  it('let code start on the schema of the migration after it: in the middle of a roll-out an old process may have to', async () => {
     await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
     expect(await migrate(pool, ours())).toHaveLength(count + 1);
+    expect(await migrate(pool)).toEqual([]);
+    await expect(migrateWithRoles(pool)).rejects.toThrow('newer than this release');
+    await (await openStore(url)).close();
+    await writeFile(join(folder, `${numbered(count + 2)}_last.sql`), 'create table last (id integer)');
+    await migrate(pool, ours());
     await expect(migrate(pool)).rejects.toThrow(
-      `The database schema is at version ${count + 1}, newer than this release (${count})`,
+      `The database schema is at version ${count + 2}, newer than this release (${count}) can use`,
     );
     await expect(openStore(url)).rejects.toThrow('newer than this release');
+  });
+
+  it.each([
+    [0, 'starts'],
+    [1, 'refuses'],
+  ])('may say themselves which code they serve: from %i above ours on, it %s', async (above, outcome) => {
+    await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
+    const serves = `-- Serves code from version ${count + above} on.\n`;
+    await writeFile(
+      join(folder, `${numbered(count + 2)}_last.sql`),
+      `-- Last.\n${serves}create table last (id integer)`,
+    );
+    await migrate(pool, ours());
+    const started = migrate(pool).then(
+      () => 'starts',
+      () => 'refuses',
+    );
+    expect(await started).toBe(outcome);
+  });
+
+  it('note which code they serve on a database whose record has no such column yet', async () => {
+    await migrate(pool, ours());
+    await sql(url, 'alter table schema_migrations drop column serves_from');
+    expect(await migrate(pool)).toEqual([]);
+    await writeFile(join(folder, `${numbered(count + 1)}_later.sql`), 'create table later (id integer)');
+    expect(await migrate(pool, ours())).toHaveLength(1);
+    expect(await migrate(pool)).toEqual([]);
   });
 
   it('refuse a file that was changed after it was applied', async () => {

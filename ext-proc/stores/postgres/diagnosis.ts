@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { ReportedConfiguration, ReportedProcess } from '../process-reports.ts';
 import { run, type Statement } from './connection-pool.ts';
-import { readMigrations } from './migrate.ts';
+import { APPLIED_MIGRATIONS, type AppliedMigration, readMigrations, servesCode } from './migrate.ts';
 import { currentConfiguration, listProcesses } from './process-reports.ts';
 import { asStoreError } from './unavailable.ts';
 
@@ -40,7 +40,9 @@ export interface SchemaFigures {
   readonly version: number;
   readonly applied: number;
   readonly missing: readonly string[];
-  /** Applied by newer code. */
+  /** Applied by newer code, and this code runs on the schema after it. */
+  readonly ahead: readonly number[];
+  /** Applied by newer code, which alone knows what to do with it. */
   readonly unknown: readonly number[];
   /** Applied from other files than ours. */
   readonly changed: readonly string[];
@@ -125,7 +127,7 @@ async function look(client: pg.Client): Promise<ServerFigures> {
 
 const APPLIED: Statement = {
   name: 'diagnose_schema',
-  text: `select version, checksum from schema_migrations order by version`,
+  text: APPLIED_MIGRATIONS,
 };
 const HAS_SCHEMA: Statement = {
   name: 'diagnose_has_schema',
@@ -135,14 +137,17 @@ const HAS_SCHEMA: Statement = {
 async function schema(client: pg.Client): Promise<SchemaFigures> {
   const ours = await readMigrations();
   const [row] = await run<{ hasSchema: boolean }>(client, HAS_SCHEMA, []);
-  const rows = row?.hasSchema ? await run<{ version: number; checksum: string }>(client, APPLIED, []) : [];
+  const rows = row?.hasSchema ? await run<AppliedMigration>(client, APPLIED, []) : [];
   const applied = new Map(rows.map(({ version, checksum }) => [version, checksum]));
-  const known = new Set(ours.map(({ version }) => version));
+  const newer = rows.filter(({ version }) => version > ours.length);
+  const versions = (serving: boolean) =>
+    newer.filter((one) => servesCode(one, ours.length) === serving).map(({ version }) => version);
   return {
     version: ours.length,
     applied: applied.size,
     missing: ours.filter(({ version }) => !applied.has(version)).map(({ name }) => name),
-    unknown: [...applied.keys()].filter((version) => !known.has(version)),
+    ahead: versions(true),
+    unknown: versions(false),
     changed: ours
       .filter(({ version, checksum }) => applied.has(version) && applied.get(version) !== checksum)
       .map(({ name }) => name),

@@ -16,17 +16,21 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
+  /** The version of the oldest code that still runs on the schema after it, so that old processes may start anew in the middle of a roll-out. */
+  readonly servesFrom: number;
 }
 
 const FOLDER = new URL('./migrations/', import.meta.url);
 const FILE = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+/** A line of its own in a migration that serves older code than that before it, or only the newest. */
+const SERVES = /^-- Serves code from version (\d+) on\.$/m;
 /** How long one migration, or waiting for another process that migrates, may take. */
 const MIGRATION_TIMEOUT_MS = 120_000;
 
 /**
  * Brings the schema to the version of this code: numbered files, each in a transaction with its record, under a lock that makes processes
- * which start together take turns. Rejects with SchemaMismatch when the database was migrated by newer code, by other files than ours, or
- * lacks something and this user may not change it.
+ * which start together take turns. Rejects with SchemaMismatch when newer code made the schema one that this code does not know how to use,
+ * when it was made by other files than ours, or when it lacks something and this user may not change it.
  */
 export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<readonly string[]> {
   const migrations = await readMigrations(folder);
@@ -71,6 +75,9 @@ export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
     const { userName, mayMigrate } = await lookAtSchema(client);
     if (!mayMigrate) throw new SchemaMismatch(`The user ${userName} does not own the tables, and may not change them.`);
+    // A newer release has said what the roles may do.
+    const last = (await appliedIn(client)).at(-1)?.version ?? 0;
+    if (last > newest.version) throw new SchemaMismatch(newerThanCode(last, newest.version));
     const granted = (await createRoles(client)) && (await grantRights(client));
     return { version: newest.version, name: newest.name, roles: granted ? 'granted' : 'absent' };
   } finally {
@@ -100,28 +107,46 @@ async function applyMissing(client: pg.PoolClient, migrations: readonly Migratio
   await exec(
     client,
     `create table if not exists schema_migrations (
-       version integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now())`,
+       version integer primary key, name text not null, checksum text not null, applied_at timestamptz not null default now());
+     alter table schema_migrations add column if not exists serves_from integer`,
   );
   const missing = findMissing(migrations, await appliedIn(client));
   for (const migration of missing) await apply(client, migration);
   return missing.map((migration) => migration.name);
 }
 
-type Applied = Pick<Migration, 'version' | 'checksum'>;
-
-async function appliedIn(client: pg.PoolClient): Promise<readonly Applied[]> {
-  const { rows } = await exec(client, 'select version, checksum from schema_migrations order by version');
-  return rows as Applied[];
+export interface AppliedMigration {
+  readonly version: number;
+  readonly checksum: string;
+  /** `null`: applied before anybody noted it. */
+  readonly servesFrom: number | null;
 }
 
-function findMissing(migrations: readonly Migration[], applied: readonly Applied[]): readonly Migration[] {
+/** The column may not be there yet. */
+export const APPLIED_MIGRATIONS = `select version, checksum, (to_jsonb(m) ->> 'serves_from')::integer as "servesFrom"
+  from schema_migrations m order by version`;
+
+/** Whether code of that version runs on a schema that has this migration of newer code. */
+export function servesCode({ servesFrom }: AppliedMigration, version: number): boolean {
+  return servesFrom !== null && servesFrom <= version;
+}
+
+async function appliedIn(client: pg.PoolClient): Promise<readonly AppliedMigration[]> {
+  const { rows } = await exec(client, APPLIED_MIGRATIONS);
+  return rows as AppliedMigration[];
+}
+
+function findMissing(migrations: readonly Migration[], applied: readonly AppliedMigration[]): readonly Migration[] {
   const known = new Map(migrations.map((migration) => [migration.version, migration]));
   const done = new Set<number>();
-  for (const { version, checksum } of applied) {
-    const ours = known.get(version);
-    if (!ours) throw new SchemaMismatch(newerThanCode(version, migrations.length));
-    if (ours.checksum !== checksum) throw new SchemaMismatch(changedAfterwards(ours));
-    done.add(version);
+  for (const one of applied) {
+    const ours = known.get(one.version);
+    if (ours === undefined) {
+      if (!servesCode(one, migrations.length)) throw new SchemaMismatch(newerThanCode(one.version, migrations.length));
+      continue;
+    }
+    if (ours.checksum !== one.checksum) throw new SchemaMismatch(changedAfterwards(ours));
+    done.add(one.version);
   }
   return migrations.filter(({ version }) => !done.has(version));
 }
@@ -130,10 +155,11 @@ async function apply(client: pg.PoolClient, migration: Migration): Promise<void>
   await exec(client, 'begin');
   try {
     await exec(client, migration.sql);
-    await client.query('insert into schema_migrations (version, name, checksum) values ($1, $2, $3)', [
+    await client.query('insert into schema_migrations (version, name, checksum, serves_from) values ($1, $2, $3, $4)', [
       migration.version,
       migration.name,
       migration.checksum,
+      migration.servesFrom,
     ]);
     await exec(client, 'commit');
   } catch (error) {
@@ -161,7 +187,9 @@ export async function readMigrations(folder: URL = FOLDER): Promise<readonly Mig
     if (!match) throw new Error(`${file} is not named like 0001_what_it_does.sql`);
     const sql = await readFile(new URL(file, folder), 'utf8');
     const checksum = createHash('sha256').update(sql).digest('hex');
-    migrations.push({ version: Number(match[1]), name: file.slice(0, -'.sql'.length), sql, checksum });
+    const version = Number(match[1]);
+    const servesFrom = Number(SERVES.exec(sql)?.[1] ?? version - 1);
+    migrations.push({ version, name: file.slice(0, -'.sql'.length), sql, checksum, servesFrom });
   }
   migrations.forEach((migration, index) => {
     if (migration.version !== index + 1) throw new Error(`migration ${migration.name} is out of sequence`);
@@ -170,7 +198,7 @@ export async function readMigrations(folder: URL = FOLDER): Promise<readonly Mig
 }
 
 function newerThanCode(version: number, ours: number): string {
-  return `The database schema is at version ${version}, newer than this release (${ours}). Run the newer release, or restore a backup.`;
+  return `The database schema is at version ${version}, newer than this release (${ours}) can use. Run the newer release, or restore a backup.`;
 }
 
 function notByThisUser(missing: readonly Migration[], ours: number, userName: string): string {
