@@ -33,7 +33,7 @@ let customer: Customer;
 beforeAll(async () => {
   providers = await Promise.all(Array.from({ length: PROVIDERS }, () => startFakeProvider({ record: false })));
   stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: configOf(0) });
-  customer = await stack.operator.customer();
+  customer = await stack.operator.customer({ credit: '1000000' });
 });
 
 afterAll(async () => {
