@@ -90,7 +90,7 @@ describe('PostgreSQL going away', () => {
     expect(away.slowestMs).toBeLessThan(1_500);
     await expect(openStore(url)).rejects.toBeInstanceOf(StoreUnavailable);
     await server.restart();
-    expect((await everyCall(customer)).outcomes).toEqual(['answered']);
+    await expect.poll(async () => (await everyCall(customer)).outcomes, { timeout: 10_000 }).toEqual(['answered']);
   });
 
   it('frozen: every call is StoreUnavailable within its bound, and answers again when it goes on', async () => {
