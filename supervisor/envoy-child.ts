@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -35,6 +34,8 @@ export interface EnvoyOptions {
   readonly binary: string;
   readonly paths: Pick<RuntimePaths, 'envoyDir' | 'envoyAdminSocket'>;
   readonly env: Environment;
+  /** Unless ENVOY_CONCURRENCY says another number. */
+  readonly threads: number;
   readonly guard: Guard;
   readonly drainTimeoutMs: number;
 }
@@ -60,12 +61,12 @@ export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Pr
   return startFailure(`Envoy did not start: ${problem}`);
 }
 
-function envoyArguments({ paths, env, drainTimeoutMs }: EnvoyOptions): string[] {
+function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): string[] {
   return [
     ...['-c', join(paths.envoyDir, 'envoy.yaml')],
     // Nobody restarts it in place, and shared memory would be left behind by every kill -9.
     '--disable-hot-restart',
-    ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(Math.min(2, availableParallelism()))],
+    ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
     // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request that found the process away, which
     // the access log says too.
     ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error'],

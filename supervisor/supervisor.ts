@@ -7,6 +7,7 @@ import { demoProviderPort } from './demo-provider.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { beginEnvoyDrain } from './envoy-admin.ts';
 import { startEnvoy } from './envoy-child.ts';
+import { envoyThreads } from './envoy-threads.ts';
 import { childRecord } from './former-children.ts';
 import { GATEWAY_NODE_OPTIONS } from './gateway-node-options.ts';
 import { type Guard, startGuard } from './guard.ts';
@@ -187,8 +188,9 @@ function keepEnvoy(
   guard: Guard,
   signal: AbortSignal,
 ): Promise<KeptProcess | StartFailure> {
-  const { paths, env, drainTimeoutMs } = settings;
-  const envoy = { binary: settings.envoyBinary, paths, env, guard, drainTimeoutMs };
+  const { paths, env, config, drainTimeoutMs } = settings;
+  const threads = envoyThreads(config);
+  const envoy = { binary: settings.envoyBinary, paths, env, threads, guard, drainTimeoutMs };
   return keepRunning({ name: 'Envoy', start: (abort) => startEnvoy(envoy, abort), report, gaveUp }, signal);
 }
 

@@ -94,6 +94,6 @@ function startGateway(deployment: Deployment, release = REPOSITORY): TestProcess
 }
 
 async function startEnvoy({ paths }: Deployment): Promise<LaunchedProcess> {
-  const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--use-dynamic-base-id', '--concurrency', '2'];
+  const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--use-dynamic-base-id', '--concurrency', '1'];
   return (await openLauncher()).startEnvoy([...args, '--log-level', 'warn']);
 }
