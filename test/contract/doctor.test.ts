@@ -91,7 +91,7 @@ describe('the doctor on a database', () => {
     expect(await look('database schema')).toEqual([expect.stringMatching(/^problem: at version 999, newer than/)]);
     await sql(url, 'update schema_migrations set serves_from = 3 where version = 999');
     expect(await look('database schema')).toEqual([
-      expect.stringMatching(/^warning: at version 999, newer than .* which it still serves/),
+      expect.stringMatching(/^warning: at version 999, .* it still serves/),
     ]);
     await sql(
       url,
