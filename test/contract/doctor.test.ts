@@ -145,7 +145,7 @@ describe('the doctor on a database', () => {
     await sql(url, "update gateway_processes set reported_at = now() - interval '1 minute'");
     await write(process());
     expect(await look('gateway a/0')).toEqual(['ok']);
-    expect(await look('gateway c/0')).toEqual(['warning: has not reported for 60 s']);
+    expect(await look('gateway c/0')).toEqual([expect.stringMatching(/^warning: has not reported for 6\d s$/)]);
     expect(await look('gateway versions')).toEqual(['ok']);
     expect(await look('configuration in force')).toEqual(['ok']);
     expect(await look('envoy on a')).toEqual(['ok']);
