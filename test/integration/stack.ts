@@ -94,6 +94,7 @@ function startGateway(deployment: Deployment, release = REPOSITORY): TestProcess
 }
 
 async function startEnvoy({ paths }: Deployment): Promise<LaunchedProcess> {
-  const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--use-dynamic-base-id', '--concurrency', '1'];
+  const threads = process.env.ENVOY_CONCURRENCY ?? '1';
+  const args = ['-c', join(paths.envoyDir, 'envoy.yaml'), '--use-dynamic-base-id', '--concurrency', threads];
   return (await openLauncher()).startEnvoy([...args, '--log-level', 'warn']);
 }
