@@ -187,7 +187,8 @@ describe('the old configuration stays in force', () => {
   test('when Envoy does not take it; the next try is asked for by reload', async () => {
     let reason: string | undefined = 'Envoy refused the clusters';
     const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), {
-      apply: async () => (reason === undefined ? { ok: true } : { ok: false, reason }),
+      apply: async () => (reason === undefined ? { ok: true } : { ok: false, reason, mayPass: false }),
+      firstRetryMs: 1,
     });
     await replace('gateway.yaml', readRpm(2));
     await until(() => seen.problems.length > 0);
@@ -196,6 +197,28 @@ describe('the old configuration stays in force', () => {
     reason = undefined;
     await watch.reload();
     expect(watch.current().limits.readRequestsPerMinute).toBe(2);
+    expect(seen.problems).toHaveLength(1);
+  });
+
+  test('while the disk is full, and by itself no longer; what was written meanwhile is not forgotten', async () => {
+    let full = true;
+    const reason = 'clusters.json cannot be written';
+    const { watch, seen } = await follow(await put('gateway.yaml', readRpm(1)), {
+      apply: async () => (full ? { ok: false, reason, mayPass: true } : { ok: true }),
+      firstRetryMs: 1,
+    });
+    await replace('gateway.yaml', readRpm(2));
+    await until(() => seen.problems.length > 2);
+    await replace('gateway.yaml', readRpm(3));
+    await until(() => seen.problems.length > 4);
+    expect(new Set(seen.problems)).toEqual(new Set([reason]));
+    expect(watch.current().limits.readRequestsPerMinute).toBe(1);
+    full = false;
+    await until(() => seen.changes.length > 0);
+    expect(watch.current().limits.readRequestsPerMinute).toBe(3);
+    const told = seen.problems.length;
+    await wait(100);
+    expect([seen.changes.length, seen.problems.length]).toEqual([1, told]);
   });
 
   test('while Envoy loads the clusters', async () => {

@@ -10,16 +10,21 @@ export interface WatchOptions {
   readonly env: Environment;
   /** As `loadConfig` gave it at the start; it is in force already. */
   readonly initial: LoadedConfig;
-  /** Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration in force. */
+  /**
+   * Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration in force. `mayPass`: it may succeed later
+   * with the same files, and is tried again by itself.
+   */
   readonly apply: (
     next: GatewayConfig,
-  ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string }>;
+  ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string; readonly mayPass: boolean }>;
   /** Refused: the configuration before it stays in force. */
   readonly onProblems: (problems: readonly Problem[]) => void;
   /** In force from now on. */
   readonly onChange: (config: GatewayConfig, notes: ReloadNotes) => void;
   /** How often the files are read where the system tells of no change (network and bind mounts). */
   readonly pollMs?: number;
+  /** How soon the first attempt is repeated that may succeed later; then ever more slowly. */
+  readonly firstRetryMs?: number;
 }
 
 export interface ReloadNotes {
@@ -42,6 +47,8 @@ const RESTART_FIELDS = ['listen', 'stores', 'workers'] as const;
 /** A writer's several steps count as one change; one that never pauses is read all the same. */
 const QUIET_MS = 100;
 const LONGEST_WAIT_MS = 1000;
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 60_000;
 
 export function watchConfig(options: WatchOptions): ConfigWatch {
   const { path, env } = options;
@@ -51,10 +58,17 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
   let timer: NodeJS.Timeout | undefined;
   let firstEventMs = 0;
   let checkWaiting = false;
+  const firstRetryMs = options.firstRetryMs ?? FIRST_RETRY_MS;
+  let retryMs = firstRetryMs;
+  let retry: NodeJS.Timeout | undefined;
 
   async function check(force: boolean): Promise<void> {
     if (closed) return;
-    if (!force && (await currentFingerprint(path, source.files)) === source.fingerprint) return;
+    if (!force) {
+      if ((await currentFingerprint(path, source.files)) === source.fingerprint) return;
+      retryMs = firstRetryMs;
+    }
+    clearTimeout(retry);
     const result = await loadConfig(path, env);
     source = result.source;
     await folders.follow([path, ...source.files]);
@@ -64,9 +78,17 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     const { config, restartNeeded } = keepFixed(current, result.config);
     const applied = await options.apply(config);
     if (closed) return;
-    if (!applied.ok) return options.onProblems([{ file: path, line: 1, column: 1, message: applied.reason }]);
+    if (!applied.ok) {
+      if (applied.mayPass) tryAgain();
+      return options.onProblems([{ file: path, line: 1, column: 1, message: applied.reason }]);
+    }
     current = config;
     options.onChange(config, { warnings: result.warnings, restartNeeded });
+  }
+
+  function tryAgain(): void {
+    retry = setTimeout(() => void inTurn(true), retryMs).unref();
+    retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
   }
 
   /** One after another; the newest state is always read last. */
@@ -107,6 +129,7 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     close() {
       closed = true;
       clearTimeout(timer);
+      clearTimeout(retry);
       clearInterval(poll);
       folders.close();
     },

@@ -9,7 +9,11 @@ import { replaceFile } from './replace-file.ts';
 
 export type PublishResult =
   /** `confirmed: false`: Envoy does not run, and reads the file when it starts. */
-  { readonly ok: true; readonly confirmed: boolean } | { readonly ok: false; readonly reason: string };
+  | { readonly ok: true; readonly confirmed: boolean }
+  /** `mayPass`: the same clusters may be loaded later, as when a disk that was full has room again. */
+  | { readonly ok: false; readonly reason: string; readonly mayPass: boolean };
+
+type NotLoaded = Omit<Extract<PublishResult, { ok: false }>, 'ok'>;
 
 export interface PublisherOptions {
   readonly paths: RuntimePaths;
@@ -24,6 +28,8 @@ export interface PublisherOptions {
 }
 
 const POLL_MS = 25;
+/** Of many processes that wait for one that cannot write. */
+const LONGEST_POLL_MS = 400;
 /** The process that writes may be starting just now. */
 const FOLLOW_WITHIN_MS = 30_000;
 
@@ -51,7 +57,7 @@ export class ClusterPublisher {
     try {
       return await this.#inTurn(() => this.#publish(next));
     } catch (error) {
-      return { ok: false, reason: `${this.#path} cannot be written: ${String(error)}` };
+      return { ok: false, reason: `${this.#path} cannot be written: ${String(error)}`, mayPass: true };
     }
   }
 
@@ -68,10 +74,10 @@ export class ClusterPublisher {
     const before = await readClusterState(envoyAdminSocket);
     const file = clusterFile(new Map([...this.#everything(), ...wanted]));
     await replaceFile(this.#path, file.text);
-    const reason = before === undefined ? undefined : await this.#whyNotLoaded(file, wanted, before);
-    if (reason !== undefined) {
+    const problem = before === undefined ? undefined : await this.#whyNotLoaded(file, wanted, before);
+    if (problem !== undefined) {
       await replaceFile(this.#path, clusterFile(this.#everything()).text);
-      return { ok: false, reason };
+      return { ok: false, ...problem };
     }
     this.#switchTo(wanted, next.timeouts.totalMs);
     return { ok: true, confirmed: before !== undefined };
@@ -82,19 +88,20 @@ export class ClusterPublisher {
     const wanted = [...clustersOf(next).keys()];
     const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;
     const deadlineMs = performance.now() + withinMs;
-    for (;;) {
+    for (let pollMs = POLL_MS; ; pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)) {
       const state = await readClusterState(this.#options.paths.envoyAdminSocket);
       if (state === undefined) return { ok: true, confirmed: false };
       const absent = wanted.filter((name) => !state.active.has(name));
       if (absent.length === 0) return { ok: true, confirmed: true };
       if (performance.now() > deadlineMs) {
-        return { ok: false, reason: `Envoy has not got the clusters within ${withinMs} ms (${absent.join(', ')})` };
+        const reason = `Envoy has not got the clusters within ${withinMs} ms (${absent.join(', ')})`;
+        return { ok: false, reason, mayPass: true };
       }
-      await wait(POLL_MS);
+      await wait(pollMs);
     }
   }
 
-  async #whyNotLoaded(file: ClusterFile, wanted: Clusters, before: ClusterState): Promise<string | undefined> {
+  async #whyNotLoaded(file: ClusterFile, wanted: Clusters, before: ClusterState): Promise<NotLoaded | undefined> {
     const withinMs = this.#options.confirmWithinMs ?? 15_000;
     const deadlineMs = performance.now() + withinMs;
     for (;;) {
@@ -102,10 +109,12 @@ export class ClusterPublisher {
       const absent = [...wanted.keys()].filter((name) => !state?.active.has(name));
       if (state?.version === file.version && absent.length === 0) return undefined;
       if (state !== undefined && state.refusals > before.refusals) {
-        return `Envoy refused the clusters (not loaded: ${absent.join(', ') || 'none'}); its log has the reason`;
+        const reason = `Envoy refused the clusters (not loaded: ${absent.join(', ') || 'none'}); its log has the reason`;
+        return { reason, mayPass: false };
       }
       if (performance.now() > deadlineMs) {
-        return `Envoy did not load the clusters within ${withinMs} ms (not loaded: ${absent.join(', ') || 'none'})`;
+        const reason = `Envoy did not load the clusters within ${withinMs} ms (not loaded: ${absent.join(', ') || 'none'})`;
+        return { reason, mayPass: true };
       }
       await wait(POLL_MS);
     }
