@@ -118,6 +118,18 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, other)).toMatchObject({ kind: 'admitted' });
   });
 
+  test('a clock that goes back keeps nobody out for longer than a lease, and nobody at all once it is open', async () => {
+    await redis.empty();
+    const HOUR_MS = 3_600_000;
+    const isOut = (ms: number) =>
+      expect(store.admit(requestOf({ nowMs: at(ms) }))).rejects.toBeInstanceOf(StoreUnavailable);
+    await isOut(0);
+    await isOut(-HOUR_MS);
+    await isOut(LEASE_MS - 1 - HOUR_MS);
+    expect(await admitFresh(store, { nowMs: at(LEASE_MS - HOUR_MS) })).toMatchObject({ kind: 'admitted' });
+    expect(await admitFresh(store, { holdId: 'earlier', nowMs: at(-2 * HOUR_MS) })).toMatchObject({ kind: 'admitted' });
+  });
+
   test('a process that begins while others live does not open what they closed', async () => {
     const second = await openStore(redis.url, { leaseMs: LEASE_MS });
     expect(await second.opensInMs()).toBe(0);

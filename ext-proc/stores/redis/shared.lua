@@ -31,6 +31,18 @@ local function begin_incarnation(shard, run, now, opens, nonce)
   return incarnation
 end
 
+-- Ms until a shard that forgot is open. A clock that went back keeps it closed for no more than another lease, and one that was open before
+-- not at all: whatever is held has lapsed or is known by then, whichever clock counts.
+local function opens_in(shard, opens, now, lease_ms)
+  local left = opens - now
+  if opens == 0 or (left > 0 and left <= lease_ms) then
+    return math.max(0, left)
+  end
+  left = left > 0 and lease_ms or 0
+  redis.call('HSET', shard, 'opens', left > 0 and now + left or 0)
+  return left
+end
+
 -- What is kept here belongs to one incarnation of the shard. It ends when the shard's marker is gone (flushed) or was made by another server
 -- process (restarted, failed over, restored): asking for the run id costs 4 us and is the only sign of these that cannot be late. A new
 -- incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew.
@@ -38,7 +50,7 @@ local function incarnation_of(shard, now, lease_ms)
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
   local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens')
   if marker[1] == run then
-    return marker[2], tonumber(marker[3]) <= now
+    return marker[2], opens_in(shard, tonumber(marker[3]), now, lease_ms) == 0
   end
   return begin_incarnation(shard, run, now, now + lease_ms, ''), false
 end

@@ -5,12 +5,12 @@
 -- ARGV  1 clock, or '' for the server's   2 lease in ms   3 nonce, by which open-shard-1.lua knows the incarnation   4 anew: 1 or 0
 -- Returns  ms until admissions open
 
-local now = clock(ARGV[1])
+local now, lease_ms = clock(ARGV[1]), tonumber(ARGV[2])
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 local marker = redis.call('HMGET', KEYS[1], 'run', 'opens')
 if marker[1] == run and ARGV[4] == '0' then
   redis.call('PEXPIRE', KEYS[1], SHARD_TTL_MS)
-  return math.max(0, tonumber(marker[2]) - now)
+  return opens_in(KEYS[1], tonumber(marker[2]), now, lease_ms)
 end
-begin_incarnation(KEYS[1], run, now, now + ARGV[2], ARGV[3])
-return tonumber(ARGV[2])
+begin_incarnation(KEYS[1], run, now, now + lease_ms, ARGV[3])
+return lease_ms
