@@ -41,6 +41,8 @@ export default defineConfig({
             'test/launchers/choose.test.ts',
             'test/provider/*.test.ts',
           ],
+          // Passwords are slow on purpose, and the machine is busy.
+          testTimeout: 20_000,
         },
       },
       {

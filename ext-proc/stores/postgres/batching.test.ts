@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { BatchFigures } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type BatchBounds, createBatching, type Outcome } from './batching.ts';
@@ -10,7 +9,6 @@ const BOUNDS: BatchBounds = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiti
 function gatedBatching(bounds: Partial<BatchBounds> = {}) {
   const batches: {
     readonly items: readonly number[];
-    readonly sentMs: number;
     end(outcomes?: readonly Outcome<number>[]): void;
     fail(error: unknown): void;
   }[] = [];
@@ -20,7 +18,7 @@ function gatedBatching(bounds: Partial<BatchBounds> = {}) {
     (items) => {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
       const answers = items.map((item) => ({ ok: true, value: item * 10 }) as const);
-      batches.push({ items, sentMs: performance.now(), end: (outcomes = answers) => resolve(outcomes), fail: reject });
+      batches.push({ items, end: (outcomes = answers) => resolve(outcomes), fail: reject });
       return promise;
     },
     (figures) => told.push(figures),
@@ -28,29 +26,41 @@ function gatedBatching(bounds: Partial<BatchBounds> = {}) {
   return { add, batches, told };
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+const turn = () => pass(0);
 
 describe('batching', () => {
   it('tells of every batch: how many shared it, how long the first waited, how long it took, whether all failed', async () => {
     const { add, batches, told } = gatedBatching();
     const first = add(1);
-    await expect.poll(() => batches.length).toBe(1);
+    await turn();
+    expect(batches).toHaveLength(1);
     const others = [add(2), add(3)];
-    await sleep(30);
+    await pass(30);
     batches[0]?.end();
     await first;
-    await expect.poll(() => batches.length).toBe(2);
+    await turn();
+    expect(batches).toHaveLength(2);
     batches[1]?.end([
       { ok: false, error: new Error('no') },
       { ok: true, value: 30 },
     ]);
     await Promise.allSettled(others);
     const refused = add(4);
-    await expect.poll(() => batches.length).toBe(3);
+    await turn();
+    expect(batches).toHaveLength(3);
     batches[2]?.end([{ ok: false, error: new Error('no') }]);
     await expect(refused).rejects.toThrow('no');
     const broken = add(5);
-    await expect.poll(() => batches.length).toBe(4);
+    await turn();
+    expect(batches).toHaveLength(4);
     batches[3]?.fail(new Error('away'));
     await expect(broken).rejects.toThrow('away');
     await turn();
@@ -60,29 +70,23 @@ describe('batching', () => {
       [1, true],
       [1, true],
     ]);
-    // A timer may fire a millisecond early by the clock.
-    expect(told[0]?.tookMs).toBeGreaterThan(28);
-    expect(told[1]?.waitedMs).toBeGreaterThan(28);
-    expect(told[0]?.waitedMs).toBeLessThan(20);
+    expect([told[0]?.waitedMs, told[0]?.tookMs, told[1]?.waitedMs]).toEqual([0, 30, 30]);
   });
 
   it('sends the calls of one turn together, and what comes meanwhile with the next', async () => {
     const { add, batches } = gatedBatching();
     const first = [add(1), Promise.resolve().then(() => add(2))];
     await turn();
-    await turn();
     const second = [add(3), add(4)];
-    await turn();
     await turn();
     expect(batches.map(({ items }) => items)).toEqual([[1, 2]]);
     batches[0]?.end();
     expect(await Promise.all(first)).toEqual([10, 20]);
-    await expect
-      .poll(() => batches.map(({ items }) => items))
-      .toEqual([
-        [1, 2],
-        [3, 4],
-      ]);
+    await turn();
+    expect(batches.map(({ items }) => items)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
     batches[1]?.end();
     expect(await Promise.all(second)).toEqual([30, 40]);
   });
@@ -90,14 +94,14 @@ describe('batching', () => {
   it('sends no more than a batch holds, and no more batches than may be under way', async () => {
     const { add, batches } = gatedBatching({ maxBatch: 2, maxInFlight: 2 });
     const calls = [1, 2, 3, 4, 5].map((item) => add(item));
-    await expect
-      .poll(() => batches.map(({ items }) => items))
-      .toEqual([
-        [1, 2],
-        [3, 4],
-      ]);
+    await turn();
+    expect(batches.map(({ items }) => items)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
     batches[1]?.end();
-    await expect.poll(() => batches.map(({ items }) => items)).toEqual([[1, 2], [3, 4], [5]]);
+    await turn();
+    expect(batches.map(({ items }) => items)).toEqual([[1, 2], [3, 4], [5]]);
     batches[0]?.end();
     batches[2]?.end();
     expect(await Promise.all(calls)).toEqual([10, 20, 30, 40, 50]);
@@ -106,76 +110,92 @@ describe('batching', () => {
   it('gives each call its own outcome, and all of them the failure of the round trip', async () => {
     const { add, batches } = gatedBatching();
     const calls = [add(1), add(2)];
-    await expect.poll(() => batches.length).toBe(1);
+    await turn();
+    expect(batches).toHaveLength(1);
     batches[0]?.end([
       { ok: false, error: new Error('refused') },
       { ok: true, value: 5 },
     ]);
     expect(await Promise.allSettled(calls)).toMatchObject([{ reason: new Error('refused') }, { value: 5 }]);
     const others = [add(3), add(4)];
-    await expect.poll(() => batches.length).toBe(2);
+    await turn();
+    expect(batches).toHaveLength(2);
     batches[1]?.fail(new StoreUnavailable('away'));
     expect(await Promise.allSettled(others)).toMatchObject([
       { reason: new StoreUnavailable('away') },
       { reason: new StoreUnavailable('away') },
     ]);
     const after = add(6);
-    await expect.poll(() => batches.length).toBe(3);
+    await turn();
+    expect(batches).toHaveLength(3);
     batches[2]?.end([]);
     await expect(after).rejects.toThrow('a batch answered fewer items than it has');
   });
 
-  it('refuses at once when too many wait, and after a while whoever was not sent', async () => {
-    const { add, batches } = gatedBatching({ maxWaiting: 2, waitMs: 40 });
+  it('refuses at once when too many wait', async () => {
+    const { add, batches } = gatedBatching({ maxWaiting: 2 });
     const sent = add(1);
-    await expect.poll(() => batches.length).toBe(1);
-    const startedMs = performance.now();
-    const waiting = add(2);
-    const late = sleep(25).then(() => add(3));
-    await expect(waiting).rejects.toBeInstanceOf(StoreUnavailable);
-    expect(performance.now() - startedMs).toBeGreaterThan(35);
-    const crowd = [add(4)];
-    await expect(add(5)).rejects.toThrow('too many calls are waiting');
+    await turn();
+    expect(batches).toHaveLength(1);
+    const waiting = [add(2), add(3)];
+    await expect(add(4)).rejects.toThrow('too many calls are waiting');
+    batches[0]?.end();
+    await turn();
+    expect(batches).toHaveLength(2);
+    batches[1]?.end();
+    expect(await Promise.all([sent, ...waiting])).toEqual([10, 20, 30]);
+  });
+
+  it('refuses whoever was not sent for a while, and nobody who came later', async () => {
+    const { add, batches } = gatedBatching({ waitMs: 40 });
+    const sent = add(1);
+    await turn();
+    const waiting = expect(add(2)).rejects.toThrow('PostgreSQL did not take the call in time');
+    await pass(5);
+    const late = add(3);
+    await pass(35);
+    await waiting;
     batches[0]?.end();
     expect(await sent).toBe(10);
-    await expect.poll(() => batches.length).toBe(2);
-    // The one that had waited less was still in time.
-    expect(batches[1]?.items).toEqual([3, 4]);
+    await turn();
+    expect(batches[1]?.items).toEqual([3]);
     batches[1]?.end();
-    expect(await Promise.all([late, ...crowd])).toEqual([30, 40]);
+    expect(await late).toBe(30);
   });
 
   it('paces batches in a row, and lets a call after a pause go at once', async () => {
     const { add, batches } = gatedBatching({ paceMs: 30 });
-    for (const item of [1, 2]) {
-      const call = add(item);
-      await expect.poll(() => batches.length, { interval: 1 }).toBe(item);
-      batches[item - 1]?.end();
-      await call;
-    }
-    expect((batches[1]?.sentMs ?? 0) - (batches[0]?.sentMs ?? 0)).toBeGreaterThan(28);
-    await sleep(40);
-    const startedMs = performance.now();
-    const call = add(3);
-    await expect.poll(() => batches.length, { interval: 1 }).toBe(3);
-    expect((batches[2]?.sentMs ?? Number.POSITIVE_INFINITY) - startedMs).toBeLessThan(20);
-    batches[2]?.end();
-    await call;
+    const first = add(1);
+    await turn();
+    batches[0]?.end();
+    await first;
+    const second = add(2);
+    await pass(29);
+    expect(batches).toHaveLength(1);
+    await pass(1);
+    expect(batches).toHaveLength(2);
+    batches[1]?.end();
+    await second;
+    await pass(40);
+    void add(3);
+    await turn();
+    expect(batches).toHaveLength(3);
   });
 
   it('waits longer after a batch that many shared, and no longer once few come', async () => {
     const { add, batches } = gatedBatching({ crowd: { items: 3, paceMs: 60 } });
-    const sendAll = async (items: readonly number[]): Promise<number> => {
+    const sendAfter = async (waitMs: number, items: readonly number[]): Promise<void> => {
       const calls = items.map((item) => add(item));
-      const number = batches.length;
-      await expect.poll(() => batches.length, { interval: 1 }).toBe(number + 1);
-      batches[number]?.end();
+      const before = batches.length;
+      if (waitMs > 0) await pass(waitMs - 1);
+      expect(batches).toHaveLength(before);
+      await pass(waitMs > 0 ? 1 : 0);
+      expect(batches).toHaveLength(before + 1);
+      batches[before]?.end();
       await Promise.all(calls);
-      return batches[number]?.sentMs ?? Number.NaN;
     };
-    const crowdSentMs = await sendAll([1, 2, 3]);
-    expect((await sendAll([4])) - crowdSentMs).toBeGreaterThan(58);
-    const startedMs = performance.now();
-    expect((await sendAll([5])) - startedMs).toBeLessThan(30);
+    await sendAfter(0, [1, 2, 3]);
+    await sendAfter(60, [4]);
+    await sendAfter(0, [5]);
   });
 });
