@@ -56,6 +56,13 @@ describe('the idempotency store', () => {
     return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
   }
 
+  /** Its process has renewed nothing for a lease. */
+  const lapse = ({ generationId }: ClaimRequest) =>
+    sql(
+      url,
+      `update idempotency_keys set lease_until = lease_until - interval '20 seconds' where generation_id = '${generationId}'`,
+    );
+
   const isCharged = async ({ generationId }: Claim) =>
     (await store.ledger.findGeneration(customer.organizationId, generationId)) !== undefined;
 
@@ -134,11 +141,11 @@ describe('the idempotency store', () => {
   });
 
   it('hands the key of a dead attempt to the next, and charges the dead one nothing', async () => {
-    const dead = attempt({ leaseMs: 40 });
+    const dead = attempt();
     await store.idempotency.claim(dead);
-    const next = again(dead, { leaseMs: 15_000 });
+    const next = again(dead);
     expect((await store.idempotency.claim(next)).kind).toBe('running');
-    await sleepMs(60);
+    await lapse(dead);
     expect((await store.idempotency.claim(again(dead, { bodyHash: sha('other') }))).kind).toBe('reused');
     expect(await second.idempotency.claim(next)).toEqual({ kind: 'claimed' });
     expect(await store.ledger.settleClaimed(ended(dead, 'late'))).toBeUndefined();
@@ -152,20 +159,21 @@ describe('the idempotency store', () => {
   });
 
   it('waits for attempts that renew their lease', async () => {
-    const alive = attempt({ leaseMs: 40 });
-    const dead = attempt({ leaseMs: 40 });
-    await store.idempotency.claim(alive);
-    await store.idempotency.claim(dead);
+    const alive = attempt();
+    const dead = attempt();
+    for (const one of [alive, dead]) {
+      await store.idempotency.claim(one);
+      await lapse(one);
+    }
     await store.idempotency.renew([alive], 15_000);
-    await sleepMs(60);
     expect((await store.idempotency.claim(again(alive))).kind).toBe('running');
     expect((await store.idempotency.claim(again(dead))).kind).toBe('claimed');
   });
 
   it('keeps the answer of a dead attempt whose key nobody took', async () => {
-    const stalled = attempt({ leaseMs: 1 });
+    const stalled = attempt();
     await store.idempotency.claim(stalled);
-    await sleepMs(10);
+    await lapse(stalled);
     expect(await store.ledger.settleClaimed(ended(stalled, 'slow'))).toBeDefined();
     const forgotten = attempt();
     expect(await store.ledger.settleClaimed(ended(forgotten, 'from the spool'))).toBeDefined();
@@ -257,4 +265,3 @@ describe('leases after a restart of the server', () => {
 });
 
 const sha = (text: string): Buffer => createHash('sha256').update(text).digest();
-const sleepMs = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
