@@ -102,6 +102,7 @@ test('what a request did is in the figures: of its provider, its stores, its str
   expect(await read('gateway_build_info')).toBe(1);
   expect(await read('gateway_ready')).toBe(1);
   expect(await read('envoy_http_ext_proc_streams_failed')).toBe(0);
+  expect(await read('envoy_access_log_process_ratelimit_denied')).toBe(0);
   expect(await read('envoy_cluster_membership_healthy', { envoy_cluster_name: 'gateway' })).toBe(1);
   // The probes of readiness, which have asked several times by now, are in none of ours.
   expect(await read('gateway_requests_total')).toBe(6);
