@@ -37,28 +37,28 @@ async function until(condition: () => boolean): Promise<void> {
   expect(condition()).toBe(true);
 }
 
-test('what is killed is up again within 100 ms, and what was killed is reported', async () => {
+test('what is killed is up again, and what was killed is reported', async () => {
   const lines: string[] = [];
   const it = await keep({ start: async () => startShell('exec sleep 60'), report: (line) => lines.push(line) });
   const first = it.current()?.pid ?? 0;
-  const killedMs = performance.now();
   process.kill(first, 'SIGKILL');
   await until(() => it.current() !== undefined && it.current()?.pid !== first);
-  expect(performance.now() - killedMs).toBeLessThan(100);
   expect(lines).toEqual(['It ended with signal SIGKILL; starting it again']);
 });
 
 test('what keeps dying is started less and less often', async () => {
-  let starts = 0;
+  const startedMs: number[] = [];
   await keep({
     start: async () => {
-      starts += 1;
+      startedMs.push(performance.now());
       return startShell('exit 3');
     },
   });
-  // At 0 ms, at once, after 200 ms, after 400 ms more.
-  await sleep(500);
-  expect(starts).toBe(3);
+  await until(() => startedMs.length === 4);
+  const [, second = 0, third = 0, fourth = 0] = startedMs;
+  // The second at once. A timer may fire a millisecond early by the clock.
+  expect(third - second).toBeGreaterThan(198);
+  expect(fourth - third).toBeGreaterThan(398);
 });
 
 test('a start that fails is tried again; the first one is not', async () => {
