@@ -15,12 +15,20 @@ until [ -e "$data/envoy/envoy.yaml" ]; do
   sleep 0.2
 done
 rm -f "$run/envoy-ends" "$run/envoy-idle"
+
+# Another bootstrap (`listen` has changed, or the release) is read by another Envoy only: this one ends, and Docker starts the container again.
+bootstrap=$(<"$data/envoy/envoy.yaml")
+until_another_bootstrap() {
+  while [ "$(<"$data/envoy/envoy.yaml")" = "$bootstrap" ]; do sleep 1; done
+}
+until_another_bootstrap &
+another=$!
 envoy "$@" &
 envoy=$!
-# A signal ends `wait` before Envoy has ended.
-wait "$envoy"
+# A signal ends `wait` before either of them has ended.
+wait -n "$envoy" "$another"
 status=$?
-if [ -n "$asked" ]; then
+if [ -n "$asked" ] || ! kill -0 "$another" 2>/dev/null; then
   : >"$run/envoy-ends"
   deadline=$((SECONDS + longest_wait_s))
   # A gateway process that ended in order took its sockets with it, and nothing is in flight without it.
@@ -31,4 +39,5 @@ if [ -n "$asked" ]; then
   wait "$envoy"
   status=$?
 fi
+kill "$another" 2>/dev/null
 exit "$status"

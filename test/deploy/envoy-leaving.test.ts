@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
+import { replaceFile } from '../../ext-proc/envoy-config/replace-file.ts';
 import { showLogsOnFailure } from '../integration/failure-logs.ts';
 import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
 import type { Received } from '../integration/http-client.ts';
@@ -88,6 +91,20 @@ test('both are asked to end at once: the streams end, then Envoy and the gateway
   expect(await streams.whole).toBe(STREAMS);
   expect([await containers.envoy.exited, await containers.gateway.exited]).toEqual([0, 0]);
   await containers.operator.verifyLedger();
+});
+
+test('another bootstrap is there: streams end first, and Envoy ends so that its container starts one that reads it', async () => {
+  const streams = await startStreams();
+  const bootstrap = join(containers.paths.envoyDir, 'envoy.yaml');
+  const text = await readFile(bootstrap, 'utf8');
+  await replaceFile(bootstrap, text);
+  // Written anew by each start of a gateway process, and the same: no reason to leave.
+  await sleep(1_500);
+  expect([containers.envoy.hasEnded(), await ready()]).toEqual([false, 200]);
+  await replaceFile(bootstrap, `${text}# of another release\n`);
+  expect(await streams.whole).toBe(STREAMS);
+  expect(await containers.envoy.exited).toBe(0);
+  expect(containers.gateway.hasEnded()).toBe(false);
 });
 
 test('the gateway process is asked to end: its streams end, and Envoy answers what comes meanwhile', async () => {
