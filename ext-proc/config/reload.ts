@@ -58,17 +58,15 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
   let timer: NodeJS.Timeout | undefined;
   let firstEventMs = 0;
   let checkWaiting = false;
-  const firstRetryMs = options.firstRetryMs ?? FIRST_RETRY_MS;
-  let retryMs = firstRetryMs;
-  let retry: NodeJS.Timeout | undefined;
+  const retry = createRetry(() => void inTurn(true), options.firstRetryMs ?? FIRST_RETRY_MS);
 
   async function check(force: boolean): Promise<void> {
     if (closed) return;
     if (!force) {
       if ((await currentFingerprint(path, source.files)) === source.fingerprint) return;
-      retryMs = firstRetryMs;
+      retry.beginAnew();
     }
-    clearTimeout(retry);
+    retry.cancel();
     const result = await loadConfig(path, env);
     source = result.source;
     await folders.follow([path, ...source.files]);
@@ -79,16 +77,11 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     const applied = await options.apply(config);
     if (closed) return;
     if (!applied.ok) {
-      if (applied.mayPass) tryAgain();
+      if (applied.mayPass) retry.schedule();
       return options.onProblems([{ file: path, line: 1, column: 1, message: applied.reason }]);
     }
     current = config;
     options.onChange(config, { warnings: result.warnings, restartNeeded });
-  }
-
-  function tryAgain(): void {
-    retry = setTimeout(() => void inTurn(true), retryMs).unref();
-    retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
   }
 
   /** One after another; the newest state is always read last. */
@@ -129,9 +122,25 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     close() {
       closed = true;
       clearTimeout(timer);
-      clearTimeout(retry);
+      retry.cancel();
       clearInterval(poll);
       folders.close();
+    },
+  };
+}
+
+/** Each time more slowly than the time before. */
+function createRetry(work: () => void, firstMs: number) {
+  let delayMs = firstMs;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    schedule(): void {
+      timer = setTimeout(work, delayMs).unref();
+      delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS);
+    },
+    cancel: () => clearTimeout(timer),
+    beginAnew(): void {
+      delayMs = firstMs;
     },
   };
 }
