@@ -31,7 +31,9 @@ it('secrets that others can read or change are told, each with the command that 
   chmodSync(paths.dataDir, 0o700);
   const configPath = put('gateway.yaml', '', 0o644);
   const key = put('key', 'secret', 0o640);
-  const places = { configPath, secretFiles: [key], paths };
+  // Everybody who connects is shown it.
+  const certificatePath = put('certificate', 'public', 0o644);
+  const places = { configPath, files: [key, certificatePath], certificatePath, paths };
   expect(verdicts(await lookAtSecrets(places))).toEqual(['secrets ok']);
   chmodSync(key, 0o644);
   chmodSync(paths.socketDir, 0o755);
@@ -39,6 +41,11 @@ it('secrets that others can read or change are told, each with the command that 
     ['warning', `chmod o-rwx ${key}`],
     ['warning', `chmod o-rwx ${paths.socketDir}`],
   ]);
+  chmodSync(certificatePath, 0o646);
+  expect((await lookAtSecrets(places))[0]).toMatchObject({
+    verdict: 'problem',
+    advice: `chmod o-rwx ${certificatePath}`,
+  });
   chmodSync(configPath, 0o646);
   expect((await lookAtSecrets(places))[0]).toMatchObject({ verdict: 'problem', advice: `chmod o-rwx ${configPath}` });
 });

@@ -4,8 +4,10 @@ import { type Finding, ok, problem, warning } from './doctor-check.ts';
 
 export interface SecretPlaces {
   readonly configPath: string;
-  /** Files whose content is secret: what the configuration refers to, and private keys. */
-  readonly secretFiles: readonly string[];
+  /** What the configuration refers to: secrets, and with TLS the private key and the certificate. */
+  readonly files: readonly string[];
+  /** Of these files the one that is shown to whoever connects. */
+  readonly certificatePath: string | undefined;
   readonly paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'probeKey'>;
 }
 
@@ -14,11 +16,12 @@ const OTHERS_WRITE = 0o002;
 const OTHERS = 0o007;
 
 /** Who may read what is secret on this machine. The group is not minded: containers share their files that way. */
-export async function lookAtSecrets({ configPath, secretFiles, paths }: SecretPlaces): Promise<readonly Finding[]> {
+export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Finding[]> {
+  const { configPath, files, certificatePath, paths } = places;
+  const secretFiles = files.filter((path) => path !== certificatePath);
   const findings = await Promise.all([
-    writable(configPath),
-    ...secretFiles.flatMap((path) => [writable(path), readableByAll(path)]),
-    readableByAll(paths.probeKey),
+    ...[configPath, ...files].map(writable),
+    ...[...secretFiles, paths.probeKey].map(readableByAll),
     ...[paths.dataDir, paths.socketDir].map(open),
   ]);
   const found = findings.filter((finding) => finding !== undefined);

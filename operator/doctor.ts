@@ -66,14 +66,15 @@ function configuredChecks(
   const served = [...models.values()].filter(({ disabled }) => !disabled);
   const used = new Set(served.flatMap(({ targets }) => targets.map(({ provider }) => provider.name)));
   const paths = runtimePaths(env);
-  const secretFiles = [...new Set([...source.files, ...(listen.tls ? [listen.tls.privateKeyPath] : [])])];
+  const { files } = source;
+  const certificatePath = listen.tls?.certificatePath;
   const check = (name: string, run: Check['run']): Check => ({ name, withinMs: WITHIN_MS, run });
   return [
     check('redis', () => lookAtLimitStore(stores.redis)),
     check('readiness', () => lookAtReadiness(listen.metrics)),
     check('certificate', () => lookAtCertificate(listen, env.ENVOY_HOST || undefined)),
     check('disk', () => lookAtDisk(paths.dataDir)),
-    check('secrets', () => lookAtSecrets({ configPath: path, secretFiles, paths })),
+    check('secrets', () => lookAtSecrets({ configPath: path, files, certificatePath, paths })),
     ...[...providers.values()].map((provider) =>
       check(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
     ),
