@@ -1,5 +1,5 @@
 import { formatAddress, overlap } from './network-names.ts';
-import type { ConfigFile, ModelEntry } from './schema.ts';
+import type { ConfigFile, ModelEntry, ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
 export interface RuleProblem {
@@ -12,6 +12,7 @@ export function checkRules(file: ConfigFile): RuleProblem[] {
   return [
     ...checkPorts(file),
     ...checkWorkers(file),
+    ...Object.entries(file.providers).flatMap(([name, provider]) => checkProvider(['providers', name], provider)),
     ...Object.entries(file.models).flatMap(([id, model]) => checkModel(['models', id], model)),
   ];
 }
@@ -39,6 +40,12 @@ function checkWorkers({ workers, stores }: ConfigFile): RuleProblem[] {
   return [
     { path: ['workers'], message: 'must be 1 while stores.redis is memory; more need a redis:// or rediss:// URL' },
   ];
+}
+
+/** What the provider's manual shows in its first example; every request would be answered 404. */
+function checkProvider(path: Path, { base_url }: ProviderEntry): RuleProblem[] {
+  if (!base_url.pathname.endsWith('/chat/completions')) return [];
+  return [{ path: [...path, 'base_url'], message: 'must end before /chat/completions, which is put behind it' }];
 }
 
 function checkModel(path: Path, model: ModelEntry): RuleProblem[] {

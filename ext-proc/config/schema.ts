@@ -92,7 +92,10 @@ const provider = section({
     'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
     parseBaseUrl,
   ),
-  api_key: matching(/^[\x21-\x7e]{1,4096}$/, '1 to 4096 visible ASCII characters').optional(),
+  api_key: matching(
+    /^[\x21-\x7e]{1,4096}$/,
+    '1 to 4096 visible ASCII characters without spaces; "Bearer" is put before it',
+  ).optional(),
   output_limit_field: outputLimitField.prefault('max_tokens'),
   on_disconnect: oneOf(['abort', 'drain']).optional(),
   send_traceparent: flag.prefault(false),
