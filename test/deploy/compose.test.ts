@@ -47,6 +47,13 @@ requirement(missingCompose(), () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
   });
 
+  test.each(['gateway', 'envoy'])(
+    '%s has the folder of the certificate where the configuration says',
+    async (service) => {
+      expect(await compose.run('exec', '-T', service, 'ls', '-A', '/config/tls')).toContain('.gitignore');
+    },
+  );
+
   test(
     'another container for the gateway process: streams end whole, and what comes meanwhile gets an envelope',
     async () => {
