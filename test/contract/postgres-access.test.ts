@@ -40,7 +40,7 @@ beforeAll(async () => {
     access,
     `hostssl all app all scram-sha-256\nhostnossl all app all reject\n${readFileSync(access, 'utf8')}`,
   );
-  const admin = `postgres://gateway@127.0.0.1:${port}/gateway?sslmode=disable`;
+  const admin = `postgres://gateway@/postgres?host=${encodeURIComponent(postgres.socketDir)}&port=${port}&sslmode=disable`;
   await sql(admin, "create role app login superuser password 'hush-hush'");
   await sql(admin, 'alter system set ssl = on');
   await sql(admin, 'select pg_reload_conf()');
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 const url = (host: string, query: string, password = 'hush-hush') =>
-  `postgres://app:${password}@${host}:${port}/gateway?${query}`;
+  `postgres://app:${password}@${host}:${port}/postgres?${query}`;
 const verified = `sslmode=verify-full&sslrootcert=${encodeURIComponent(authority)}`;
 
 test('a URL with sslmode=verify-full and sslrootcert: every connection is encrypted, and money moves', async () => {

@@ -7,6 +7,8 @@ import { removeWhenWeEnd } from './leftovers.ts';
 
 export interface ContainerLaunch {
   readonly image: string;
+  /** Instead of the image's. */
+  readonly entrypoint?: readonly string[];
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   /** Of this machine, at the same paths in the container. */
@@ -58,7 +60,7 @@ export async function startContainer(processName: string, launch: ContainerLaunc
   };
 }
 
-function prepare({ image, args, environment = {}, folders = [], sharedMemoryBytes }: ContainerLaunch) {
+function prepare({ image, entrypoint, args, environment = {}, folders = [], sharedMemoryBytes }: ContainerLaunch) {
   const container = new GenericContainer(image)
     .withCommand([...args])
     .withEnvironment(environment)
@@ -69,6 +71,7 @@ function prepare({ image, args, environment = {}, folders = [], sharedMemoryByte
     .withAutoCleanup(false)
     // Whoever starts it knows when it is ready.
     .withWaitStrategy(Wait.forListeningPorts());
+  if (entrypoint !== undefined) container.withEntrypoint([...entrypoint]);
   if (sharedMemoryBytes !== undefined) container.withSharedMemorySize(sharedMemoryBytes);
   // The files that it makes are then ours, and so is the right to signal it.
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];

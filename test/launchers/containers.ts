@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
-import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 import { type Container, startContainer } from './container.ts';
 import { imageOf } from './images.ts';
+import type { LaunchedProcess } from './launched-process.ts';
 import type { Launcher, PostgresData } from './launcher.ts';
 
 const START_TIMEOUT_MS = 60_000;
@@ -24,13 +24,22 @@ export const containers: Launcher = {
       // The official image would otherwise leave root, to whom the gateway's sockets belong.
       environment: { ENVOY_UID: '0' },
     }),
-  startRedis: (port, settings) =>
-    startContainer('redis-server', {
-      image: imageOf('REDIS_IMAGE'),
-      args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', '/tmp', ...settings],
-    }),
+  startRedis: async (port, settings) => startRedis(port, settings),
   createPostgres: async (settings) => createPostgres(settings),
 };
+
+async function startRedis(port: number, settings: readonly string[]): Promise<LaunchedProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-redis-'));
+  const server = await startContainer('redis-server', {
+    image: imageOf('REDIS_IMAGE'),
+    // That of the official image would leave root, to whom the certificates of tests belong.
+    entrypoint: ['redis-server'],
+    args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...settings],
+    folders: [tmpdir()],
+  });
+  void server.exited.then(() => rmSync(folder, { recursive: true, force: true }));
+  return server;
+}
 
 /** Every start is a container of its own on a folder out here. */
 function createPostgres(settings: Readonly<Record<string, string>>): PostgresData {
@@ -42,7 +51,8 @@ function createPostgres(settings: Readonly<Record<string, string>>): PostgresDat
     chmodSync(path, 0o777);
   }
   // No port: each server listens in a folder of its own.
-  const all = { listen_addresses: '', unix_socket_directories: socketDir, timezone: 'UTC', ...settings };
+  const all = { listen_addresses: '', port: '5432', unix_socket_directories: socketDir, timezone: 'UTC', ...settings };
+  const url = `postgres://gateway@/postgres?host=${encodeURIComponent(socketDir)}&port=${all.port}&sslmode=disable`;
   let isNew = true;
   return {
     socketDir,
@@ -59,8 +69,8 @@ function createPostgres(settings: Readonly<Record<string, string>>): PostgresDat
         folders: [postgresDir, socketDir],
         sharedMemoryBytes: SHARED_MEMORY_BYTES,
       });
-      await untilAnswering(container, socketDir);
-      if (isNew) await sortByCodePoint(socketDir);
+      await untilAnswering(container, url);
+      if (isNew) await sortByCodePoint(url);
       isNew = false;
       const { pid, processes, exited, end } = container;
       return { pid, processes, exited, stop: () => end('SIGINT', STOP_GRACE_MS) };
@@ -69,10 +79,10 @@ function createPostgres(settings: Readonly<Record<string, string>>): PostgresDat
   };
 }
 
-async function untilAnswering(container: Container, socketDir: string): Promise<void> {
+async function untilAnswering(container: Container, url: string): Promise<void> {
   const deadline = performance.now() + START_TIMEOUT_MS;
   while (
-    !(await ask(socketDir, ['select 1']).then(
+    !(await ask(url, ['select 1']).then(
       () => true,
       () => false,
     ))
@@ -85,19 +95,16 @@ async function untilAnswering(container: Container, socketDir: string): Promise<
 }
 
 /** New databases are copies of this one. The embedded server sorts the same way, and images differ in it. */
-function sortByCodePoint(socketDir: string): Promise<void> {
-  return ask(socketDir, [
+function sortByCodePoint(url: string): Promise<void> {
+  return ask(url, [
     'alter database template1 is_template false',
     'drop database template1',
     "create database template1 template template0 encoding 'UTF8' locale 'C.UTF-8' is_template true",
   ]);
 }
 
-async function ask(socketDir: string, statements: readonly string[]): Promise<void> {
-  const client = new pg.Client({
-    connectionString: embeddedDatabaseUrl({ socketDir }, 'postgres'),
-    connectionTimeoutMillis: 5_000,
-  });
+async function ask(url: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   try {
     await client.connect();
     for (const statement of statements) await client.query(statement);
