@@ -153,7 +153,7 @@ test('the first event reaches the client within 20 ms of the provider sending it
     const sentAtMs: number[] = [];
     plainProvider.script(
       'upstream-name',
-      streamAnswer({ paceMs: 15, onEvent: () => sentAtMs.push(performance.now()) }),
+      streamAnswer({ paceMs: 15, onEvent: () => void sentAtMs.push(performance.now()) }),
     );
     const received = await client.chat({ model: 'chat', stream: true });
     delays.push((received.pieces[0]?.atMs ?? Number.POSITIVE_INFINITY) - (sentAtMs[0] ?? 0));

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { jsonAnswer, slowly, stall, streamAnswer, streamThen } from '../provider/acts.ts';
+import type { Act } from '../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { balanceOf, type GatewayClient, gatewayClient, settledGeneration, untilNothingHeld } from './gateway-client.ts';
 import type { Protocol } from './http-client.ts';
@@ -71,6 +73,19 @@ async function leaveAfter(client: GatewayClient, model: string, events: number):
   return id;
 }
 
+/** Asks, and hangs up as soon as the provider has the call. Resolves with what `act` makes wait until then. */
+async function leaveBefore(client: GatewayClient, model: string, act: Act, stream = false): Promise<() => void> {
+  const gate = createGate();
+  provider.script(model, gate.before(act));
+  const leaving = new AbortController();
+  const asked = client.chat({ model, stream }, { signal: leaving.signal });
+  const left = expect(asked).rejects.toThrow();
+  await gate.waitFor(1);
+  leaving.abort();
+  await left;
+  return gate.open;
+}
+
 async function providerIsDone(model: string): Promise<{ hungUp: boolean; answered: boolean }> {
   const deadline = performance.now() + 5000;
   for (;;) {
@@ -84,22 +99,26 @@ async function providerIsDone(model: string): Promise<{ hungUp: boolean; answere
 describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   test.each(['abort', 'plain'])('%s: a stream is cancelled upstream and charged for what came', async (model) => {
     const client = await newClient(protocol);
-    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 40, usage: USAGE }));
+    // It says nothing more, so that only the client's leaving ends it.
+    provider.script(model, streamThen(8, stall, { pieces: PIECES, usage: USAGE }));
     const id = await leaveAfter(client, model, 4);
     expect(await providerIsDone(model)).toEqual({ hungUp: true, answered: false });
     const generation = await settledGeneration(client, id);
     expect(generation).toMatchObject({ cancelled: true, streamed: true });
     expect(generation.tokens_prompt).toBeGreaterThan(0);
     expect(generation.tokens_completion).toBeGreaterThan(0);
-    // 20 words would be at least 40 tokens; a handful had been sent.
-    expect(generation.tokens_completion).toBeLessThan(40);
+    // 20 words would be at least 40 tokens; 8 events had been sent.
+    expect(generation.tokens_completion).toBeLessThan(24);
     expect(await balanceOf(client)).toBeLessThan(100);
   });
 
   test.each(['drain', 'reasoning'])('%s: a stream is read to its end for the exact usage', async (model) => {
     const client = await newClient(protocol);
-    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 20, usage: USAGE }));
+    const gate = createGate();
+    const onEvent = (index: number) => (index === 6 ? gate.pass() : undefined);
+    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 20, usage: USAGE, onEvent }));
     const id = await leaveAfter(client, model, 4);
+    gate.open();
     expect(await providerIsDone(model)).toEqual({ hungUp: false, answered: true });
     expect(await settledGeneration(client, id)).toMatchObject({
       cancelled: true,
@@ -111,8 +130,8 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
 
   test('a JSON request is read to its end, whatever on_disconnect says', async () => {
     const client = await newClient(protocol);
-    provider.script('abort', slowly(300, jsonAnswer({ usage: USAGE })));
-    await expect(client.chat({ model: 'abort' }, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    const answer = await leaveBefore(client, 'abort', slowly(200, jsonAnswer({ usage: USAGE })));
+    answer();
     expect(await providerIsDone('abort')).toEqual({ hungUp: false, answered: true });
     await untilNothingHeld(client);
     expect(await balanceOf(client)).toBe(99.99985);
@@ -120,8 +139,8 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
 
   test('before the first event: cancelled upstream and not billed', async () => {
     const client = await newClient(protocol);
-    provider.script('abort', stall);
-    await expect(client.chat({ model: 'abort', stream: true }, { signal: AbortSignal.timeout(150) })).rejects.toThrow();
+    const goOn = await leaveBefore(client, 'abort', stall, true);
+    goOn();
     expect(await providerIsDone('abort')).toEqual({ hungUp: true, answered: false });
     await untilNothingHeld(client);
     expect(await balanceOf(client)).toBe(100);
@@ -129,8 +148,8 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
 
   test('before the first event of a drained stream: read to its end and billed', async () => {
     const client = await newClient(protocol);
-    provider.script('drain', slowly(300, streamAnswer({ usage: USAGE })));
-    await expect(client.chat({ model: 'drain', stream: true }, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
+    const answer = await leaveBefore(client, 'drain', slowly(200, streamAnswer({ usage: USAGE })), true);
+    answer();
     expect(await providerIsDone('drain')).toEqual({ hungUp: false, answered: true });
     await untilNothingHeld(client);
     expect(await balanceOf(client)).toBe(99.99985);
@@ -139,11 +158,11 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
 
 test('a drained stream that breaks after the client left is charged for what came', async () => {
   const client = await newClient('http1');
-  provider.script(
-    'drain',
-    streamThen(6, (call) => slowly(200, () => call.reset())(call)),
-  );
+  const gate = createGate();
+  const breaks: Act = (call) => slowly(200, () => call.reset())(call);
+  provider.script('drain', streamThen(6, gate.before(breaks)));
   const id = await leaveAfter(client, 'drain', 3);
+  gate.open();
   expect(await settledGeneration(client, id)).toMatchObject({ cancelled: true });
   expect(await balanceOf(client)).toBeLessThan(100);
   await stack.operator.verifyLedger();

@@ -2,7 +2,7 @@ import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { utcDay, utcDayText } from '../../ext-proc/domain/clock.ts';
-import { errorAnswer, jsonAnswer, streamAnswer } from '../provider/acts.ts';
+import { errorAnswer, jsonAnswer, stall, streamAnswer, streamThen } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 import type { ProviderUsage } from '../provider/chat-format.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
@@ -117,7 +117,9 @@ function planOf(index: number, roll: (sides: number) => number): Plan {
 function actOf({ kind, stream, usage, pieces }: Plan): Act {
   if (kind === 'error') return errorAnswer(500, 'broken');
   const told = kind === 'missing' ? null : usage;
-  if (stream) return streamAnswer({ pieces, usage: told, ...(kind === 'leaves' ? { paceMs: 30 } : {}) });
+  // Nothing but the client's leaving ends it.
+  if (kind === 'leaves') return streamThen(10, stall, { pieces, usage: told, paceMs: 10 });
+  if (stream) return streamAnswer({ pieces, usage: told });
   return jsonAnswer({ text: pieces.join(''), usage: told });
 }
 
@@ -138,9 +140,9 @@ async function send(client: GatewayClient, plan: Plan): Promise<string | undefin
       onHead: (status, headers) => {
         if (status === 200) id = String(headers['x-generation-id']);
       },
-      onPiece: () => {
-        seen += 1;
-        if (plan.kind === 'leaves' && seen === 3) gone.abort();
+      onPiece: (text) => {
+        seen += text.split('data: ').length - 1;
+        if (plan.kind === 'leaves' && seen >= 3) gone.abort();
       },
     })
     .catch((error: unknown) => {

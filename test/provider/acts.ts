@@ -45,8 +45,8 @@ export const htmlBadGateway: Act = rawAnswer(
 export interface StreamAct extends Partial<StreamContent> {
   /** Silence before every event but the first. */
   readonly paceMs?: number;
-  /** Called just before event `index` is written. */
-  readonly onEvent?: (index: number) => void;
+  /** Called just before event `index` is written, which waits for it. */
+  readonly onEvent?: (index: number) => Promise<void> | void;
 }
 
 export function streamAnswer(options: StreamAct = {}): Act {
@@ -140,7 +140,7 @@ async function writeEvents(call: Call, events: readonly string[], options: Strea
   for (const [index, event] of events.entries()) {
     if (index > 0 && options.paceMs) await sleep(options.paceMs, undefined, { signal: call.gone }).catch(() => {});
     if (call.gone.aborted) return;
-    options.onEvent?.(index);
+    await options.onEvent?.(index);
     await call.write(event);
   }
 }

@@ -7,6 +7,8 @@ export interface Gate {
   /** Resolves when `count` requests have arrived. Rejects after `timeoutMs`. */
   waitFor(count: number, timeoutMs?: number): Promise<void>;
   open(): void;
+  /** Arrives, and resolves when it is open. */
+  pass(): Promise<void>;
   /** An act that waits for the gate, then goes on. */
   before(then: Act): Act;
 }
@@ -15,6 +17,12 @@ export function createGate(): Gate {
   const opened = Promise.withResolvers<void>();
   let arrivals = 0;
   let waiters: Array<{ count: number; resolve: () => void }> = [];
+  const pass = (): Promise<void> => {
+    arrivals += 1;
+    for (const waiter of waiters.filter(({ count }) => count <= arrivals)) waiter.resolve();
+    waiters = waiters.filter(({ count }) => count > arrivals);
+    return opened.promise;
+  };
   return {
     arrived: () => arrivals,
     open: () => opened.resolve(),
@@ -33,11 +41,9 @@ export function createGate(): Gate {
           },
         });
       }),
+    pass,
     before: (then) => async (call) => {
-      arrivals += 1;
-      for (const waiter of waiters.filter(({ count }) => count <= arrivals)) waiter.resolve();
-      waiters = waiters.filter(({ count }) => count > arrivals);
-      await opened.promise;
+      await pass();
       await then(call);
     },
   };
