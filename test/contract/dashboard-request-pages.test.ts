@@ -140,7 +140,7 @@ describe('the request log by pages', () => {
       }),
       { numRuns: 100 },
     );
-  });
+  }, 90_000);
 
   it('show nothing of another organization, not even for its key', async () => {
     const { rows } = await findRequests(database, { organizationId, key: otherKeys[0] ?? '', limit: 50 });

@@ -22,9 +22,12 @@ const LONGEST_WAIT_S = 8;
 let provider: FakeProvider;
 let containers: Unsupervised;
 let client: GatewayClient;
+/** Of this test alone: what did not start is not there to be closed. */
+const opened: { close(): Promise<void> | void }[] = [];
 
 beforeEach(async () => {
   provider = await startFakeProvider();
+  opened.push(provider);
   provider.script('slow', streamAnswer({ pieces: PIECES, paceMs: STREAM_MS / PIECES.length }));
   containers = await startUnsupervised({
     postgresSocketDir: inject('postgresSocketDir'),
@@ -35,13 +38,13 @@ beforeEach(async () => {
     env: { ENVOY_END_WAIT_S: String(LONGEST_WAIT_S) },
     envoyDrainS: ENVOY_DRAIN_S,
   });
+  opened.push(containers);
   const { key } = await containers.operator.customer();
   client = gatewayClient(containers.origin, key);
+  opened.push(client);
 });
 afterEach(async () => {
-  client?.close();
-  await containers?.close();
-  await provider?.close();
+  for (const one of opened.splice(0).reverse()) await one.close();
 });
 showLogsOnFailure(() => containers);
 
