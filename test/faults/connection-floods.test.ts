@@ -97,6 +97,7 @@ test.each(Object.entries(VISITS))(
     });
     const filesBefore = pids.map(files);
     const bytesBefore = pids.map(residentBytes);
+    const allocatedBefore = await hostile.envoyAllocatedBytes();
     const until = performance.now() + FLOOD_MS;
     let visits = 0;
     const visitor = async (): Promise<void> => {
@@ -114,8 +115,10 @@ test.each(Object.entries(VISITS))(
     await expect
       .poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150), { timeout: 10_000 })
       .toBe(true);
+    // Nothing of thousands is left; what the allocators keep, and a gateway process that warms up, is bounded.
+    expect((await hostile.envoyAllocatedBytes()) - allocatedBefore).toBeLessThan(24 * MIB);
     for (const [index, pid] of pids.entries())
-      expect(residentBytes(pid) - (bytesBefore[index] ?? 0)).toBeLessThan(150 * MIB);
+      expect(residentBytes(pid) - (bytesBefore[index] ?? 0)).toBeLessThan(400 * MIB);
   },
 );
 

@@ -20,6 +20,8 @@ export interface HostileStack {
   envoy(): LaunchedProcess;
   /** One of Envoy's figures by its full name. */
   stat(name: string): Promise<number>;
+  /** What Envoy has allocated and not freed; its resident memory also has what the allocator keeps for later. */
+  envoyAllocatedBytes(): Promise<number>;
   /** Resolves when no client has a request in flight any more. */
   untilQuiet(): Promise<void>;
   logs(): string;
@@ -62,6 +64,10 @@ export async function startHostileStack(options: HostileOptions): Promise<Hostil
     others: await customer(),
     envoy: () => envoy,
     stat,
+    envoyAllocatedBytes: async () => {
+      const { allocated } = JSON.parse((await adminGet(stack.paths.envoyAdminSocket, '/memory')) ?? '{}');
+      return Number(allocated ?? Number.NaN);
+    },
     untilQuiet: async () => {
       const deadline = performance.now() + QUIET_MS;
       for (;;) {

@@ -14,6 +14,7 @@ import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRaw
 let hostile: HostileStack;
 let traffic: SteadyTraffic;
 let envoyBytes: number;
+let allocatedBytes: number;
 
 beforeAll(async () => {
   hostile = await startHostileStack({
@@ -23,6 +24,7 @@ beforeAll(async () => {
     timeouts: { first_byte: '5s', stream_idle: '5s', total: '8s' },
   });
   envoyBytes = residentBytes(hostile.envoy().pid);
+  allocatedBytes = await hostile.envoyAllocatedBytes();
   traffic = startSteadyTraffic([{ ...loadJob(hostile.others, 'json', NO_SIZE), concurrency: 2 }]);
 });
 afterAll(() => hostile?.close());
@@ -210,6 +212,7 @@ test('nobody else noticed, nothing is left of it, and the sums are right', { tim
   const client = gatewayClient(hostile.stack.origin, hostile.attacker.key);
   await untilNothingHeld(client, 15_000);
   client.close();
-  expect(residentBytes(hostile.envoy().pid) - envoyBytes).toBeLessThan(128 * MIB);
+  expect((await hostile.envoyAllocatedBytes()) - allocatedBytes).toBeLessThan(24 * MIB);
+  expect(residentBytes(hostile.envoy().pid) - envoyBytes).toBeLessThan(400 * MIB);
   await hostile.stack.operator.verifyLedger();
 });
