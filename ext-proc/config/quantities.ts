@@ -30,8 +30,8 @@ const MS_PER_UNIT: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_
 const DURATION = /^(\d{1,12})(ms|s|m|h|d)$/;
 
 /** `250ms`, `120s`, `15m`, `24h`, `7d`. A bare number is refused: nobody agrees on its unit. */
-export function parseDuration(value: string | number): number | undefined {
-  const match = DURATION.exec(String(value));
+export function parseDuration(value: string): number | undefined {
+  const match = DURATION.exec(value);
   if (!match) return undefined;
   const ms = Number(match[1]) * (MS_PER_UNIT[match[2] ?? ''] ?? Number.NaN);
   return Number.isSafeInteger(ms) ? ms : undefined;

@@ -63,9 +63,10 @@ export function size(min: number, max: number) {
   });
 }
 
+/** Text only: a number would have no unit. */
 export function duration(min: number, max: number) {
   const accepted = `a duration from ${formatDuration(min)} to ${formatDuration(max)}, such as 250ms, 120s, 15m or 24h`;
-  return read(accepted, (value) => {
+  return readText(accepted, (value) => {
     const ms = parseDuration(value);
     return ms !== undefined && ms >= min && ms <= max ? ms : undefined;
   });
