@@ -57,7 +57,7 @@ describe('durations', () => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  test.each(['', 's', '1.5s', '-1s', '1 s', '1S', '1min', '120', 120, '999999999999d'])('%s is refused', (text) => {
+  test.each(['', 's', '1.5s', '-1s', '1 s', '1S', '1min', '120', '999999999999d'])('%s is refused', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 
