@@ -25,7 +25,7 @@ const LIMIT = 100;
 const MINUTE_MS = 60_000;
 /** Far below what an idle machine does: that there was load at all. */
 const LEAST_COMPLETE = 30;
-const LOAD_MS = process.env.CI === 'true' ? 20_000 : 9_000;
+const LOAD_MS = process.env.CI === 'true' ? 20_000 : 6_000;
 /** INTERFACE: what a dead process held is free within 30 s. */
 const FREE_MS = 30_000;
 

@@ -17,7 +17,7 @@ import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-p
  */
 /** Far below what an idle machine does: that there was load at all. */
 const LEAST_COMPLETE = 30;
-const LOAD_MS = process.env.CI === 'true' ? 16_000 : 10_000;
+const LOAD_MS = process.env.CI === 'true' ? 16_000 : 8_000;
 /** The address leads to a server that answers, and takes no charge. */
 const UNPROMOTED_MS = 2_000;
 /** From the promotion on. Connections are made again within a second; the rest is for a busy machine. */
