@@ -29,15 +29,18 @@ const counts = {
   warmUps: values.quick ? 1 : Number.POSITIVE_INFINITY,
   rounds: Number(values.rounds ?? (values.quick ? 1 : 5)),
 };
+const scenarios = SCENARIOS.filter(({ name }) => name.includes(values.scenario));
+if (scenarios.length === 0) {
+  process.stderr.write(`--scenario takes a part of one of: ${SCENARIOS.map(({ name }) => `"${name}"`).join(', ')}\n`);
+  process.exit(2);
+}
 const startedAt = new Date().toISOString();
 
 if (missingRedis !== undefined) process.stderr.write(`Left out: ${WITH_REDIS}; it needs ${missingRedis}\n`);
 const setup = await startSides(missingRedis === undefined ? [PLAIN, GATEWAY, WITH_REDIS] : [PLAIN, GATEWAY]);
 try {
   const rounds: Round[] = [];
-  for (const scenario of SCENARIOS) {
-    if (scenario.name.includes(values.scenario)) rounds.push(...(await measureScenario(setup, scenario, counts)));
-  }
+  for (const scenario of scenarios) rounds.push(...(await measureScenario(setup, scenario, counts)));
   await setup.verifyLedgers();
   const figures = summarize(rounds);
   printTable(figures);
