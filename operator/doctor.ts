@@ -96,7 +96,7 @@ function configurationFindings(loaded: LoadResult, path: string): readonly Findi
     `${path} is valid: ${countOf(config.models.size, 'model')}, ${countOf(config.providers.size, 'provider')}`,
   );
   const told = warnings.map(({ line, message }) =>
-    warning(check, `${path}:${line}: ${message}`, 'Set it, or take it out.'),
+    warning(check, `${path}:${line}: ${message}`, 'Set it, or let this user read it; or take it out.'),
   );
   return [valid, ...told];
 }
