@@ -23,7 +23,7 @@ const MIB = 1024 * 1024;
 /** Of each kind; of those with JSON a fifth. */
 const EACH = process.env.CI === 'true' ? 40 : 15;
 const SLOW_READERS = 10;
-const WATCH_MS = 5_000;
+const WATCH_MS = process.env.CI === 'true' ? 5_000 : 2_000;
 /** Steady traffic takes neither. */
 const NO_SIZE = { concurrency: 0, requests: 0 };
 
