@@ -9,9 +9,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestCounts } from './count-reporter.ts';
 
-/** Most tests wait more than they compute, so more of them run side by side than there are cores; what measures comes after, alone. */
-const VITEST_RUNS: readonly (readonly string[])[] = [['unit', 'contract', 'integration'], ['measuring']];
-const MAX_WORKERS = 4;
+interface VitestRun {
+  readonly projects: readonly string[];
+  /** Most tests wait more than they compute, so more of them run side by side than there are cores; what measures comes last, alone. */
+  readonly maxWorkers: number;
+}
+
+const VITEST_RUNS: readonly VitestRun[] = [
+  { projects: ['unit', 'contract', 'integration'], maxWorkers: 4 },
+  { projects: ['faults'], maxWorkers: 2 },
+  { projects: ['measuring'], maxWorkers: 1 },
+];
 const RUN_TIMEOUT_MS = 30 * 60_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -34,12 +42,12 @@ function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   });
 }
 
-async function runVitest(projects: readonly string[], countsFile: string): Promise<TestCounts> {
+async function runVitest({ projects, maxWorkers }: VitestRun, countsFile: string): Promise<TestCounts> {
   const args = [
     'run',
     ...projects.flatMap((name) => ['--project', name]),
     '--passWithNoTests',
-    `--maxWorkers=${MAX_WORKERS}`,
+    `--maxWorkers=${maxWorkers}`,
     ...filters,
   ];
   const ok = await run('vitest', args, { TEST_COUNTS: countsFile });
@@ -75,7 +83,7 @@ async function runChecks(): Promise<TestCounts> {
 const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
 const all: TestCounts[] = filters.length === 0 ? [await runChecks()] : [];
 try {
-  for (const projects of VITEST_RUNS) all.push(await runVitest(projects, join(folder, `${projects.join('-')}.json`)));
+  for (const each of VITEST_RUNS) all.push(await runVitest(each, join(folder, `${each.projects.join('-')}.json`)));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
