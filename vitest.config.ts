@@ -3,8 +3,10 @@ import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
 import { chooseLauncher } from './test/launchers/choose.ts';
 
+const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`);
+
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
-const MEASURING = [
+const MEASURING = named(
   'integration/load',
   'integration/transport-load',
   'integration/kill-under-load',
@@ -13,12 +15,13 @@ const MEASURING = [
   'integration/crash',
   'integration/chat',
   'integration/dashboard-speed',
-  'faults/soak',
-  'faults/never-reading-clients',
-].map((name) => `test/${name}.test.ts`);
+);
+
+/** As those, and a minute or more each. */
+const LONG = named('faults/soak', 'faults/never-reading-clients', 'bench/ratio');
 
 /** Needs Docker, and images that a machine without a registry builds and names in the environment: there CI has to run it, too. */
-const CONTAINERS = 'test/deploy/compose.test.ts';
+const CONTAINERS = named('deploy/compose');
 const withoutContainers = process.env.CI === 'true' && process.env.ENVOY_IMAGE === undefined;
 
 /** Runs the code before the newest migration, which is in the history: an archive and a shallow clone cannot. */
@@ -73,7 +76,7 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, CONTAINERS, ...(withoutHistory ? [FORMER_RELEASE] : [])],
+          exclude: [...MEASURING, ...CONTAINERS, ...(withoutHistory ? [FORMER_RELEASE] : [])],
           globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,
           hookTimeout: 90_000,
@@ -83,7 +86,7 @@ export default defineConfig({
         test: {
           name: 'faults',
           include: ['test/faults/**/*.test.ts'],
-          exclude: MEASURING,
+          exclude: LONG,
           globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,
           hookTimeout: 90_000,
@@ -92,7 +95,17 @@ export default defineConfig({
       {
         test: {
           name: 'measuring',
-          include: [...MEASURING, 'test/bench/*.test.ts', ...(withoutContainers ? [] : [CONTAINERS])],
+          include: MEASURING,
+          fileParallelism: false,
+          globalSetup: ['test/integration/postgres-server.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 90_000,
+        },
+      },
+      {
+        test: {
+          name: 'long',
+          include: [...LONG, ...(withoutContainers ? [] : CONTAINERS)],
           fileParallelism: false,
           globalSetup: ['test/integration/postgres-server.ts'],
           testTimeout: 60_000,

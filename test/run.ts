@@ -1,6 +1,6 @@
 /**
- * `npm test`: types, lint and every vitest project. Arguments are passed to vitest, as in `npm test -- supervisor`. With CI=true a skipped
- * test counts as failed. The last line is `N passed, N failed`.
+ * `npm test`: types, lint and the tests. Arguments are passed to vitest, as in `npm test -- supervisor`. With CI=true really all of them, and a
+ * skipped one counts as failed. The last line is `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,14 +11,17 @@ import type { TestCounts } from './count-reporter.ts';
 
 interface VitestRun {
   readonly projects: readonly string[];
-  /** Most tests wait more than they compute, so more of them run side by side than there are cores; what measures comes last, alone. */
+  /** Most tests wait more than they compute, so more of them run side by side than there are cores; what measures has the machine alone. */
   readonly maxWorkers: number;
+  /** In CI, or when somebody asks for its files: it would more than double the minutes that everybody waits. */
+  readonly asked?: true;
 }
 
 const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['unit', 'contract', 'integration'], maxWorkers: 4 },
-  { projects: ['faults'], maxWorkers: 2 },
   { projects: ['measuring'], maxWorkers: 1 },
+  { projects: ['faults'], maxWorkers: 2, asked: true },
+  { projects: ['long'], maxWorkers: 1, asked: true },
 ];
 const RUN_TIMEOUT_MS = 30 * 60_000;
 
@@ -80,10 +83,11 @@ async function runChecks(): Promise<TestCounts> {
   return { passed, failed, skipped: [] };
 }
 
+const runs = VITEST_RUNS.filter(({ asked }) => !asked || inCi || filters.length > 0);
 const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
 const all: TestCounts[] = filters.length === 0 ? [await runChecks()] : [];
 try {
-  for (const each of VITEST_RUNS) all.push(await runVitest(each, join(folder, `${each.projects.join('-')}.json`)));
+  for (const each of runs) all.push(await runVitest(each, join(folder, `${each.projects.join('-')}.json`)));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -92,6 +96,11 @@ const skipped = all.flatMap((counts) => counts.skipped);
 if (skipped.length > 0) {
   process.stdout.write(`\nSkipped${inCi ? ', which counts as failed with CI=true' : ''}:\n`);
   for (const { test, reason } of skipped) process.stdout.write(`  ${test}\n    ${reason}\n`);
+}
+if (runs.length < VITEST_RUNS.length) {
+  process.stdout.write(
+    '\nNot run: test/faults, bench ratio, docker-compose. `CI=true npm test` runs everything, `npm test -- faults` those.\n',
+  );
 }
 const passed = all.reduce((sum, counts) => sum + counts.passed, 0);
 const failed = all.reduce((sum, counts) => sum + counts.failed, 0) + (inCi ? skipped.length : 0);
