@@ -63,8 +63,8 @@ let running: TestPostgres | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   if (launcherName() === 'containers') removeLeftovers();
-  // Durability has its own tests; here only speed would suffer.
-  running = await startTestPostgres({ fsync: 'off' });
+  // Durability has its own tests; here only speed would suffer. Files run side by side, each with up to four gateway processes.
+  running = await startTestPostgres({ fsync: 'off', max_connections: '400' });
   project.provide('postgresSocketDir', running.socketDir);
 }
 

@@ -17,7 +17,6 @@ import {
 import type { Act } from '../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
-import { freePorts } from './free-ports.ts';
 import { balanceOf, errorOf, type GatewayClient, gatewayClient, outcome, untilNothingHeld } from './gateway-client.ts';
 import type { Protocol, Received } from './http-client.ts';
 import { type Stack, startStack } from './stack.ts';
@@ -26,15 +25,16 @@ let provider: FakeProvider;
 let stack: Stack;
 
 const FIRST_BYTE_MS = 600;
+/** Nobody listens there; a port that was free a moment ago may be another test's now. */
+const CLOSED_URL = 'http://127.0.0.1:1/v1';
 const MODELS = ['a', 'two-targets', 'refused'] as const;
 
 beforeAll(async () => {
   provider = await startFakeProvider();
-  const [closedPort = 0] = await freePorts(1);
   stack = await startStack({
     postgresSocketDir: inject('postgresSocketDir'),
     config: {
-      providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: `http://127.0.0.1:${closedPort}/v1` } },
+      providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: CLOSED_URL } },
       models: {
         a: {},
         'two-targets': {
