@@ -5,7 +5,8 @@ import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-
 import { ACCEPT_TRAILERS, END_OF_ANSWER, inPlaceAnswer, NO_BODY, routeToStream } from './replies.ts';
 import { RequestBody } from './request-body.ts';
 import { type RequestHead, readHead } from './request-head.ts';
-import { HttpResponseStream } from './response-stream.ts';
+import { encodeHead } from './response-head.ts';
+import type { HttpResponseStream } from './response-stream.ts';
 import type { StreamListener } from './stream-listener.ts';
 
 /** An answer on the ext_proc stream has no back-pressure: Envoy buffers what the client does not read (DESIGN 8). */
@@ -103,7 +104,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   async respond(answer: Answer): Promise<void> {
     if (!this.#mayAnswer()) return;
-    if (answer.body.length > IN_PLACE_LIMIT_BYTES) {
+    // The answer to HEAD has no body, however large the one it tells of.
+    if (answer.body.length > IN_PLACE_LIMIT_BYTES && this.method !== 'HEAD') {
       const headers = { ...answer.headers, 'content-length': String(answer.body.length) };
       const stream = await this.openStream({ status: answer.status, headers });
       await stream?.end(answer.body);
@@ -123,19 +125,20 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
     if (!this.#mayAnswer()) return Promise.resolve(undefined);
+    const encodedHead = encodeHead(head);
     this.#state = 'routed';
     this.#body?.abandon();
     this.#openParts++;
     return new Promise((resolve) => {
-      const id = this.#around.streams.expect((response) => {
+      const id = this.#around.streams.expect((connection) => {
         this.#streamId = undefined;
-        if (response === undefined) {
+        if (connection === undefined) {
           this.#leave();
           this.#partOver();
           resolve(undefined);
           return;
         }
-        this.#response = new HttpResponseStream(response, head, (complete) => {
+        this.#response = connection.answer(encodedHead, (complete) => {
           if (!complete) this.#leave();
           this.#partOver();
         });

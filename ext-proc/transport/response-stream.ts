@@ -1,58 +1,113 @@
-import type { ServerResponse } from 'node:http';
-import type { ResponseHead, ResponseStream } from './exchange.ts';
+import type { Socket } from 'node:net';
+import type { ResponseStream } from './exchange.ts';
+import type { EncodedHead } from './response-head.ts';
 
-/** An answer written piece by piece to Envoy over HTTP, which slows us down to what the client reads. */
+/** Pieces up to this are copied, to lie together with what frames them. Larger ones are not: a kept answer has megabytes. */
+const COPIED_BYTES = 64 * 1024;
+const NOTHING = new Uint8Array(0);
+
+/** An answer written piece by piece to Envoy over HTTP/1.1, which slows us down to what the client reads. */
 export class HttpResponseStream implements ResponseStream {
-  readonly #response: ServerResponse;
+  readonly #socket: Socket;
   readonly #onClosed: (complete: boolean) => void;
-  readonly #closed: Promise<void>;
+  readonly #bodyBytes: number | undefined;
+  #writtenBytes = 0;
+  /** Goes out with the first piece if there is one in this turn, else by itself. */
+  #head: string;
+  #ended = false;
+  #closed = false;
+  #whenDrained: PromiseWithResolvers<void> | undefined;
+  #whenClosed: PromiseWithResolvers<void> | undefined;
 
   /** `onClosed` is called once, when nothing more can be written; `complete` says whether all of it was handed on. */
-  constructor(response: ServerResponse, head: ResponseHead, onClosed: (complete: boolean) => void) {
-    this.#response = response;
+  constructor(socket: Socket, head: EncodedHead, onClosed: (complete: boolean) => void) {
+    this.#socket = socket;
     this.#onClosed = onClosed;
-    this.#closed = new Promise((resolve) => {
-      response.once('close', () => {
-        this.#onClosed(response.writableFinished);
-        resolve();
-      });
-    });
-    response.sendDate = false;
-    response.writeHead(head.status, head.headers);
-    // The head goes out with the first piece if there is one in this turn, else by itself.
+    this.#bodyBytes = head.bodyBytes;
+    this.#head = head.text;
     setImmediate(() => {
-      if (!response.destroyed && !response.writableEnded) response.flushHeaders();
+      if (this.#head !== '' && !this.#isOver()) this.#send('', NOTHING, '');
     });
   }
 
   /** False after the client left, too: a loop that writes for as long as there is room must not run for ever. */
   write(bytes: Uint8Array): boolean {
-    if (this.#response.destroyed || this.#response.writableEnded) return false;
-    return this.#response.write(bytes);
+    if (this.#isOver()) return false;
+    if (bytes.length === 0) return !this.#socket.writableNeedDrain;
+    return this.#writeBody(bytes, '');
   }
 
   drained(): Promise<void> {
-    if (this.#response.destroyed || !this.#response.writableNeedDrain) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#response.off('drain', done);
-        this.#response.off('close', done);
-        resolve();
-      };
-      this.#response.once('drain', done);
-      this.#response.once('close', done);
-    });
+    if (this.#isOver() || !this.#socket.writableNeedDrain) return Promise.resolve();
+    this.#whenDrained ??= Promise.withResolvers();
+    return this.#whenDrained.promise;
   }
 
-  async end(bytes?: Uint8Array): Promise<void> {
-    if (!this.#response.destroyed && !this.#response.writableEnded) {
-      if (bytes === undefined) this.#response.end();
-      else this.#response.end(bytes);
+  end(bytes: Uint8Array = NOTHING): Promise<void> {
+    if (!this.#isOver()) {
+      // What is missing would be taken from the next answer, and what is too much would be read as one.
+      if (this.#bodyBytes !== undefined && this.#writtenBytes + bytes.length !== this.#bodyBytes)
+        throw new Error(`a body of ${this.#writtenBytes + bytes.length} bytes, its head says ${this.#bodyBytes}`);
+      this.#ended = true;
+      this.#writeBody(bytes, '0\r\n\r\n', (error) => {
+        if (!error) this.#close(true);
+      });
     }
-    await this.#closed;
+    if (this.#closed) return Promise.resolve();
+    this.#whenClosed ??= Promise.withResolvers();
+    return this.#whenClosed.promise;
   }
 
   abort(): void {
-    this.#response.destroy();
+    // Once all was handed on, the connection may have another answer.
+    if (!this.#closed) this.#socket.destroy();
+  }
+
+  /** The socket has room again. */
+  onDrain(): void {
+    this.#whenDrained?.resolve();
+    this.#whenDrained = undefined;
+  }
+
+  /** The socket is gone. */
+  onGone(): void {
+    this.#close(false);
+  }
+
+  #isOver(): boolean {
+    return this.#ended || this.#closed || this.#socket.destroyed;
+  }
+
+  #close(complete: boolean): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.onDrain();
+    this.#whenClosed?.resolve();
+    this.#onClosed(complete);
+  }
+
+  #writeBody(bytes: Uint8Array, lastChunk: string, onSent?: (error?: Error | null) => void): boolean {
+    this.#writtenBytes += bytes.length;
+    if (this.#bodyBytes !== undefined) return this.#send('', bytes, '', onSent);
+    if (bytes.length === 0) return this.#send('', bytes, lastChunk, onSent);
+    return this.#send(`${bytes.length.toString(16)}\r\n`, bytes, `\r\n${lastChunk}`, onSent);
+  }
+
+  #send(before: string, bytes: Uint8Array, after: string, onSent?: (error?: Error | null) => void): boolean {
+    const first = this.#head + before;
+    this.#head = '';
+    if (bytes.length > COPIED_BYTES) {
+      this.#socket.cork();
+      this.#socket.write(first, 'latin1');
+      this.#socket.write(bytes);
+      const hasRoom = this.#socket.write(after, 'latin1', onSent);
+      this.#socket.uncork();
+      return hasRoom;
+    }
+    const joined = Buffer.allocUnsafe(first.length + bytes.length + after.length);
+    joined.write(first, 'latin1');
+    joined.set(bytes, first.length);
+    joined.write(after, first.length + bytes.length, 'latin1');
+    return this.#socket.write(joined, onSent);
   }
 }

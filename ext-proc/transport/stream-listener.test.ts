@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request, type ServerResponse } from 'node:http';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { encodeHead } from './response-head.ts';
+import type { StreamConnection } from './stream-connection.ts';
 import { StreamListener } from './stream-listener.ts';
 
 let folder: string;
@@ -37,9 +39,13 @@ function get(id: string | undefined): Promise<{ status: number; text: string }> 
   });
 }
 
+function answer(connection: StreamConnection | undefined, text: string): void {
+  void connection?.answer(encodeHead({ status: 200, headers: {} }), () => undefined).end(Buffer.from(text));
+}
+
 describe('StreamListener', () => {
   test('brings a request to whom it names, once', async () => {
-    const id = listener.expect((response) => response?.end('mine'));
+    const id = listener.expect((connection) => answer(connection, 'mine'));
     expect(listener.waiting).toBe(1);
     expect(await get(id)).toEqual({ status: 200, text: 'mine' });
     expect(listener.waiting).toBe(0);
@@ -63,7 +69,7 @@ describe('StreamListener', () => {
 
   test('forgets who is never asked for, sooner once nothing else is left to do', async () => {
     vi.useFakeTimers();
-    const outcomes: [string, ServerResponse | undefined][] = [];
+    const outcomes: [string, StreamConnection | undefined][] = [];
     listener.expect((response) => outcomes.push(['late', response]));
     const soon = listener.expect((response) => outcomes.push(['soon', response]));
     listener.expectSoon(soon);
@@ -78,21 +84,21 @@ describe('StreamListener', () => {
   });
 
   test('who has come while the process stood still is served, however late that was', async () => {
-    const id = listener.expect((response) => response?.end('mine'));
+    const id = listener.expect((connection) => answer(connection, 'mine'));
     listener.expectSoon(id);
     const call = `require('http').get({ socketPath: process.argv[1], headers: { 'x-gw-stream': process.argv[2] } },
       (response) => response.pipe(process.stdout))`;
-    const answer = new Promise((resolve, reject) => {
+    const answered = new Promise((resolve, reject) => {
       execFile(process.execPath, ['-e', call, socketPath, id], (error, out) => (error ? reject(error) : resolve(out)));
     });
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
-    expect(await answer).toBe('mine');
+    expect(await answered).toBe('mine');
   });
 
   test('while others come late, nobody is given up as soon', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     const outcomes: unknown[] = [];
-    const late = listener.expect((response) => response?.end('late'));
+    const late = listener.expect((connection) => answer(connection, 'late'));
     const later = listener.expect((response) => outcomes.push(response));
     for (const id of [late, later]) listener.expectSoon(id);
     await vi.advanceTimersByTimeAsync(1_600);
