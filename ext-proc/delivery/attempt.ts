@@ -3,9 +3,10 @@ import type { AnswerRoom } from './answer-budget.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import { parseObject } from './json-object.ts';
-import type { ProviderCall, ProviderHead } from './provider-call.ts';
+import type { ProviderCall } from './provider-call.ts';
 import { bodyFailure, envoyFailure, FAILURES, type ProviderFailure, statusFailure } from './provider-failure.ts';
 import { providerRequest } from './provider-request.ts';
+import type { ResponseHead } from './response-head.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { meaningOf } from './stream-event.ts';
@@ -91,7 +92,7 @@ async function open(run: Run, target: Target, call: ProviderCall, askedMs: numbe
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 2000;
 
-async function failureOf(run: Run, call: ProviderCall, head: ProviderHead): Promise<ProviderFailure> {
+async function failureOf(run: Run, call: ProviderCall, head: ResponseHead): Promise<ProviderFailure> {
   const leftMs = remainingMs(run);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
   // Read in any case: a connection whose answer is not read to its end is lost.

@@ -6,7 +6,7 @@ import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
 import type { Account, CountTokens, DeliveryOutcome, Order } from './delivery.ts';
-import { createProviderClient } from './provider-client.ts';
+import { ProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
 import { type Replay, replayAnswer } from './replay.ts';
 import { answerRefusal } from './respond.ts';
@@ -41,7 +41,7 @@ const CLIENT_GONE_STATUS = 499;
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { egressSocketPath, clock, countTokens, answerBudgetBytes = ANSWER_BUDGET_BYTES } = options;
   const answers = new AnswerBudget(answerBudgetBytes);
-  const providers = createProviderClient(egressSocketPath);
+  const providers = new ProviderClient(egressSocketPath);
   return {
     answers,
     deliver(order, exchange, account) {
@@ -49,7 +49,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return deliver({ order, exchange, account, clock, providers, countTokens, answers, startedMs, attempts: [] });
     },
     replay: (replay, exchange) => replayAnswer(replay, exchange, answers),
-    close: () => providers.close(),
+    close: async () => providers.close(),
   };
 }
 

@@ -1,49 +1,56 @@
-import type { Dispatcher } from 'undici';
+import type { CallLimits, LimitedCall } from './call-limits.ts';
+import { GrowingBytes } from './growing-bytes.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
-
-export interface ProviderRequest {
-  readonly path: string;
-  /** Names and values in turn. */
-  readonly headers: string[];
-  readonly body: Buffer;
-}
-
-export interface ProviderHead {
-  readonly kind: 'head';
-  readonly status: number;
-  header(name: string): string | undefined;
-}
+import type { ProviderRequest } from './provider-request.ts';
+import type { ResponseHead } from './response-head.ts';
 
 export const END = { kind: 'end' } as const;
+
+/** What has been read of an answer: bytes, that it is complete, or why it is not. */
+export type Read = Buffer | typeof END | ProviderFailure;
+
+/** The connection that carries a call. */
+export interface Carrier {
+  /** Nothing more is read of it until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** The call is given up: nothing of it may reach the next one. */
+  destroy(): void;
+}
 
 /** What is read ahead of its reader: beyond it the provider's socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024;
 /** A complete answer whose connection does not end: it is not waited for. */
 const TAIL_MS = 2000;
 
-const CONNECT_ERRORS: ReadonlySet<unknown> = new Set([
-  'ECONNREFUSED',
-  'ENOENT',
-  'EACCES',
-  'EAGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
+const NEVER = Number.POSITIVE_INFINITY;
 
-/** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a timer. */
-export class ProviderCall implements Dispatcher.DispatchHandler {
-  #controller: Dispatcher.DispatchController | undefined;
-  #head: ProviderHead | undefined;
-  #pieces: Buffer[] = [];
-  #pieceBytes = 0;
+/** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a limit. */
+export class ProviderCall implements LimitedCall {
+  /** Absent: the call is over, and its body need not stay in memory. */
+  request: ProviderRequest | undefined;
+  readonly #limits: CallLimits;
+  #carrier: Carrier | undefined;
+  #head: ResponseHead | undefined;
+  readonly #bytes = new GrowingBytes();
   #ended = false;
   #discarding = false;
   #failure: ProviderFailure | undefined;
   #wake: (() => void) | undefined;
-  #limitTimer: NodeJS.Timeout | undefined;
-  #silenceTimer: NodeJS.Timeout | undefined;
+  #limitAtMs = NEVER;
+  #limitFailure: ProviderFailure = FAILURES.deadline;
+  #idleMs = NEVER;
+  #silentAtMs = NEVER;
+  #silenceFailure: ProviderFailure = FAILURES.stall;
+
+  constructor(request: ProviderRequest, limits: CallLimits) {
+    this.request = request;
+    this.#limits = limits;
+    limits.watch(this);
+  }
 
   /** The one reader waits here; whoever changes the state wakes it. */
-  async head(): Promise<ProviderHead | ProviderFailure> {
+  async head(): Promise<ResponseHead | ProviderFailure> {
     for (;;) {
       if (this.#head) return this.#head;
       if (this.#failure) return this.#failure;
@@ -51,112 +58,111 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     }
   }
 
-  /** All bytes that have arrived and were not read. What came before a failure is given before it. */
-  async read(): Promise<Buffer | typeof END | ProviderFailure> {
+  /** What is here and was not read: all bytes, then the end; what came before a failure is given before it. `undefined`: nothing yet. */
+  poll(): Read | undefined {
+    if (this.#bytes.length > 0) return this.#take();
+    if (this.#ended) return END;
+    return this.#failure;
+  }
+
+  async read(): Promise<Read> {
     for (;;) {
-      if (this.#pieceBytes > 0) return this.#take();
-      if (this.#ended) return END;
-      if (this.#failure) return this.#failure;
-      this.#silenceTimer?.refresh();
+      const read = this.poll();
+      if (read !== undefined) return read;
+      if (this.#idleMs < NEVER) {
+        this.#silentAtMs = performance.now() + this.#idleMs;
+        this.#limits.lookBy(this.#silentAtMs);
+      }
       await this.#change();
+      this.#silentAtMs = NEVER;
     }
   }
 
   /** Fails the call unless it has ended within `delayMs`; replaces the limit before. */
   limit(delayMs: number, failure: ProviderFailure): void {
-    clearTimeout(this.#limitTimer);
-    this.#limitTimer = setTimeout(() => this.abort(failure), Math.max(0, delayMs));
+    this.#limitAtMs = performance.now() + delayMs;
+    this.#limitFailure = failure;
+    this.#limits.lookBy(this.#limitAtMs);
   }
 
   /** Fails the call when its reader waits longer than this for a piece: silence while nobody reads is not the provider's. */
   limitSilence(idleMs: number, failure: ProviderFailure): void {
-    clearTimeout(this.#silenceTimer);
-    this.#silenceTimer = setTimeout(() => {
-      if (this.#wake) this.abort(failure);
-    }, idleMs);
+    this.#idleMs = idleMs;
+    this.#silenceFailure = failure;
+  }
+
+  get endsByMs(): number {
+    return this.#limitAtMs < this.#silentAtMs ? this.#limitAtMs : this.#silentAtMs;
+  }
+
+  expire(): void {
+    this.abort(this.#limitAtMs < this.#silentAtMs ? this.#limitFailure : this.#silenceFailure);
   }
 
   /** Gives up: the connection is destroyed, and Envoy resets the provider's. */
   abort(failure: ProviderFailure): void {
     if (this.#ended || this.#failure) return;
-    this.#fail(failure);
-    this.#controller?.abort(new Error(failure.result));
+    const carrier = this.#carrier;
+    this.onFailure(failure);
+    carrier?.destroy();
   }
 
   /** Call when nothing more will be read. `finished`: the answer was complete, what follows is read away so that the connection lives on. */
   release(finished: boolean): void {
-    clearTimeout(this.#silenceTimer);
     if (this.#ended || this.#failure || !finished) {
       this.abort(FAILURES.abandoned);
-      clearTimeout(this.#limitTimer);
       return;
     }
     this.#discarding = true;
-    this.#pieces = [];
-    this.#pieceBytes = 0;
+    this.#bytes.take();
+    this.#idleMs = NEVER;
     this.limit(TAIL_MS, FAILURES.abandoned);
-    this.#controller?.resume();
+    this.#carrier?.resume();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#failure) controller.abort(new Error(this.#failure.result));
+  /** Nothing more will come. */
+  get isOver(): boolean {
+    return this.#ended || this.#failure !== undefined;
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-  ): void {
-    if (status < 200) return;
-    this.#head = {
-      kind: 'head',
-      status,
-      header(name) {
-        const value = headers[name];
-        return Array.isArray(value) ? value.join(', ') : value;
-      },
-    };
+  onCarried(carrier: Carrier): void {
+    this.#carrier = carrier;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
     this.#wakeReader();
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
-    if (this.#discarding || piece.length === 0) return;
-    this.#pieces.push(piece);
-    this.#pieceBytes += piece.length;
-    if (this.#pieceBytes >= READ_AHEAD_BYTES) controller.pause();
+  onBody(bytes: Buffer, start: number, end: number): void {
+    if (this.#discarding) return;
+    this.#bytes.append(bytes, start, end);
+    if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.pause();
     this.#wakeReader();
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     this.#ended = true;
-    clearTimeout(this.#limitTimer);
-    clearTimeout(this.#silenceTimer);
-    this.#wakeReader();
+    this.#over();
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    const code = 'code' in error ? error.code : undefined;
-    if (CONNECT_ERRORS.has(code)) this.#fail(FAILURES.egressUnreachable);
-    else if (code === 'UND_ERR_INVALID_ARG') this.#fail(FAILURES.unsendable);
-    else this.#fail(FAILURES.reset);
+  onFailure(failure: ProviderFailure): void {
+    if (this.#ended || this.#failure) return;
+    this.#failure = failure;
+    this.#over();
+  }
+
+  #over(): void {
+    this.request = undefined;
+    // It may carry the next call by now.
+    this.#carrier = undefined;
+    this.#limits.forget(this);
+    this.#wakeReader();
   }
 
   #take(): Buffer {
-    const [first] = this.#pieces;
-    const bytes = this.#pieces.length === 1 && first ? first : Buffer.concat(this.#pieces, this.#pieceBytes);
-    this.#pieces = [];
-    this.#pieceBytes = 0;
-    if (this.#controller?.paused) this.#controller.resume();
-    return bytes;
-  }
-
-  #fail(failure: ProviderFailure): void {
-    if (this.#ended || this.#failure) return;
-    this.#failure = failure;
-    clearTimeout(this.#limitTimer);
-    clearTimeout(this.#silenceTimer);
-    this.#wakeReader();
+    if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.resume();
+    return this.#bytes.take();
   }
 
   #change(): Promise<void> {

@@ -1,40 +1,96 @@
-import { Pool } from 'undici';
-import { ProviderCall, type ProviderRequest } from './provider-call.ts';
-
-/**
- * Provider calls, over Envoy's egress socket. undici's dispatch costs half of node:http here (26 against 52 us of CPU for a 1 KB request,
- * 49 against 97 us at 1,000 connections).
- */
-export interface ProviderClient {
-  call(request: ProviderRequest): ProviderCall;
-  close(): Promise<void>;
-}
+import { CallLimits } from './call-limits.ts';
+import { ProviderCall } from './provider-call.ts';
+import { type ConnectionKeeper, ProviderConnection } from './provider-connection.ts';
+import { FAILURES } from './provider-failure.ts';
+import type { ProviderRequest } from './provider-request.ts';
 
 /** Above this many calls at once the rest queue; Envoy's own circuit breakers lie far higher. */
 const MAX_CONNECTIONS = 8192;
-const CONNECT_TIMEOUT_MS = 2000;
 /** Envoy keeps idle egress connections for an hour, so that we are always the first to close. */
 const KEEP_ALIVE_MS = 60_000;
-const MAX_HEADER_BYTES = 64 * 1024;
+const LOOK_EVERY_MS = 10_000;
 
-export function createProviderClient(egressSocketPath: string): ProviderClient {
-  const pool = new Pool('http://egress', {
-    socketPath: egressSocketPath,
-    connections: MAX_CONNECTIONS,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    // The deadlines are a call's own.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    pipelining: 1,
-  });
-  return {
-    call(request) {
-      const call = new ProviderCall();
-      pool.dispatch({ method: 'POST', path: request.path, headers: request.headers, body: request.body }, call);
-      return call;
-    },
-    close: () => pool.destroy(),
-  };
+/** Calls to providers, over Envoy's egress socket: made for this one peer. */
+export class ProviderClient implements ConnectionKeeper {
+  readonly #socketPath: string;
+  readonly #maxConnections: number;
+  readonly #limits = new CallLimits();
+  readonly #connections = new Set<ProviderConnection>();
+  /** The one used last stands last; those that have closed meanwhile are passed over. */
+  readonly #idle: ProviderConnection[] = [];
+  /** In order; those that were given up meanwhile are passed over. */
+  readonly #waiting = new Set<ProviderCall>();
+  readonly #timer: NodeJS.Timeout;
+  #isClosed = false;
+
+  constructor(socketPath: string, maxConnections = MAX_CONNECTIONS) {
+    this.#socketPath = socketPath;
+    this.#maxConnections = maxConnections;
+    this.#timer = setInterval(() => this.#closeIdle(), LOOK_EVERY_MS).unref();
+  }
+
+  call(request: ProviderRequest): ProviderCall {
+    const call = new ProviderCall(request, this.#limits);
+    if (request.head === undefined) call.onFailure(FAILURES.unsendable);
+    else if (this.#isClosed) call.onFailure(FAILURES.reset);
+    else this.#carry(call);
+    return call;
+  }
+
+  /** Ends every call under way. */
+  close(): void {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    for (const call of this.#waiting) call.onFailure(FAILURES.reset);
+    for (const connection of this.#connections) connection.destroy();
+    this.#limits.close();
+  }
+
+  onIdle(connection: ProviderConnection): void {
+    connection.idleSinceMs = performance.now();
+    this.#idle.push(connection);
+    this.#carryNext();
+  }
+
+  onClosed(connection: ProviderConnection): void {
+    this.#connections.delete(connection);
+    this.#carryNext();
+  }
+
+  #carry(call: ProviderCall): void {
+    const connection = this.#takeIdle() ?? this.#open();
+    const { request } = call;
+    if (connection === undefined) this.#waiting.add(call);
+    else if (request?.head !== undefined) connection.send(call, request.head, request.body);
+  }
+
+  #takeIdle(): ProviderConnection | undefined {
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (connection === undefined || connection.isUsable) return connection;
+    }
+  }
+
+  #open(): ProviderConnection | undefined {
+    if (this.#connections.size >= this.#maxConnections) return undefined;
+    const connection = new ProviderConnection(this.#socketPath, this);
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  #carryNext(): void {
+    for (const call of this.#waiting) {
+      this.#waiting.delete(call);
+      if (call.isOver) continue;
+      this.#carry(call);
+      return;
+    }
+  }
+
+  /** The longest idle stand first. */
+  #closeIdle(): void {
+    const sinceMs = performance.now() - KEEP_ALIVE_MS;
+    const kept = this.#idle.findIndex((connection) => connection.isUsable && connection.idleSinceMs > sinceMs);
+    for (const connection of this.#idle.splice(0, kept === -1 ? this.#idle.length : kept)) connection.destroy();
+  }
 }

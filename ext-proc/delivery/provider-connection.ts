@@ -1,0 +1,121 @@
+import { connect, type Socket } from 'node:net';
+import type { Carrier, ProviderCall } from './provider-call.ts';
+import { FAILURES } from './provider-failure.ts';
+import type { ResponseHead } from './response-head.ts';
+import { ResponseReader, type ResponseSink } from './response-reader.ts';
+
+/** Who keeps the connections. */
+export interface ConnectionKeeper {
+  /** It can carry the next call. */
+  onIdle(connection: ProviderConnection): void;
+  /** It is gone; told once. */
+  onClosed(connection: ProviderConnection): void;
+}
+
+const CONNECT_TIMEOUT_MS = 2000;
+
+/** Below this, copying a body behind its head costs less than a write of two pieces. */
+const JOINED_BODY_BYTES = 16 * 1024;
+
+/** One for all connections: what is read is taken out of it before the next read. A buffer for each read would cost more than the reading. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** One HTTP/1.1 connection to Envoy's egress socket, with one call at a time. Whatever goes wrong with it ends it, and its call. */
+export class ProviderConnection implements Carrier, ResponseSink {
+  /** Since when it carries nothing, on `performance.now()`. */
+  idleSinceMs = 0;
+  readonly #keeper: ConnectionKeeper;
+  readonly #socket: Socket;
+  readonly #reader = new ResponseReader(this);
+  #call: ProviderCall | undefined;
+  #isConnected = false;
+  #isPaused = false;
+
+  constructor(socketPath: string, keeper: ConnectionKeeper) {
+    this.#keeper = keeper;
+    const callback = (length: number) => this.#read(READ_BUFFER.subarray(0, length));
+    this.#socket = connect({ path: socketPath, onread: { buffer: READ_BUFFER, callback } });
+    const tooSlow = setTimeout(() => this.destroy(), CONNECT_TIMEOUT_MS);
+    this.#socket.on('connect', () => {
+      this.#isConnected = true;
+      clearTimeout(tooSlow);
+    });
+    this.#socket.on('end', () => {
+      if (!this.#reader.finish()) this.destroy();
+    });
+    // What is wrong is told by `close`, which follows.
+    this.#socket.on('error', () => undefined);
+    this.#socket.on('close', () => {
+      clearTimeout(tooSlow);
+      this.#fail();
+      keeper.onClosed(this);
+    });
+  }
+
+  get isUsable(): boolean {
+    return this.#socket.writable;
+  }
+
+  send(call: ProviderCall, head: string, body: Buffer): void {
+    this.#call = call;
+    this.#reader.begin();
+    call.onCarried(this);
+    if (body.length <= JOINED_BODY_BYTES) {
+      const whole = Buffer.allocUnsafe(head.length + body.length);
+      whole.write(head, 'latin1');
+      body.copy(whole, head.length);
+      this.#socket.write(whole);
+      return;
+    }
+    this.#socket.cork();
+    this.#socket.write(head, 'latin1');
+    this.#socket.write(body);
+    this.#socket.uncork();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  destroy(): void {
+    this.#fail();
+    this.#socket.destroy();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#call?.onHead(head);
+  }
+
+  onBody(bytes: Buffer, start: number, end: number): void {
+    this.#call?.onBody(bytes, start, end);
+  }
+
+  onEnd(reusable: boolean): void {
+    const call = this.#call;
+    this.#call = undefined;
+    this.#isPaused = false;
+    call?.onEnd();
+    // An answer that came before all of its request was written: the rest would be read as the next request.
+    if (!reusable || this.#socket.writableLength > 0) this.#socket.destroy();
+    else this.#keeper.onIdle(this);
+  }
+
+  /** False: nothing more is to be read. */
+  #read(bytes: Buffer): boolean {
+    if (!this.#reader.push(bytes)) this.destroy();
+    return !this.#isPaused;
+  }
+
+  /** Nothing was sent to anybody before the connection stood. */
+  #fail(): void {
+    const call = this.#call;
+    this.#call = undefined;
+    call?.onFailure(this.#isConnected ? FAILURES.reset : FAILURES.egressUnreachable);
+  }
+}
