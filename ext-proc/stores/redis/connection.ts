@@ -5,6 +5,7 @@ import { CLOSE_MS, callsOver, type RedisCalls } from './calls.ts';
 import { parseRedisUrl, type RedisAddress, type RedisTlsFiles } from './redis-url.ts';
 import { RedisRefused } from './refused.ts';
 import { refuseMissingRights } from './rights.ts';
+import { allShardKeys } from './shards.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** The part of the process's logger that stores need; pino fits. */
@@ -33,13 +34,15 @@ export async function connectRedis(options: ConnectionOptions): Promise<RedisCal
     const info = String(await node.call('INFO'));
     refuseEviction(info);
     await refuseMissingRights(node);
-    if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) return callsOver(node);
+    if (address.nodes.length === 1 && !/^redis_mode:cluster\r?$/m.test(info)) {
+      return callsOver(node, await insistsOnOneSlot(node));
+    }
   } catch (error) {
     node.disconnect();
     throw asStoreError(error);
   }
   node.disconnect();
-  return callsOver(await connectToCluster(address, options));
+  return callsOver(await connectToCluster(address, options), true);
 }
 
 /**
@@ -53,6 +56,18 @@ function refuseEviction(info: string): void {
     throw new RedisRefused(
       `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), and would forget what is held. Set maxmemory-policy to noeviction.`,
     );
+  }
+}
+
+/** A proxy in front of several servers may look like one server, and take no call for keys of two slots. */
+async function insistsOnOneSlot(redis: Redis): Promise<boolean> {
+  const [one, other] = allShardKeys();
+  try {
+    await redis.call('EVAL', 'return 0', 2, `${one}`, `${other}`);
+    return false;
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('CROSSSLOT')) return true;
+    throw error;
   }
 }
 

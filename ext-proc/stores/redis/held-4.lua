@@ -6,7 +6,7 @@
 
 local shard, org, holds, leases = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local now = clock(ARGV[1])
-local incarnation = incarnation_of(shard, now, tonumber(ARGV[2]))
+local incarnation = incarnation_of(shard, run_id(), now, tonumber(ARGV[2]))
 if redis.call('HGET', org, 'incarnation') ~= incarnation then
   return '0'
 end

@@ -10,10 +10,11 @@ import type {
   ReadResult,
 } from '../limit-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
-import { type AdmitReply, admissionArguments, admissionResult, snapshotArguments } from './admission-call.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
-import { allShardKeys, organizationKeys, readsKey, STORE_KEY } from './shards.ts';
+import { createGathering } from './gathering.ts';
+import { answerHolds, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
+import { allShardKeys, organizationKeys, readsKey, STORE_KEY, shardKeyOf } from './shards.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
   /** A hold that is not renewed for this long lapses; a store that forgot admits nothing for as long. */
@@ -51,6 +52,8 @@ const TOUCH_EVERY_MS = 5_000;
 const ANSWERED_MS = 3_000;
 /** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
 const MOST_RENEWALS = 200;
+/** 100 admissions take Redis about a millisecond. */
+const HOLDS = { mostTogether: 100, mostWaiting: 20_000 };
 
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
@@ -60,27 +63,28 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   const connection = await connectRedis(options);
   const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
 
-  async function admit(request: AdmissionRequest): Promise<AdmissionResult> {
-    const keys = organizationKeys(request.organizationId);
-    const { keyId } = request;
-    const reply = await connection.run(
-      'admit',
-      [keys.shard, keys.organization, keys.keyPrefix + keyId, keys.toldPrefix + keyId, keys.holds, keys.leases],
-      [clock(request.nowMs), leaseMs, idleMs, keys.keyPrefix, ...admissionArguments(request)],
-    );
-    const verdict = reply as AdmitReply;
-    if (verdict[0] === 'closed') keepTouched();
-    return admissionResult(request, verdict);
+  const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
+    const { keys, args, requests: inOrder } = holdsCall(requests);
+    try {
+      const nowMs = requests[0]?.asked.nowMs ?? 0;
+      const reply = await connection.run('holds', keys, [clock(nowMs), leaseMs, idleMs, ...args]);
+      if (answerHolds(inOrder, reply as HoldsReply)) keepTouched();
+    } catch (error) {
+      for (const { reject } of requests) reject(error);
+    }
+  });
+
+  /** Requests that can share a call. */
+  function laneOf({ organizationId, nowMs }: AdmissionRequest | HoldRelease): string {
+    return (connection.oneSlot ? shardKeyOf(organizationId) : '') + clock(nowMs);
   }
 
-  async function release(release: HoldRelease): Promise<void> {
-    const { holdId, organizationId, keyId, nowMs, tokensUsed, snapshot } = release;
-    const keys = organizationKeys(organizationId);
-    await connection.run(
-      'release',
-      [keys.shard, keys.organization, keys.keyPrefix + keyId, keys.holds, keys.leases],
-      [clock(nowMs), keys.keyPrefix, holdId, tokensUsed, ...snapshotArguments(snapshot)],
-    );
+  function admit(request: AdmissionRequest): Promise<AdmissionResult> {
+    return new Promise((resolve, reject) => ask(laneOf(request), { kind: 'take', asked: request, resolve, reject }));
+  }
+
+  function release(release: HoldRelease): Promise<void> {
+    return new Promise((resolve, reject) => ask(laneOf(release), { kind: 'free', asked: release, resolve, reject }));
   }
 
   async function renew(holds: readonly LiveHold[], nowMs: number): Promise<readonly string[]> {

@@ -10,7 +10,7 @@ local shard, org, holds, leases = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local lease_ms, ttl_ms, key_prefix = tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local OF_NO_MINUTE = '-1'
 local now = clock(ARGV[1])
-local incarnation, open = incarnation_of(shard, now, lease_ms)
+local incarnation, open = incarnation_of(shard, run_id(), now, lease_ms)
 if redis.call('HGET', org, 'incarnation') == incarnation then
   lapse(org, holds, leases, key_prefix, now)
 else

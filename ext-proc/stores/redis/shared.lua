@@ -10,7 +10,7 @@
 -- Key hashes of lapsed holds are not among KEYS: their names are made from a prefix with the same tag.
 
 -- Most holds that one call lets lapse. What is left over errs low until the next call.
-local MOST_LAPSED = 1000
+local MOST_LAPSED = '1000'
 -- A shard that was not touched for this long is as good as forgotten. The gateway processes touch all of them every few seconds.
 local SHARD_TTL_MS = 30 * 86400000
 
@@ -43,11 +43,14 @@ local function opens_in(shard, opens, now, lease_ms)
   return left
 end
 
+-- Of this server process. Asking for it costs 4 us, and nothing else tells at once that it was restarted, failed over or restored.
+local function run_id()
+  return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+end
+
 -- What is kept here belongs to one incarnation of the shard. It ends when the shard's marker is gone (flushed) or was made by another server
--- process (restarted, failed over, restored): asking for the run id costs 4 us and is the only sign of these that cannot be late. A new
--- incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew.
-local function incarnation_of(shard, now, lease_ms)
-  local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+-- process. A new incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew.
+local function incarnation_of(shard, run, now, lease_ms)
   local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens')
   if marker[1] == run then
     return marker[2], opens_in(shard, tonumber(marker[3]), now, lease_ms) == 0
@@ -85,7 +88,7 @@ end
 
 -- A hold that lapsed may have been charged, by a process whose release never came: nobody is believed who read before now.
 local function lapse(org, holds, leases, key_prefix, now)
-  local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, MOST_LAPSED)
+  local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', now), 'LIMIT', '0', MOST_LAPSED)
   for _, hold_id in ipairs(lapsed) do
     local record = redis.call('HGET', holds, hold_id)
     if record then
@@ -100,15 +103,4 @@ local function lapse(org, holds, leases, key_prefix, now)
   redis.call('HSET', org, 'trusted', 0)
   redis.call('HINCRBY', org, 'round', 1)
   return true
-end
-
--- Newest by sequence; of another generation: nothing is known.
-local function newer_spent(known, generation, sequence, amount)
-  if known then
-    local of, known_sequence = string.match(known, '^(.-)|(-?%d+)|')
-    if of == generation and tonumber(known_sequence) > tonumber(sequence) then
-      return known
-    end
-  end
-  return generation .. '|' .. sequence .. '|' .. amount
 end

@@ -6,7 +6,7 @@
 -- Returns  ms until admissions open
 
 local now, lease_ms = clock(ARGV[1]), tonumber(ARGV[2])
-local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+local run = run_id()
 local marker = redis.call('HMGET', KEYS[1], 'run', 'opens')
 if marker[1] == run and ARGV[4] == '0' then
   redis.call('PEXPIRE', KEYS[1], SHARD_TTL_MS)

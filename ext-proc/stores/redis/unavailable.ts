@@ -16,6 +16,11 @@ export function asStoreError(error: unknown): unknown {
   return new StoreUnavailable(`Redis: ${error.message}`);
 }
 
+/** What a script says of keys that somebody else wrote to. */
+export function refusedByScript(message: string): Error {
+  return new Error(`Redis: ${message}`);
+}
+
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }

@@ -1,0 +1,151 @@
+import { DAY_MS, MINUTE_MS } from '../../domain/clock.ts';
+import type { AccountSnapshot, RateLimits } from '../../domain/principal.ts';
+import type { AdmissionRequest, AdmissionResult, HoldRelease, Refused } from '../limit-store.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { windowsLeft } from '../windows-left.ts';
+import { availableAmount, takenAmount } from './amounts.ts';
+import { shardKeyOf } from './shards.ts';
+import { refusedByScript } from './unavailable.ts';
+
+/** An admission or a release that waits for its answer. */
+export type HoldRequest = Taking | Freeing;
+
+export interface Taking {
+  readonly kind: 'take';
+  readonly asked: AdmissionRequest;
+  readonly resolve: (result: AdmissionResult) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface Freeing {
+  readonly kind: 'free';
+  readonly asked: HoldRelease;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Argument = string | number;
+
+/** One call of holds-n.lua. */
+export interface HoldsCall {
+  readonly keys: readonly string[];
+  /** Its ARGV from 4 on. */
+  readonly args: readonly Argument[];
+  /** As they are answered. */
+  readonly requests: readonly HoldRequest[];
+}
+
+export function holdsCall(requests: readonly HoldRequest[]): HoldsCall {
+  const keys: string[] = [];
+  const args: Argument[] = [requests.some(({ kind }) => kind === 'take') ? 1 : 0];
+  const inOrder: HoldRequest[] = [];
+  for (const [organizationId, those] of Map.groupBy(requests, ({ asked }) => asked.organizationId)) {
+    keys.push(shardKeyOf(organizationId));
+    args.push(organizationId, those.length, 0);
+    const end = args.length - 1;
+    for (const { asked } of those) args.push(asked.holdId);
+    for (const each of those) {
+      if (each.kind === 'take') addAdmission(args, each.asked);
+      else addRelease(args, each.asked);
+      inOrder.push(each);
+    }
+    args[end] = args.length + FIRST_ARGUMENT;
+  }
+  return { keys, args, requests: inOrder };
+}
+
+/** Lua counts from 1. */
+const FIRST_ARGUMENT = 4;
+
+function addAdmission(args: Argument[], request: AdmissionRequest): void {
+  args.push('take', request.keyId, request.tokens, takenAmount(request.holdNanoUsd));
+  addSnapshot(args, request.snapshot);
+  args.push(request.concurrency);
+  addLimits(args, request.organizationLimits);
+  addLimits(args, request.keyLimits);
+}
+
+function addRelease(args: Argument[], release: HoldRelease): void {
+  args.push('free', release.keyId, release.tokensUsed);
+  if (release.snapshot === undefined) args.push('');
+  else addSnapshot(args, release.snapshot);
+}
+
+function addLimits(args: Argument[], { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: RateLimits): void {
+  const budget = dailyBudgetNanoUsd === undefined ? '' : availableAmount(dailyBudgetNanoUsd);
+  args.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
+}
+
+function addSnapshot(args: Argument[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
+  args.push(ledgerEpoch, organization.sequence, organization.day, availableAmount(organization.balanceNanoUsd));
+  args.push(takenAmount(organization.spentNanoUsd), key.sequence, key.day, takenAmount(key.spentNanoUsd));
+}
+
+/** As the script returns it: what the header of holds-n.lua says, one after the other. */
+export type HoldsReply = readonly (string | number)[];
+
+/** Answers everybody who waits. Returns whether a shard was closed. */
+export function answerHolds(requests: readonly HoldRequest[], reply: HoldsReply): boolean {
+  const serverNowMs = reply[0] as number;
+  let at = 1;
+  let anyClosed = false;
+  for (const request of requests) {
+    const verdict = reply[at] as Verdict;
+    if (verdict === 'failed') request.reject(refusedByScript(String(reply[at + 1])));
+    else if (request.kind === 'free') request.resolve();
+    else if (verdict === 'closed') {
+      anyClosed = true;
+      request.reject(new StoreUnavailable(FORGOT));
+    } else if (verdict !== 'done') request.resolve(admissionResult(request.asked, verdict, reply, at, serverNowMs));
+    at += LENGTHS[verdict];
+  }
+  return anyClosed;
+}
+
+const FORGOT = 'Redis lost what was held; admissions wait until the live holds are known again';
+
+type Decided = 'admitted' | Refused['rule'];
+type Verdict = 'done' | 'closed' | 'failed' | 'read_again' | Decided;
+
+/** Of the reply's parts, the verdict included. */
+const LENGTHS: Readonly<Record<Verdict, number>> = {
+  ...{ done: 1, closed: 1, failed: 2, read_again: 2 },
+  ...{ admitted: 8, concurrency: 8, requests: 8, tokens: 8, daily_budget: 8, balance: 8 },
+};
+
+function admissionResult(
+  request: AdmissionRequest,
+  verdict: Decided | 'read_again',
+  reply: HoldsReply,
+  at: number,
+  serverNowMs: number,
+): AdmissionResult {
+  const number = (offset: number): number => reply[at + 1 + offset] as number;
+  const day = number(0);
+  if (verdict === 'read_again') return { kind: verdict, day };
+  // Moments are told by the caller's clock, so that what is left of a window is right whatever the difference between the two.
+  const aheadMs = request.nowMs - serverNowMs;
+  const minuteEndsMs = (number(1) + 1) * MINUTE_MS + aheadMs;
+  const windows = windowsLeft(
+    request,
+    { requests: number(3), tokens: number(4), resetsAtMs: minuteEndsMs },
+    { requests: number(5), tokens: number(6), resetsAtMs: minuteEndsMs },
+  );
+  if (verdict === 'admitted') return { kind: 'admitted', day, windows };
+  const dayEndsMs = (day + 1) * DAY_MS + aheadMs;
+  const resetsAtMs = resetOf(verdict, request.nowMs, minuteEndsMs, dayEndsMs);
+  return { kind: 'refused', rule: verdict, resetsAtMs, availableNanoUsd: BigInt(reply[at + 3] as string), windows };
+}
+
+function resetOf(rule: Refused['rule'], nowMs: number, minuteEndsMs: number, dayEndsMs: number): number {
+  switch (rule) {
+    case 'requests':
+    case 'tokens':
+      return minuteEndsMs;
+    case 'daily_budget':
+      return dayEndsMs;
+    case 'concurrency':
+    case 'balance':
+      return nowMs;
+  }
+}
