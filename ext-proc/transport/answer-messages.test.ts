@@ -6,10 +6,10 @@ import { FrameReader } from './grpc-frame.ts';
 /** Read by the generated code, which knows nothing of how it was written. */
 function read(bytes: Buffer) {
   const messages: ProcessingResponse[] = [];
-  const problem = new FrameReader(4 * 1024 * 1024).push(bytes, (message) =>
-    messages.push(ProcessingResponse.decode(message)),
-  );
-  expect(problem).toBeUndefined();
+  const reader = new FrameReader(4 * 1024 * 1024, {
+    message: (all, start, end) => messages.push(ProcessingResponse.decode(all.subarray(start, end))),
+  });
+  expect(reader.push(bytes, 0, bytes.length)).toBeUndefined();
   return messages.map(({ streamedImmediateResponse }) => streamedImmediateResponse);
 }
 

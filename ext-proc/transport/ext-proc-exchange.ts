@@ -1,10 +1,10 @@
-import type { ProcessingRequest } from '../../proto/generated/ext_proc.ts';
 import type { BodyBudget } from './body-budget.ts';
+import type { BodyPiece } from './body-message.ts';
 import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc-server.ts';
 import { ACCEPT_TRAILERS, END_OF_ANSWER, inPlaceAnswer, NO_BODY, routeToStream } from './replies.ts';
 import { RequestBody } from './request-body.ts';
-import { type RequestHead, readHead } from './request-head.ts';
+import type { RequestHead } from './request-head.ts';
 import { encodeHead } from './response-head.ts';
 import type { HttpResponseStream } from './response-stream.ts';
 import type { StreamListener } from './stream-listener.ts';
@@ -92,7 +92,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   }
 
   header(name: string): string | undefined {
-    return this.#head?.headers.get(name);
+    return this.#head?.header(name);
   }
 
   async readBody(bounds: BodyBounds): Promise<BodyResult> {
@@ -146,34 +146,35 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
       });
       this.#streamId = id;
       const withinMs = this.#around.deadlineMs() - (performance.now() - this.startedAtMs);
-      this.#stream.write(routeToStream(id, this.#around.streamClusterName, this.#head?.headers.keys() ?? [], withinMs));
+      this.#stream.write(routeToStream(id, this.#around.streamClusterName, this.#head?.headerNames() ?? [], withinMs));
       if (this.#head?.bodiless !== true) this.#stream.write(NO_BODY);
       if (this.#trailersWaiting) this.#stream.write(ACCEPT_TRAILERS);
       this.#stream.resume();
     });
   }
 
-  receive(message: ProcessingRequest): void {
-    if (message.requestHeaders !== undefined) {
-      if (this.#head !== undefined) throw new Error('ext_proc: second request_headers on one stream');
-      this.#head = readHead(message, message.requestHeaders);
-      this.#body = new RequestBody(this.#around.budget, this.#head.declaredBytes);
-      if (this.#head.bodiless) this.#endBody();
-      else this.#stream.pause();
-      this.#openParts++;
-      this.#around.onBegin(this);
-      return;
-    }
-    if (this.#body === undefined) throw new Error('ext_proc: the first message is not request_headers');
-    if (message.requestBody !== undefined) {
-      this.#body.push(message.requestBody.body ?? EMPTY);
-      if (message.requestBody.endOfStream === true) this.#endBody();
-    } else if (message.requestTrailers !== undefined) {
-      this.#endBody();
-      if (this.#state === 'routed') this.#stream.write(ACCEPT_TRAILERS);
-      else this.#trailersWaiting = true;
-    }
-    if (!this.#bodyEnded && !this.#body.wantsMore && this.#state === 'open') this.#stream.pause();
+  receiveHead(head: RequestHead): void {
+    if (this.#head !== undefined) throw new Error('ext_proc: second request_headers on one stream');
+    this.#head = head;
+    this.#body = new RequestBody(this.#around.budget, head.declaredBytes);
+    if (head.bodiless) this.#endBody();
+    else this.#stream.pause();
+    this.#openParts++;
+    this.#around.onBegin(this);
+  }
+
+  receiveBody({ bytes, endOfStream }: BodyPiece): void {
+    const body = this.#begunBody();
+    body.push(bytes);
+    if (endOfStream) this.#endBody();
+    else if (!body.wantsMore && this.#state === 'open') this.#stream.pause();
+  }
+
+  receiveTrailers(): void {
+    this.#begunBody();
+    this.#endBody();
+    if (this.#state === 'routed') this.#stream.write(ACCEPT_TRAILERS);
+    else this.#trailersWaiting = true;
   }
 
   ended(): boolean {
@@ -226,6 +227,11 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return true;
   }
 
+  #begunBody(): RequestBody {
+    if (this.#body === undefined) throw new Error('ext_proc: the first message is not request_headers');
+    return this.#body;
+  }
+
   #endBody(): void {
     this.#bodyEnded = true;
     if (this.#linger !== undefined) this.#endAnswer();
@@ -257,5 +263,3 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     if (this.#openParts === 0) this.#around.onDone(this);
   }
 }
-
-const EMPTY = Buffer.alloc(0);

@@ -1,65 +1,56 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { type HeaderValue, type HttpHeaders, ProcessingRequest } from '../../proto/generated/ext_proc.ts';
+import { HeaderList, RequestHead } from './request-head.ts';
+import type { WireReader } from './wire-reader.ts';
 
-/** Of `ProcessingRequest.request_headers`, of the two fields of `HttpHeaders`, of `HeaderMap` and of two of `HeaderValue`. */
-const REQUEST_HEADERS = (2 << 3) | WireType.LengthDelimited;
-const MAP = (1 << 3) | WireType.LengthDelimited;
-const END_OF_STREAM = (3 << 3) | WireType.Varint;
-const HEADER = (1 << 3) | WireType.LengthDelimited;
-const KEY = (1 << 3) | WireType.LengthDelimited;
-const RAW_VALUE = (3 << 3) | WireType.LengthDelimited;
+/** Of the two fields of `HttpHeaders`, of `HeaderMap` and of two of `HeaderValue`. */
+const MAP = (1 << 3) | 2;
+const END_OF_STREAM = 3 << 3;
+const HEADER = (1 << 3) | 2;
+const KEY = (1 << 3) | 2;
+const RAW_VALUE = (3 << 3) | 2;
 
-/**
- * A `ProcessingRequest` that begins with the request's headers, as Envoy sends it; `undefined` otherwise. The generated decoder reads each
- * name as UTF-8 and copies each value; header names are ASCII, and the message outlives nothing but the turn in which it is read.
- */
-export function readHeadersMessage(message: Buffer): ProcessingRequest | undefined {
-  if (message[0] !== REQUEST_HEADERS) return undefined;
-  const reader = new BinaryReader(message);
-  reader.uint32();
-  const requestHeaders = readHeaders(reader, message, endOf(reader));
-  const others = message.subarray(reader.pos);
-  return { ...ProcessingRequest.decode(others), requestHeaders };
-}
-
-function readHeaders(reader: BinaryReader, message: Buffer, end: number): HttpHeaders {
-  const headers: HeaderValue[] = [];
+/** `HttpHeaders`, to the end of the reader; `peer` is the address of the client's socket. The message can go afterwards. */
+export function readHeaders(reader: WireReader, peer: string): RequestHead {
+  const first = reader.at;
+  const places: number[] = [];
   let endOfStream = false;
-  while (reader.pos < end) {
-    const tag = reader.uint32();
-    if (tag === MAP) {
-      const mapEnd = endOf(reader);
-      while (reader.pos < mapEnd) {
-        const inMap = reader.uint32();
-        if (inMap === HEADER) headers.push(readHeader(reader, message, endOf(reader)));
-        else reader.skip(inMap & 7);
-      }
-    } else if (tag === END_OF_STREAM) endOfStream = reader.bool();
-    else reader.skip(tag & 7);
+  while (reader.more) {
+    const tag = reader.varint();
+    if (tag === MAP) readMap(reader, first, places);
+    else if (tag === END_OF_STREAM) endOfStream = reader.varint() !== 0;
+    else reader.skip(tag);
   }
-  return { headers: { headers }, endOfStream };
+  const text = reader.bytes.toString('latin1', first, reader.end);
+  return new RequestHead(new HeaderList(text, places), peer, endOfStream);
 }
 
-function readHeader(reader: BinaryReader, message: Buffer, end: number): HeaderValue {
-  const header: { key: string; rawValue: Buffer } = { key: '', rawValue: EMPTY };
-  while (reader.pos < end) {
-    const tag = reader.uint32();
-    if (tag === KEY || tag === RAW_VALUE) {
-      const partEnd = endOf(reader);
-      if (tag === KEY) header.key = message.toString('latin1', reader.pos, partEnd);
-      else header.rawValue = message.subarray(reader.pos, partEnd);
-      reader.pos = partEnd;
-    } else reader.skip(tag & 7);
+function readMap(reader: WireReader, first: number, places: number[]): void {
+  const outerEnd = reader.enter();
+  while (reader.more) {
+    const tag = reader.varint();
+    if (tag === HEADER) readHeader(reader, first, places);
+    else reader.skip(tag);
   }
-  return header;
+  reader.leave(outerEnd);
 }
 
-/** Of the field whose length comes next. It must lie in the message. */
-function endOf(reader: BinaryReader): number {
-  const length = reader.uint32();
-  const end = reader.pos + length;
-  if (end > reader.len) throw new RangeError('ext_proc: a field reaches beyond its message');
-  return end;
+function readHeader(reader: WireReader, first: number, places: number[]): void {
+  const outerEnd = reader.enter();
+  let keyStart = first;
+  let keyEnd = first;
+  let valueStart = first;
+  let valueEnd = first;
+  while (reader.more) {
+    const tag = reader.varint();
+    if (tag === KEY) {
+      keyEnd = reader.fieldEnd();
+      keyStart = reader.at;
+      reader.at = keyEnd;
+    } else if (tag === RAW_VALUE) {
+      valueEnd = reader.fieldEnd();
+      valueStart = reader.at;
+      reader.at = valueEnd;
+    } else reader.skip(tag);
+  }
+  reader.leave(outerEnd);
+  places.push(keyStart - first, keyEnd - first, valueStart - first, valueEnd - first);
 }
-
-const EMPTY = Buffer.alloc(0);

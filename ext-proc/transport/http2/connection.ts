@@ -1,0 +1,213 @@
+import type { Socket } from 'node:net';
+import { type FrameHandler, FrameReader } from './frame-reader.ts';
+import { HeaderBlocks } from './header-blocks.ts';
+import {
+  CONNECTION_WINDOW_BYTES,
+  DEFAULT_FRAME_BYTES,
+  DEFAULT_WINDOW_BYTES,
+  ErrorCode,
+  Flag,
+  FrameType,
+  MAX_STREAMS,
+} from './protocol.ts';
+import { Sender } from './sender.ts';
+import { readSettings, SETTINGS } from './settings.ts';
+import { Http2Stream, type StreamOwner, type StreamReader } from './stream.ts';
+
+/** Called for each request, with its `:path`. */
+export type AcceptStream = (stream: Http2Stream, path: string) => StreamReader;
+
+/** One HTTP/2 connection, the server's side (RFC 9113), without what gRPC between two processes does not use: push, priorities. */
+export class Http2Connection implements FrameHandler, StreamOwner {
+  readonly sender: Sender;
+  readonly #accept: AcceptStream;
+  readonly #reader = new FrameReader(this, DEFAULT_FRAME_BYTES);
+  readonly #blocks = new HeaderBlocks();
+  readonly #streams = new Map<number, Http2Stream>();
+  #lastStreamId = 0;
+  /** Streams above it came too late: their client knows that nobody looked at them. */
+  #goAwayAfter = Number.POSITIVE_INFINITY;
+  #settingsSeen = false;
+  #receiveWindowBytes = CONNECTION_WINDOW_BYTES;
+  #streamWindowBytes = DEFAULT_WINDOW_BYTES;
+  #closed = false;
+
+  constructor(socket: Socket, accept: AcceptStream, onError: (error: Error) => void) {
+    this.sender = new Sender(socket);
+    this.#accept = accept;
+    this.sender.open(SETTINGS);
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#closed) return;
+      const code = this.#reader.push(chunk);
+      if (code === ErrorCode.noError) return;
+      onError(new Error(`HTTP/2 connection error ${code}`));
+      this.sender.goAway(this.#lastStreamId, code);
+      this.sender.end();
+      this.#close();
+    });
+    socket.on('error', onError);
+    socket.on('close', () => this.#close());
+  }
+
+  /** Streams in flight go on; then the connection ends. */
+  goAway(): void {
+    if (this.#closed || this.#goAwayAfter !== Number.POSITIVE_INFINITY) return;
+    this.#goAwayAfter = this.#lastStreamId;
+    this.sender.goAway(this.#lastStreamId, ErrorCode.noError);
+    if (this.#streams.size === 0) this.sender.end();
+  }
+
+  frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
+    if (!this.#settingsSeen && type !== FrameType.settings) return ErrorCode.protocol;
+    if (this.#blocks.unfinished && type !== FrameType.continuation) return ErrorCode.protocol;
+    switch (type) {
+      case FrameType.data:
+        return this.#paddedData(flags, streamId, bytes, start, end);
+      case FrameType.headers: {
+        if (streamId % 2 === 0) return ErrorCode.protocol;
+        const code = this.#blocks.begin(flags, streamId, bytes, start, end);
+        return code === ErrorCode.noError ? this.#takeBlock() : code;
+      }
+      case FrameType.continuation: {
+        const code = this.#blocks.goOn(flags, streamId, bytes, start, end);
+        return code === ErrorCode.noError ? this.#takeBlock() : code;
+      }
+      case FrameType.priority:
+        if (streamId === 0) return ErrorCode.protocol;
+        return end - start === 5 ? ErrorCode.noError : ErrorCode.frameSize;
+      case FrameType.reset:
+        return this.#reset(streamId, end - start);
+      case FrameType.settings:
+        return this.#settings(flags, streamId, bytes, start, end);
+      case FrameType.pushPromise:
+        return ErrorCode.protocol;
+      case FrameType.ping:
+        if (streamId !== 0) return ErrorCode.protocol;
+        if (end - start !== 8) return ErrorCode.frameSize;
+        if ((flags & Flag.ack) !== 0) return ErrorCode.noError;
+        return this.sender.reply(FrameType.ping, Flag.ack, bytes, start, end);
+      case FrameType.goAway:
+        // Its client opens no more streams, and closes the connection when it likes.
+        if (streamId !== 0) return ErrorCode.protocol;
+        return end - start < 8 ? ErrorCode.frameSize : ErrorCode.noError;
+      case FrameType.windowUpdate:
+        return end - start === 4 ? this.#windowUpdate(streamId, bytes.readUInt32BE(start)) : ErrorCode.frameSize;
+      default:
+        return ErrorCode.noError;
+    }
+  }
+
+  data(streamId: number, bytes: Buffer, start: number, end: number, last: boolean): ErrorCode {
+    if (!this.#settingsSeen || this.#blocks.unfinished) return ErrorCode.protocol;
+    return this.#data(streamId, bytes, start, end, end - start, last);
+  }
+
+  finished(stream: Http2Stream): void {
+    this.#streams.delete(stream.id);
+    stream.close();
+    if (this.#streams.size === 0 && this.#goAwayAfter !== Number.POSITIVE_INFINITY) this.sender.end();
+  }
+
+  #data(streamId: number, bytes: Buffer, start: number, end: number, flowBytes: number, last: boolean): ErrorCode {
+    if (this.#isIdle(streamId)) return ErrorCode.protocol;
+    this.#receiveWindowBytes -= flowBytes;
+    if (this.#receiveWindowBytes < 0) return ErrorCode.flowControl;
+    if (this.#receiveWindowBytes < CONNECTION_WINDOW_BYTES / 2) {
+      this.sender.windowUpdate(0, CONNECTION_WINDOW_BYTES - this.#receiveWindowBytes);
+      this.#receiveWindowBytes = CONNECTION_WINDOW_BYTES;
+    }
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) {
+      return streamId > this.#goAwayAfter ? ErrorCode.noError : this.sender.reset(streamId, ErrorCode.streamClosed);
+    }
+    let code = stream.receive(bytes, start, end, flowBytes);
+    if (code === ErrorCode.noError && last) code = stream.receiveEnd();
+    return code === ErrorCode.noError ? code : this.#fail(stream, code);
+  }
+
+  #paddedData(flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
+    if (start === end) return ErrorCode.frameSize;
+    const dataEnd = end - bytes.readUInt8(start);
+    if (dataEnd <= start) return ErrorCode.protocol;
+    return this.#data(streamId, bytes, start + 1, dataEnd, end - start, (flags & Flag.endStream) !== 0);
+  }
+
+  /** What the headers began, once they are whole. */
+  #takeBlock(): ErrorCode {
+    if (this.#blocks.unfinished) return ErrorCode.noError;
+    const { streamId, endStream, fields } = this.#blocks;
+    const open = this.#streams.get(streamId);
+    if (open !== undefined) {
+      const code = open.receiveTrailers(endStream && fields.isTrailers);
+      return code === ErrorCode.noError ? code : this.#fail(open, code);
+    }
+    if (streamId <= this.#lastStreamId) return ErrorCode.streamClosed;
+    this.#lastStreamId = streamId;
+    if (streamId > this.#goAwayAfter) return ErrorCode.noError;
+    if (this.#streams.size >= MAX_STREAMS) return this.sender.reset(streamId, ErrorCode.refusedStream);
+    const { path } = fields;
+    if (!fields.isRequest || path === undefined) return this.sender.reset(streamId, ErrorCode.protocol);
+    const stream = new Http2Stream(streamId, this, this.#streamWindowBytes, fields.declaredBytes);
+    this.#streams.set(streamId, stream);
+    stream.readInto(this.#accept(stream, path));
+    const code = endStream ? stream.receiveEnd() : ErrorCode.noError;
+    return code === ErrorCode.noError ? code : this.#fail(stream, code);
+  }
+
+  #reset(streamId: number, length: number): ErrorCode {
+    if (this.#isIdle(streamId)) return ErrorCode.protocol;
+    if (length !== 4) return ErrorCode.frameSize;
+    const stream = this.#streams.get(streamId);
+    if (stream !== undefined) this.finished(stream);
+    return ErrorCode.noError;
+  }
+
+  #settings(flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
+    if (streamId !== 0) return ErrorCode.protocol;
+    if ((flags & Flag.ack) !== 0) return end === start ? ErrorCode.noError : ErrorCode.frameSize;
+    this.#settingsSeen = true;
+    const settings = readSettings(bytes, start, end);
+    if (typeof settings === 'number') return settings;
+    this.sender.maxFrameBytes = settings.maxFrameBytes ?? this.sender.maxFrameBytes;
+    const moreBytes = (settings.initialWindowBytes ?? this.#streamWindowBytes) - this.#streamWindowBytes;
+    this.#streamWindowBytes += moreBytes;
+    if (moreBytes !== 0) {
+      for (const stream of this.#streams.values()) {
+        const code = stream.widen(moreBytes);
+        if (code !== ErrorCode.noError) return code;
+      }
+    }
+    return this.sender.reply(FrameType.settings, Flag.ack, bytes, start, start);
+  }
+
+  #windowUpdate(streamId: number, value: number): ErrorCode {
+    const bytes = value & 0x7fff_ffff;
+    if (streamId === 0) return bytes === 0 ? ErrorCode.protocol : this.sender.widen(bytes);
+    if (this.#isIdle(streamId)) return ErrorCode.protocol;
+    const stream = this.#streams.get(streamId);
+    if (stream === undefined) return ErrorCode.noError;
+    const code = bytes === 0 ? ErrorCode.protocol : stream.widen(bytes);
+    return code === ErrorCode.noError ? code : this.#fail(stream, code);
+  }
+
+  /** Never opened; zero is the connection itself. */
+  #isIdle(streamId: number): boolean {
+    return streamId === 0 || streamId > this.#lastStreamId || streamId % 2 === 0;
+  }
+
+  /** An error of one stream alone. */
+  #fail(stream: Http2Stream, code: ErrorCode): ErrorCode {
+    const error = this.sender.reset(stream.id, code);
+    this.finished(stream);
+    return error;
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.sender.close();
+    const open = [...this.#streams.values()];
+    this.#streams.clear();
+    for (const stream of open) stream.close();
+  }
+}

@@ -1,0 +1,56 @@
+import {
+  DEFAULT_FRAME_BYTES,
+  ErrorCode,
+  MAX_FRAME_BYTES,
+  MAX_HEADER_LIST_BYTES,
+  MAX_STREAMS,
+  MAX_WINDOW_BYTES,
+  Setting,
+  STREAM_WINDOW_BYTES,
+} from './protocol.ts';
+
+const SETTING_BYTES = 6;
+
+/** What this side announces. */
+export const SETTINGS: Buffer = encode([
+  [Setting.maxConcurrentStreams, MAX_STREAMS],
+  [Setting.initialWindowSize, STREAM_WINDOW_BYTES],
+  [Setting.maxHeaderListSize, MAX_HEADER_LIST_BYTES],
+]);
+
+function encode(settings: readonly (readonly [id: number, value: number])[]): Buffer {
+  const bytes = Buffer.alloc(settings.length * SETTING_BYTES);
+  for (const [index, [id, value]] of settings.entries()) {
+    bytes.writeUInt16BE(id, index * SETTING_BYTES);
+    bytes.writeUInt32BE(value, index * SETTING_BYTES + 2);
+  }
+  return bytes;
+}
+
+/** Those of a client that say what may be sent to it. */
+export interface PeerSettings {
+  readonly initialWindowBytes: number | undefined;
+  readonly maxFrameBytes: number | undefined;
+}
+
+export function readSettings(bytes: Buffer, start: number, end: number): PeerSettings | ErrorCode {
+  if ((end - start) % SETTING_BYTES !== 0) return ErrorCode.frameSize;
+  let initialWindowBytes: number | undefined;
+  let maxFrameBytes: number | undefined;
+  for (let at = start; at < end; at += SETTING_BYTES) {
+    const value = bytes.readUInt32BE(at + 2);
+    switch (bytes.readUInt16BE(at)) {
+      case Setting.enablePush:
+        if (value > 1) return ErrorCode.protocol;
+        break;
+      case Setting.initialWindowSize:
+        if (value > MAX_WINDOW_BYTES) return ErrorCode.flowControl;
+        initialWindowBytes = value;
+        break;
+      case Setting.maxFrameSize:
+        if (value < DEFAULT_FRAME_BYTES || value > MAX_FRAME_BYTES) return ErrorCode.protocol;
+        maxFrameBytes = value;
+    }
+  }
+  return { initialWindowBytes, maxFrameBytes };
+}
