@@ -65,6 +65,8 @@ describe('defaults', () => {
     const otlpUrl = 'http://127.0.0.1:4318/v1/traces';
     const short = await folder.loaded(`tracing: {otlp_url: ${otlpUrl}}`);
     expect(short.config.tracing).toEqual({ otlpUrl, headers: {}, sampleRatio: 0.1 });
+    const collector = await folder.loaded('tracing: {otlp_url: "http://127.0.0.1:4318"}');
+    expect(collector.config.tracing?.otlpUrl).toBe(otlpUrl);
     const text = `tracing: {otlp_url: ${otlpUrl}, headers: {authorization: "Bearer ${'${TOKEN}'}"}, sample: 0.000001}`;
     const long = await folder.loaded(text, { TOKEN: 'abc' });
     expect(long.config.tracing).toEqual({ otlpUrl, headers: { authorization: 'Bearer abc' }, sampleRatio: 0.000001 });

@@ -110,7 +110,14 @@ function stores({ stores: { postgres, redis, postgres_pool, postgres_timeouts } 
 }
 
 function tracing({ otlp_url, headers, sample }: NonNullable<ConfigFile['tracing']>): TracingConfig {
-  return { otlpUrl: otlp_url, headers, sampleRatio: sample };
+  return { otlpUrl: tracesUrl(otlp_url), headers, sampleRatio: sample };
+}
+
+/** Of a collector that is named without a path: where OTLP over HTTP takes traces (OTLP specification, "Default URL"). */
+function tracesUrl(otlpUrl: string): string {
+  const url = new URL(otlpUrl);
+  if (url.pathname === '/') url.pathname = '/v1/traces';
+  return url.href;
 }
 
 function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Provider {
