@@ -182,8 +182,8 @@ describe('batching', () => {
     expect(batches).toHaveLength(3);
   });
 
-  it('waits longer after a batch that many shared, and no longer once few come', async () => {
-    const { add, batches } = gatedBatching({ crowd: { items: 3, paceMs: 60 } });
+  it('waits longer after a batch the more shared it, up to a most, and no longer once few come', async () => {
+    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 2, mostPaceMs: 12 } });
     const sendAfter = async (waitMs: number, items: readonly number[]): Promise<void> => {
       const calls = items.map((item) => add(item));
       const before = batches.length;
@@ -194,8 +194,31 @@ describe('batching', () => {
       batches[before]?.end();
       await Promise.all(calls);
     };
-    await sendAfter(0, [1, 2, 3]);
-    await sendAfter(60, [4]);
-    await sendAfter(0, [5]);
+    await sendAfter(0, [1]);
+    await sendAfter(3, [1, 2, 3]);
+    await sendAfter(6, [1, 2, 3, 4, 5, 6, 7, 8]);
+    await sendAfter(12, [1]);
+    await sendAfter(3, [1]);
+  });
+
+  it.each([
+    { everyMs: 2.5, finallyMs: 3, why: 'fewer than one call in two milliseconds' },
+    { everyMs: 1, finallyMs: 12, why: 'more than one' },
+  ])('settles at $finallyMs ms from batch to batch where $why come', async ({ everyMs, finallyMs }) => {
+    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 2, mostPaceMs: 12 } });
+    const sentMs: number[] = [];
+    const calls: Promise<number>[] = Array.from({ length: 10 }, (_, item) => add(item));
+    for (let quarter = 0; quarter < 800; quarter++) {
+      if (quarter % (everyMs * 4) === 0) calls.push(add(quarter));
+      await pass(0.25);
+      for (const batch of batches.splice(0)) {
+        sentMs.push(quarter / 4);
+        batch.end();
+      }
+    }
+    const gapsMs = sentMs.slice(-6).map((ms, i, all) => ms - (all[i - 1] ?? ms));
+    expect(gapsMs).toHaveLength(6);
+    for (const gapMs of gapsMs.slice(1)) expect(Math.abs(gapMs - finallyMs)).toBeLessThanOrEqual(2.5);
+    await Promise.allSettled(calls.slice(0, 10));
   });
 });

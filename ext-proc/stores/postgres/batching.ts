@@ -6,8 +6,11 @@ export interface BatchBounds {
   readonly maxInFlight: number;
   /** Shortest time between two batches: a call after a pause goes at once, calls in a row wait this long for company. */
   readonly paceMs: number;
-  /** The time after a batch that at least so many shared: where many come anyway, a longer wait brings more company. */
-  readonly crowd?: { readonly items: number; readonly paceMs: number };
+  /**
+   * The company that a batch had makes the next one wait longer: so long for each of its items, up to a most. More than one call in `perItemMs`
+   * lengthen the time from batch to batch until it is that, fewer shorten it to `paceMs` again.
+   */
+  readonly company?: { readonly perItemMs: number; readonly mostPaceMs: number };
   /** More waiting items than this are refused at once. */
   readonly maxWaiting: number;
   /** An item that is not under way by then is refused. */
@@ -22,6 +25,10 @@ interface Waiting<T, R> {
   readonly sinceMs: number;
   readonly resolve: (value: R) => void;
   readonly reject: (error: unknown) => void;
+}
+
+function paceAfter(items: number, { paceMs, company }: BatchBounds): number {
+  return company ? Math.max(paceMs, Math.min(items * company.perItemMs, company.mostPaceMs)) : paceMs;
 }
 
 /**
@@ -69,7 +76,7 @@ export function createBatching<T, R>(
       waiting = waiting.slice(bounds.maxBatch);
       inFlight++;
       lastSentMs = performance.now();
-      paceMs = bounds.crowd && batch.length >= bounds.crowd.items ? bounds.crowd.paceMs : bounds.paceMs;
+      paceMs = paceAfter(batch.length, bounds);
       void deliver(batch);
     }
     schedule();
