@@ -13,7 +13,7 @@ const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 2,
   paceMs: 2,
-  crowd: { items: 3, paceMs: 4 },
+  company: { perItemMs: 1.5, mostPaceMs: 8 },
   maxWaiting: 20_000,
   waitMs: 2_000,
 };

@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import type { UtcDay } from '../../domain/clock.ts';
 import type { AccountSnapshot } from '../../domain/principal.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
 import type { OnBatch, OnSent } from '../store-figures.ts';
 import { createBatching, type Outcome } from './batching.ts';
+import { chargeRecords } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
-import { SETTLEMENT_PARAMETERS, settlementColumns } from './settlement-columns.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
 /**
@@ -17,7 +18,7 @@ const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 1,
   paceMs: 3,
-  crowd: { items: 4, paceMs: 6 },
+  company: { perItemMs: 2, mostPaceMs: 12 },
   maxWaiting: 20_000,
   waitMs: 10_000,
 };
@@ -26,19 +27,23 @@ const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20
 /** Batches lock in organization order and cannot deadlock each other; an operator's session could. */
 const MAX_TRIES = 3;
 
-const SETTLE: Statement = {
-  name: 'settle_generations',
-  text: `select * from settle_generations(${SETTLEMENT_PARAMETERS})`,
-};
+const CHARGE: Statement = { name: 'charge_generations', text: 'select charge_generations($1::charge[]) as charged' };
 
-interface SettledRow {
-  readonly generation_id: string;
+/** JSON, which PostgreSQL's and V8's own code make and read: one value instead of a row of text columns for each charge. */
+interface Charged {
   readonly epoch: string;
-  readonly sequence: string;
-  readonly balance_nano_usd: string;
-  readonly organization_spent_nano_usd: string;
-  readonly key_spent_nano_usd: string;
+  readonly accounts: readonly AccountAfter[];
 }
+
+/** Amounts are text, because they may be larger than JSON's numbers are exact. */
+type AccountAfter = readonly [
+  keyId: string,
+  day: UtcDay,
+  sequence: number,
+  balanceNanoUsd: string,
+  organizationSpentNanoUsd: string,
+  keySpentNanoUsd: string,
+];
 
 /** Commits a batch whole, or rejects and commits nothing. */
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
@@ -106,25 +111,21 @@ async function charge(
   on: pg.Pool | pg.PoolClient,
   batch: readonly Settlement[],
 ): Promise<readonly Outcome<AccountSnapshot>[]> {
-  const rows = await run<SettledRow>(on, SETTLE, settlementColumns(batch));
-  const settled = new Map(rows.map((row) => [row.generation_id, row]));
-  return batch.map((settlement) => {
-    const row = settled.get(settlement.generationId);
-    if (!row) return { ok: false, error: new Error(`no account came back for ${settlement.generationId}`) };
-    return { ok: true, value: snapshotOf(row, settlement.day) };
+  const [row] = await run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)]);
+  if (!row) throw new Error('charge_generations() returned nothing');
+  const { epoch, accounts } = row.charged;
+  const snapshots = new Map(accounts.map((account) => [`${account[0]} ${account[1]}`, snapshotOf(epoch, account)]));
+  return batch.map(({ generationId, keyId, day }) => {
+    const value = snapshots.get(`${keyId} ${day}`);
+    if (!value) return { ok: false, error: new Error(`no account came back for ${generationId}`) };
+    return { ok: true, value };
   });
 }
 
-function snapshotOf(row: SettledRow, day: number): AccountSnapshot {
-  const sequence = Number(row.sequence);
+function snapshotOf(ledgerEpoch: string, [, day, sequence, balance, spent, keySpent]: AccountAfter): AccountSnapshot {
   return {
-    ledgerEpoch: row.epoch,
-    organization: {
-      sequence,
-      balanceNanoUsd: BigInt(row.balance_nano_usd),
-      day,
-      spentNanoUsd: BigInt(row.organization_spent_nano_usd),
-    },
-    key: { sequence, day, spentNanoUsd: BigInt(row.key_spent_nano_usd) },
+    ledgerEpoch,
+    organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(spent) },
+    key: { sequence, day, spentNanoUsd: BigInt(keySpent) },
   };
 }

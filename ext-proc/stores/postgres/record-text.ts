@@ -1,0 +1,31 @@
+/**
+ * A batch as an array of records in PostgreSQL's own notation: one parameter, of which PostgreSQL makes rows for half the price of one array for
+ * each column (measured with 22 columns). `pg` knows no records.
+ */
+export type FieldValue = string | number | bigint | boolean | null | undefined;
+
+/** Nothing in such a field means anything to PostgreSQL. The empty text does: without quotes it would be NULL. */
+const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
+/** A record's quotes stand inside an array's, where each of their characters is escaped once more. */
+const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
+
+/** In the order of the type's columns. Absent values are NULL. */
+export function recordArrayText<T>(batch: readonly T[], columns: readonly ((item: T) => FieldValue)[]): string {
+  let text = '';
+  for (const item of batch) {
+    text += text === '' ? '{"(' : ',"(';
+    let separator = '';
+    for (const of of columns) {
+      text += separator + fieldText(of(item));
+      separator = ',';
+    }
+    text += ')"';
+  }
+  return text === '' ? '{}' : `${text}}`;
+}
+
+function fieldText(value: FieldValue): string {
+  if (typeof value !== 'string') return `${value ?? ''}`;
+  if (NEEDS_NO_QUOTES.test(value)) return value;
+  return `\\"${value.replace(/["\\]/g, (character) => ESCAPED[character] ?? '')}\\"`;
+}

@@ -1,0 +1,167 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { type FieldValue, recordArrayText } from '../../ext-proc/stores/postgres/record-text.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql } from './database.ts';
+
+let url = '';
+let store: Postgres;
+let customer: Customer;
+beforeAll(async () => {
+  url = await createDatabase();
+  store = await openStore(url);
+  customer = await addCustomer(store, 1_000n);
+});
+afterAll(async () => {
+  const report = await store.administration.verifyLedger();
+  await store.close();
+  expect(report.differences).toEqual([]);
+});
+
+const chargeOf = (changes: object) => ({
+  ...{ id: newId('gen', Date.now()), organization_id: customer.organizationId, key_id: customer.keyId },
+  ...{ day: '2026-11-22', model: 'm', provider: 'p', created_ms: 1, streamed: true, cancelled: false },
+  ...{ prompt_tokens: 5, completion_tokens: 4, cached_tokens: 3, reasoning_tokens: 2, usage_counted: true },
+  ...{
+    input_pico_usd: 1,
+    cached_input_pico_usd: 1,
+    output_pico_usd: 1,
+    cost_nano_usd: 1,
+    latency_ms: 1,
+    generation_time_ms: 1,
+  },
+  ...changes,
+});
+const charge = (...charges: object[]) =>
+  sql<{ charged: { accounts: unknown[][] } }>(
+    url,
+    `select charge_generations(array(
+       select jsonb_populate_record(null::charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
+  );
+const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+
+describe('charge_generations()', () => {
+  const CHECK = '23514';
+  const NOT_NULL = '23502';
+  it.each([
+    [{ id: 'gen-0' }, CHECK],
+    [{ id: `gen-8${'0'.repeat(25)}` }, CHECK],
+    [{ id: `log-0${'0'.repeat(25)}` }, CHECK],
+    [{ id: null }, NOT_NULL],
+    [{ day: null }, NOT_NULL],
+    [{ model: '' }, CHECK],
+    [{ model: 'x'.repeat(501) }, CHECK],
+    [{ model: null }, NOT_NULL],
+    [{ provider: '' }, CHECK],
+    [{ provider: 'x'.repeat(501) }, CHECK],
+    [{ upstream_id: 'x'.repeat(201) }, CHECK],
+    [{ finish_reason: 'x'.repeat(101) }, CHECK],
+    [{ prompt_tokens: -1, cached_tokens: -1 }, CHECK],
+    [{ completion_tokens: -1, reasoning_tokens: -1 }, CHECK],
+    [{ cached_tokens: -1 }, CHECK],
+    [{ cached_tokens: 6 }, CHECK],
+    [{ reasoning_tokens: -1 }, CHECK],
+    [{ reasoning_tokens: 5 }, CHECK],
+    [{ prompt_tokens: null }, NOT_NULL],
+    [{ input_pico_usd: -1 }, CHECK],
+    [{ cached_input_pico_usd: -1 }, CHECK],
+    [{ output_pico_usd: -1 }, CHECK],
+    [{ cost_nano_usd: -1 }, CHECK],
+    [{ cost_nano_usd: 1_000_000_000_000_000_001n.toString() }, CHECK],
+    [{ cost_nano_usd: null }, NOT_NULL],
+    [{ latency_ms: -1 }, CHECK],
+    [{ generation_time_ms: -1 }, CHECK],
+    [{ organization_id: `org-${'0'.repeat(26)}` }, '23503'],
+    [{ key_id: `key-${'0'.repeat(26)}` }, '23503'],
+    [{ key_id: null }, '23503'],
+  ])('refuses %j, and its neighbour in the batch with it', async (changes, code) => {
+    const before = await balance();
+    await expect(charge(chargeOf({}), chargeOf(changes))).rejects.toMatchObject({ code });
+    expect(await balance()).toBe(before);
+  });
+
+  it('takes what stands at the edges', async () => {
+    const before = await balance();
+    const edges = { cached_tokens: 5, reasoning_tokens: 4, cost_nano_usd: 0, latency_ms: 0, model: 'x'.repeat(500) };
+    await charge(chargeOf(edges), chargeOf({ cached_tokens: 0, reasoning_tokens: 0, upstream_id: 'x'.repeat(200) }));
+    expect(await balance()).toBe(before - 1n);
+  });
+
+  it('charges what is new beside what is repeated, in the same batch or an earlier one', async () => {
+    const before = await balance();
+    const [first, second, third] = [chargeOf({}), chargeOf({ day: '2026-11-20' }), chargeOf({})];
+    await charge(first);
+    const [row] = await charge(first, second, second, third);
+    expect(await balance()).toBe(before - 3n);
+    const days = row?.charged.accounts.map(([, day]) => day);
+    expect(days?.toSorted()).toEqual([20_777, 20_779]);
+    expect(row?.charged.accounts.map((account) => account[3])).toEqual(Array(2).fill(String(before - 3n)));
+  });
+
+  it('charges for processes of the release before, which call settle_generations()', async () => {
+    const before = await balance();
+    const id = newId('gen', Date.now());
+    const settle = (organizationId: string, keyId: string) =>
+      sql(
+        url,
+        `select organization_spent_nano_usd as spent, balance_nano_usd as balance from settle_generations(
+           '{${id}}', '{${organizationId}}', '{${keyId}}', '{2026-11-01}', '{m}', '{p}', '{u}', '{1}', '{t}', '{f}', '{stop}',
+           '{5}', '{4}', '{3}', '{2}', '{t}', '{1}', '{1}', '{1}', '{7}', '{1}', '{1}')`,
+      );
+    const settled = [{ spent: '7', balance: String(before - 7n) }];
+    expect(await settle(customer.organizationId, customer.keyId)).toEqual(settled);
+    expect(await settle(customer.organizationId, customer.keyId)).toEqual(settled);
+    const stranger = await addCustomer(store);
+    await expect(settle(stranger.organizationId, stranger.keyId)).rejects.toMatchObject({ code: '23505' });
+  });
+});
+
+it('any batch of records reaches PostgreSQL as it was', async () => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query('create type anything as (a text, b bigint, c boolean, d text)');
+  const text = fc.option(
+    fc.oneof(
+      fc.string({ unit: 'binary' }).map((value) => value.replaceAll('\0', '')),
+      fc.string({ unit: fc.constantFrom('"', '\\', ',', '(', ')', '{', '}', ' ', '\n', 'a', "'") }),
+      fc.constantFrom('', 'null', 'NULL'),
+    ),
+  );
+  const record = fc.tuple(text, fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })), fc.boolean(), text);
+  const columns = [0, 1, 2, 3].map((place) => (row: readonly FieldValue[]) => row[place]);
+  await fc.assert(
+    fc.asyncProperty(fc.array(record, { maxLength: 8 }), async (batch) => {
+      const { rows } = await client.query({
+        text: 'select a, b, c, d from unnest($1::anything[])',
+        values: [recordArrayText(batch, columns)],
+        rowMode: 'array',
+      });
+      expect(rows).toEqual(batch.map(([a, b, c, d]) => [a, b === null ? null : String(b), c, d]));
+    }),
+    { numRuns: 300 },
+  );
+  await client.end();
+});
+
+it('add_credit() refuses notes, references and actors that are empty or too long', async () => {
+  const credit = (note: string, reference: string, actor: string) =>
+    sql(url, `select add_credit('${customer.organizationId}', 1, ${note}, ${reference}, ${actor})`);
+  const before = await balance();
+  const [empty, long, longer] = ["''", "repeat('x', 201)", "repeat('x', 501)"];
+  for (const refused of [
+    () => credit(empty, 'null', "'me'"),
+    () => credit(longer, 'null', "'me'"),
+    () => credit('null', empty, "'me'"),
+    () => credit('null', long, "'me'"),
+    () => credit('null', 'null', empty),
+    () => credit('null', 'null', long),
+    () => credit('null', 'null', 'null'),
+  ]) {
+    await expect(refused()).rejects.toMatchObject({ code: '23514' });
+  }
+  expect(await balance()).toBe(before);
+  await credit(long, "repeat('x', 200)", "repeat('x', 200)");
+  expect(await balance()).toBe(before + 1n);
+});
