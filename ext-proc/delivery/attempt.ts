@@ -10,7 +10,7 @@ import type { ResponseHead } from './response-head.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { meaningOf } from './stream-event.ts';
-import { type Batch, StreamSource } from './stream-source.ts';
+import { StreamSource } from './stream-source.ts';
 
 /** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
 export type Opened = OpenedJson | OpenedStream;
@@ -31,9 +31,8 @@ export interface OpenedStream {
   readonly kind: 'stream';
   readonly target: Target;
   readonly call: ProviderCall;
-  readonly source: StreamSource;
   /** Begins with the first event that is a chunk. */
-  readonly first: Batch;
+  readonly source: StreamSource;
   /** Both since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
@@ -154,21 +153,21 @@ async function openStream(
 ): Promise<OpenedStream | ProviderFailure> {
   const source = new StreamSource(call, run.order.config.limits.responseBodyBytes);
   for (;;) {
-    const batch = await source.next();
-    for (const [index, event] of batch.events.entries()) {
+    await source.read();
+    for (let event = source.next(); event !== undefined; event = source.next()) {
       const meaning = meaningOf(event);
       if (meaning?.kind === 'failure') return meaning;
       // Nothing has been produced: neither `[DONE]` nor the end make an answer of it.
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
+      source.unread(event);
       call.limit(remainingMs(run), FAILURES.deadline);
       call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
-      const first = { ...batch, events: batch.events.slice(index) };
       const latencyMs = elapsedMs(run);
       noteFirstEvent(run.order, latencyMs - askedMs);
-      return { kind: 'stream', target, call, source, first, askedMs, latencyMs };
+      return { kind: 'stream', target, call, source, askedMs, latencyMs };
     }
-    if (batch.end) return batch.end.kind === 'end' ? FAILURES.malformed : batch.end;
+    if (source.end) return source.end.kind === 'end' ? FAILURES.malformed : source.end;
   }
 }
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ChunkRewriter } from './chunk-rewriter.ts';
-import { asCompletion } from './completion.ts';
+import { asCompletion, textOf } from './completion.ts';
 import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
 import { parseObject } from './json-object.ts';
+import { SseSplitter } from './sse-splitter.ts';
 
 function learning(...texts: readonly string[]) {
   const template = new ContentTemplate();
@@ -91,5 +92,96 @@ describe('a chunk that differs in its content only', () => {
     const template = learning(chunk('one'), other('one'));
     expect(template.match(other('two'))).toBe('two');
     expect(template.match(chunk('two'))).toBeUndefined();
+  });
+});
+
+describe('events in a row', () => {
+  /** What the client is sent and what was produced, when the stream comes in these pieces. */
+  function relayed(pieces: readonly string[], inRuns: boolean): { sent: string; produced: string; runs: number } {
+    const splitter = new SseSplitter(1e6);
+    const template = new ContentTemplate();
+    const rewriter = new ChunkRewriter('gen-1', 'public');
+    const result = { sent: '', produced: '', runs: 0 };
+    const takeAll = () => {
+      for (;;) {
+        const run = inRuns ? splitter.takeRun(template.matchRun) : undefined;
+        if (run !== undefined) {
+          result.sent += run.events;
+          result.produced += run.content;
+          result.runs++;
+        }
+        const event = splitter.next();
+        if (event === undefined) return;
+        const completion = asCompletion(parseObject(event.data) ?? {});
+        if (event.type !== '' || completion === undefined) continue;
+        const sent = dataEvent(rewriter.rewrite(event.data, completion));
+        template.learn(event.data, completion, sent);
+        result.sent += sent;
+        result.produced += textOf(completion.choices[0] as object as Record<string, unknown>);
+      }
+    };
+    for (const piece of pieces) {
+      splitter.push(Buffer.from(piece, 'latin1'));
+      takeAll();
+    }
+    splitter.finish();
+    takeAll();
+    return result;
+  }
+
+  const word = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.string({ unit: fc.constantFrom('a', ' ', 'é', '漢', '👩', '}', '{', ':', ','), maxLength: 6 }),
+    },
+    fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\u2028', '\u0000'), maxLength: 4 }),
+  );
+  const text = fc.oneof(
+    { weight: 12, arbitrary: word.map((content) => chunk(content)) },
+    word.map((content) => chunk(content).replace('c-1', 'c-2')),
+    word.map((content) => chunk(content, { finish_reason: 'stop' })),
+    fc.constantFrom(
+      chunk('one').replace('{', '{\ndata: '),
+      chunk('one').replace('one', 'one","content":"two'),
+      '[DONE]',
+    ),
+  );
+  const event = fc.tuple(
+    fc.constantFrom('', '', '', '', ': ping\n', 'id: 7\n', 'event: error\n', '\n', 'data\n'),
+    fc.constantFrom('data: ', 'data: ', 'data: ', 'data:'),
+    text,
+    fc.constantFrom('\n\n', '\n\n', '\n\n', '\n: pong\n\n', '\n'),
+  );
+  const stream = fc.tuple(fc.array(event, { maxLength: 30 }), fc.boolean()).map(([events, crlf]) => {
+    const joined = events.map((parts) => parts.join('')).join('');
+    return Buffer.from(crlf ? joined.replaceAll('\n', '\r\n') : joined).toString('latin1');
+  });
+
+  test('give what they give one by one, however the stream is cut', () => {
+    let runs = 0;
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat({ max: 3000 }), { maxLength: 4 }), (bytes, points) => {
+        const cuts = [0, ...points.map((point) => point % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+        const pieces = cuts.slice(1).map((cut, index) => bytes.slice(cuts[index], cut));
+        const { sent, produced } = relayed([bytes], false);
+        const inRuns = relayed(pieces, true);
+        expect(inRuns).toMatchObject({ sent, produced });
+        runs += inRuns.runs;
+      }),
+      { numRuns: 1000 },
+    );
+    expect(runs).toBeGreaterThan(50);
+  });
+
+  test('are taken together, up to the first that is different', () => {
+    const template = learning(chunk('one'));
+    const alike = [' two', '', ' é漢👩'].map((content) => `data: ${chunk(content)}\n\n`).join('');
+    const text = `data: x\n\n${alike}data: ${chunk('end', { finish_reason: 'stop' })}\n\n`;
+    expect(template.matchRun(text, 0)).toBeUndefined();
+    expect(template.matchRun(text, 9)).toEqual({
+      end: 9 + alike.length,
+      content: ' two é漢👩',
+      events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),
+    });
   });
 });

@@ -1,5 +1,18 @@
 import { type Completion, textOf } from './completion.ts';
 import { isObject } from './json-object.ts';
+import type { EventRun } from './sse-splitter.ts';
+
+/** Events in a row that differ in nothing but their content. */
+export interface ContentRun extends EventRun {
+  /** Of all of them. */
+  readonly content: string;
+  /** What the client is sent instead. */
+  readonly events: string;
+}
+
+/** How a provider writes an event, nearly always. */
+const LEAD = 'data: ';
+const EVENT_END = '\n\n';
 
 /**
  * Most chunks of a stream differ from the one before in nothing but their content. Such a chunk is recognized by comparing text, and
@@ -15,6 +28,11 @@ export class ContentTemplate {
   /** Of the event that the client is sent. */
   #open = '';
   #close = '';
+  /** The same of whole events, with what stands between two contents. */
+  #runHead = '';
+  #runTail = '';
+  #between = '';
+  #sentBetween = '';
 
   /** The content of a chunk that is otherwise as the one learnt. */
   match(text: string): string | undefined {
@@ -22,9 +40,27 @@ export class ContentTemplate {
     if (this.#head === '' || end < this.#head.length) return undefined;
     // Comparing slices takes 0.04 us where startsWith and endsWith take 0.7.
     if (text.slice(0, this.#head.length) !== this.#head || text.slice(end) !== this.#tail) return undefined;
-    const content = text.slice(this.#head.length, end);
-    return isPlain(content) ? content : undefined;
+    return plainEnd(text, this.#head.length) === end ? text.slice(this.#head.length, end) : undefined;
   }
+
+  /** The events from this position of a stream's text on, for as long as their chunks match: nothing is cut out of the text but their contents. */
+  readonly matchRun = (text: string, start: number): ContentRun | undefined => {
+    const headEnd = start + this.#runHead.length;
+    if (this.#head === '' || text.slice(start, headEnd) !== this.#runHead) return undefined;
+    const contents: string[] = [];
+    let at = headEnd;
+    let end = start;
+    for (;;) {
+      const contentEnd = plainEnd(text, at);
+      if (text.slice(contentEnd, contentEnd + this.#runTail.length) !== this.#runTail) break;
+      contents.push(text.slice(at, contentEnd));
+      end = contentEnd + this.#runTail.length;
+      at = contentEnd + this.#between.length;
+      if (text.slice(contentEnd, at) !== this.#between) break;
+    }
+    if (contents.length === 0) return undefined;
+    return { end, content: contents.join(''), events: this.eventWith(contents.join(this.#sentBetween)) };
+  };
 
   /** The event for a chunk that has matched. */
   eventWith(content: string): string {
@@ -34,12 +70,17 @@ export class ContentTemplate {
   /** `event` is what was made of the chunk for the client. */
   learn(text: string, completion: Completion, event: string): void {
     const content = onlyContent(completion);
-    if (content === undefined) return;
+    // Data of several lines does not stand in the stream as it does here.
+    if (content === undefined || text.includes('\n')) return;
     const provided = around(text, content);
     const sent = around(event, content);
     if (provided === undefined || sent === undefined) return;
     [this.#head, this.#tail] = provided;
     [this.#open, this.#close] = sent;
+    this.#runHead = LEAD + this.#head;
+    this.#runTail = this.#tail + EVENT_END;
+    this.#between = this.#runTail + this.#runHead;
+    this.#sentBetween = this.#close + this.#open;
   }
 }
 
@@ -62,16 +103,17 @@ function around(text: string, content: string): [head: string, tail: string] | u
   if (field === -1 || text.indexOf(FIELD, start) !== -1 || text.charAt(field - 1) === '\\') return undefined;
   const end = start + content.length;
   const isValue = text.startsWith(':"', start - 2) && text.startsWith(content, start) && text.charAt(end) === '"';
-  return isValue && isPlain(content) ? [text.slice(0, start), text.slice(end)] : undefined;
+  return isValue && plainEnd(text, start) === end ? [text.slice(0, start), text.slice(end)] : undefined;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-function isPlain(content: string): boolean {
-  for (let at = 0; at < content.length; at++) {
-    const code = content.charCodeAt(at);
-    if (code === QUOTE || code === BACKSLASH || code < 0x20) return false;
+/** Where the text from `start` on has its first quote, backslash or control character, or ends. */
+function plainEnd(text: string, start: number): number {
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE || code === BACKSLASH || code < 0x20) return at;
   }
-  return true;
+  return text.length;
 }

@@ -14,12 +14,18 @@ function splitAt(bytes: Buffer, cuts: readonly number[]): SseEvent[] {
   const events: SseEvent[] = [];
   let start = 0;
   for (const cut of [...cuts].sort((a, b) => a - b).concat(bytes.length)) {
-    const more = splitter.push(Buffer.from(bytes.subarray(start, cut)));
-    if (more === 'too_large') throw new Error('too large');
-    events.push(...more);
+    splitter.push(Buffer.from(bytes.subarray(start, cut)));
+    events.push(...takeAll(splitter));
     start = cut;
   }
-  return [...events, ...splitter.finish()];
+  splitter.finish();
+  return [...events, ...takeAll(splitter)];
+}
+
+function takeAll(splitter: SseSplitter): SseEvent[] {
+  const events: SseEvent[] = [];
+  for (let event = splitter.next(); event !== undefined; event = splitter.next()) events.push(event);
+  return events;
 }
 
 function dataOf(text: string): string[] {
@@ -99,20 +105,28 @@ describe('splitting a stream into events', () => {
 
   test('refuses an event above its bound, in one line or in many', () => {
     const oneLine = new SseSplitter(1000);
-    expect(oneLine.push(Buffer.from(`data: ${'x'.repeat(900)}`))).toEqual([]);
-    expect(oneLine.push(Buffer.from('x'.repeat(200)))).toBe('too_large');
+    const isTooLargeAfter = (splitter: SseSplitter, text: string) => {
+      splitter.push(Buffer.from(text));
+      expect(splitter.next()).toBeUndefined();
+      return splitter.isTooLarge;
+    };
+    expect(isTooLargeAfter(oneLine, `data: ${'x'.repeat(900)}`)).toBe(false);
+    expect(isTooLargeAfter(oneLine, 'x'.repeat(200))).toBe(true);
     const manyLines = new SseSplitter(1000);
-    expect(manyLines.push(Buffer.from('data: xxxx\n'.repeat(99)))).toEqual([]);
-    expect(manyLines.push(Buffer.from('data: xxxx\n'.repeat(99)))).toBe('too_large');
+    expect(isTooLargeAfter(manyLines, 'data: xxxx\n'.repeat(99))).toBe(false);
+    expect(isTooLargeAfter(manyLines, 'data: xxxx\n'.repeat(99))).toBe(true);
   });
 
   test('works linearly on an event that arrives byte by byte', () => {
     const splitter = new SseSplitter(8 * MAX);
     const bytes = Buffer.from(`data: ${'x'.repeat(MAX)}\n\n`);
     const began = performance.now();
-    let events: SseEvent[] | 'too_large' = [];
-    for (let at = 0; at < bytes.length; at++) events = splitter.push(bytes.subarray(at, at + 1));
-    expect(events).toHaveLength(1);
+    let events = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      splitter.push(bytes.subarray(at, at + 1));
+      if (splitter.next() !== undefined) events++;
+    }
+    expect(events).toBe(1);
     // A quadratic splitter copies 5e11 bytes here.
     expect(performance.now() - began).toBeLessThan(5000);
   });

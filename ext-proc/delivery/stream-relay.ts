@@ -11,7 +11,6 @@ import type { END } from './provider-call.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { meaningOf } from './stream-event.ts';
-import type { Batch } from './stream-source.ts';
 import { UsageFrame } from './usage-frame.ts';
 import { settlesWithin } from './wait.ts';
 
@@ -26,7 +25,7 @@ export interface RelayedStream {
   readonly lastEventMs: number;
 }
 
-/** How a batch ended the stream, if it did. */
+/** How a read ended the stream, if it did. */
 type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 
 /** Passes a provider's events on as they come, at the client's pace, until the stream ends one way or another. */
@@ -109,20 +108,27 @@ class StreamRelay {
   }
 
   async passAll(): Promise<RelayedStream> {
-    let batch = this.#opened.first;
     for (;;) {
-      const end = this.#pass(batch);
+      const end = this.#pass();
       if (end !== undefined) return this.#ended(end);
       if (this.#clientIsFull) await this.#awaitClient();
-      batch = await this.#opened.source.next();
+      await this.#opened.source.read();
     }
   }
 
   /** Writes the events of one read as one piece: nothing is held back, and nothing is written twice. */
-  #pass(batch: Batch): StreamEnd {
+  #pass(): StreamEnd {
+    const { source } = this.#opened;
     let out = '';
-    let end: StreamEnd = batch.end;
-    for (const event of batch.events) {
+    let end: StreamEnd = source.end;
+    for (;;) {
+      const run = source.takeRun(this.#template.matchRun);
+      if (run !== undefined) {
+        this.#meter.takeContent(run.content);
+        out += run.events;
+      }
+      const event = source.next();
+      if (event === undefined) break;
       const content = event.type === '' ? this.#template.match(event.data) : undefined;
       if (content !== undefined) {
         this.#meter.takeContent(content);
@@ -133,7 +139,8 @@ class StreamRelay {
       if (meaning === undefined) continue;
       if (meaning.kind !== 'chunk') {
         // The last event of a stream that ends within it is no event, and says nothing about those before it.
-        if (meaning !== FAILURES.malformed || batch.end === undefined) end = meaning.kind === 'done' ? 'done' : meaning;
+        if (meaning !== FAILURES.malformed || source.end === undefined)
+          end = meaning.kind === 'done' ? 'done' : meaning;
         break;
       }
       out += this.#takeChunk(event.data, meaning.completion);
