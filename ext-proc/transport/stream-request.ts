@@ -147,7 +147,7 @@ export class StreamRequestReader {
     const piece = end === -1 ? this.#text.slice(this.#at) : this.#text.slice(this.#at, end);
     this.#at = end === -1 ? this.#text.length : end + 1;
     this.#line += piece;
-    this.#lineBytes += piece.length;
+    this.#lineBytes += piece.length + (end === -1 ? 0 : 1);
     if (this.#lineBytes > MAX_HEAD_BYTES) this.#malformed = true;
     if (end === -1) return undefined;
     const line = this.#line;
