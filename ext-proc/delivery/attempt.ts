@@ -64,7 +64,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
       call.release(opened?.kind === 'json');
     }
     order.leaseLost.removeEventListener('abort', loseLease);
-    exchange.gone.removeEventListener('abort', abandon);
+    if (!drained) exchange.gone.removeEventListener('abort', abandon);
   }
 }
 
@@ -175,7 +175,8 @@ async function readWhole(call: ProviderCall, maxBytes: number, room?: AnswerRoom
   const pieces: Buffer[] = [];
   let bytes = 0;
   for (;;) {
-    const read = await call.read();
+    // A small answer is here with its head.
+    const read = call.poll() ?? (await call.read());
     if (!Buffer.isBuffer(read)) {
       if (read.kind === 'end') break;
       return read;

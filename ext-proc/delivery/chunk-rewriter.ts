@@ -1,12 +1,13 @@
 import type { Completion } from './completion.ts';
-import { editObject, membersOf } from './json-members.ts';
+import { editObject, type MemberEdits, membersOf } from './json-members.ts';
 
 /**
  * Gives every chunk of a stream the gateway's `id` and the public model id. Providers begin each chunk of a stream with the same
  * members up to the model's name: that beginning is edited once, and recognized afterwards by comparing it.
  */
 export class ChunkRewriter {
-  readonly #edits: { readonly id: string; readonly model: string };
+  readonly #edits: MemberEdits;
+  readonly #withoutUsage: MemberEdits;
   #prefix = '';
   #edited = '';
   #id: unknown;
@@ -14,6 +15,7 @@ export class ChunkRewriter {
 
   constructor(generationId: string, modelId: string) {
     this.#edits = { id: JSON.stringify(generationId), model: JSON.stringify(modelId) };
+    this.#withoutUsage = { ...this.#edits, usage: undefined };
   }
 
   rewrite(text: string, completion: Completion): string {
@@ -42,6 +44,6 @@ export class ChunkRewriter {
   }
 
   rewriteWithoutUsage(text: string): string {
-    return editObject(text, { ...this.#edits, usage: undefined });
+    return editObject(text, this.#withoutUsage);
   }
 }

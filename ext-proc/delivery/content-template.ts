@@ -48,15 +48,17 @@ export class ContentTemplate {
     const headEnd = start + this.#runHead.length;
     if (this.#head === '' || text.slice(start, headEnd) !== this.#runHead) return undefined;
     const contents: string[] = [];
-    let at = headEnd;
     let end = start;
-    for (;;) {
+    for (let at = headEnd; ; ) {
       const contentEnd = plainEnd(text, at);
-      if (text.slice(contentEnd, contentEnd + this.#runTail.length) !== this.#runTail) break;
+      const next = contentEnd + this.#between.length;
+      const goesOn = text.slice(contentEnd, next) === this.#between;
+      const tailEnd = contentEnd + this.#runTail.length;
+      if (!goesOn && text.slice(contentEnd, tailEnd) !== this.#runTail) break;
       contents.push(text.slice(at, contentEnd));
-      end = contentEnd + this.#runTail.length;
-      at = contentEnd + this.#between.length;
-      if (text.slice(contentEnd, at) !== this.#between) break;
+      end = tailEnd;
+      at = next;
+      if (!goesOn) break;
     }
     if (contents.length === 0) return undefined;
     return { end, content: contents.join(''), events: this.eventWith(contents.join(this.#sentBetween)) };

@@ -38,21 +38,27 @@ export function membersOf(text: string): Member[] {
 
 /** Members that the object lacks are added at its end. Of a repeated name, every one is edited: readers disagree on which one counts. */
 export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
-  const kept: string[] = [];
-  const missing = new Map(Object.entries(edits));
-  for (const member of members) {
-    if (!Object.hasOwn(edits, member.name)) {
-      kept.push(text.slice(member.start, member.valueEnd));
+  const names = Object.keys(edits);
+  let edited = '';
+  let missing = names;
+  for (const { name, start, valueStart, valueEnd } of members) {
+    if (!names.includes(name)) {
+      edited = joined(edited, text.slice(start, valueEnd));
       continue;
     }
-    missing.delete(member.name);
-    const value = edits[member.name];
-    if (value !== undefined) kept.push(text.slice(member.start, member.valueStart) + value);
+    missing = missing.filter((one) => one !== name);
+    const value = edits[name];
+    if (value !== undefined) edited = joined(edited, text.slice(start, valueStart) + value);
   }
-  for (const [name, value] of missing) {
-    if (value !== undefined) kept.push(`${JSON.stringify(name)}:${value}`);
+  for (const name of missing) {
+    const value = edits[name];
+    if (value !== undefined) edited = joined(edited, `${JSON.stringify(name)}:${value}`);
   }
-  return `{${kept.join(',')}}`;
+  return `{${edited}}`;
+}
+
+function joined(before: string, member: string): string {
+  return before === '' ? member : `${before},${member}`;
 }
 
 function nameIn(text: string, start: number, end: number): string {
