@@ -1,6 +1,6 @@
 import { type FrameProblem, FrameReader, type MessageListener } from './grpc-frame.ts';
-import { type Http2Server, startHttp2Server } from './http2/server.ts';
 import type { Http2Stream, StreamReader } from './http2/stream.ts';
+import { type Http2Server, startHttp2Server } from './http2-server.ts';
 import { type RequestListener, readRequestMessage } from './request-message.ts';
 import type { TcpAddress } from './unix-socket.ts';
 

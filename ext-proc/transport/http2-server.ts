@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net';
-import { listenOn, type TcpAddress } from '../unix-socket.ts';
-import { type AcceptStream, Http2Connection } from './connection.ts';
+import { type AcceptStream, Http2Connection } from './http2/connection.ts';
+import { listenOn, type TcpAddress } from './unix-socket.ts';
 
 export interface Http2Server {
   /** No new connections, GOAWAY on those that are open; streams in flight go on. */
