@@ -1,113 +1,97 @@
 -- One admission: everything is taken, or the first failing rule is the answer and nothing is.
 
-local function forget_spent(hash)
-  local last_day = tonumber(get(hash, 'day'))
-  if last_day == today then
-    return
-  end
+local function forget_spent(hash, today)
+  local last_day = hash.day
   if last_day and last_day < today then
-    set(hash, 'spent:' .. (last_day - 1), false)
-    set(hash, 'spent:' .. (today - 2), false)
+    redis.call('HDEL', hash.name, 'spent:' .. (last_day - 1), 'spent:' .. (today - 2))
     if last_day < today - 1 then
-      set(hash, 'spent:' .. last_day, false)
+      redis.call('HDEL', hash.name, 'spent:' .. last_day)
     end
   end
-  set(hash, 'day', today)
 end
 
-local function move_to(hash, minute)
-  if tonumber(get(hash, 'minute')) ~= minute then
-    set(hash, 'minute', minute)
-    set(hash, 'requests', 0)
-    set(hash, 'tokens', 0)
-    hash.begins_minute = true
+local function move_to(turn, hash, minute)
+  if hash.minute ~= minute then
+    hash.minute, hash.requests, hash.tokens, hash.counts, hash.begins_minute = minute, 0, 0, true, true
+  end
+  if hash.day ~= turn.today then
+    forget_spent(hash, turn.today)
+    hash.day, hash.begins_minute = turn.today, true
   end
 end
 
 local function is_over(limit, used, more)
-  return limit ~= '' and used + more > tonumber(limit)
+  return limit ~= '' and used + more > limit
 end
 
 -- A request larger than the whole limit is admitted when nothing is counted yet.
 local function is_over_tokens(limit, used, tokens)
-  return used > 0 and is_over(limit, used, tokens)
+  return limit ~= '' and used > 0 and used + tokens > limit
 end
 
 local function is_over_budget(limit, hash, amount)
-  if limit == '' then
-    return false
-  end
-  local spent = string.match(get(hash, SPENT_TODAY), '|(%d+)$')
-  return is_over(limit, tonumber(spent) + (tonumber(get(hash, HELD_TODAY)) or 0), amount)
+  return limit ~= '' and tonumber(string.match(hash.spent, '|(%d+)$')) + hash.held_today + amount > tonumber(limit)
 end
 
-local function admit(org, hold_id)
-  local at = take_arguments(18)
+local function answer(verdict, day, org, key)
+  return { verdict, day, org.minute, '', org.requests, org.tokens, key.requests, key.tokens }
+end
+
+local function admit(turn, org, hold_id)
+  local at = turn.next
+  turn.next = at + 18
+  local key_id, tokens, amount, concurrency, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(turn.asked, at, at + 9)
   if not org.shard.open then
     return { 'closed' }
   end
   if not org.is_known then
     begin_organization(org)
   end
-  local key = key_of(org, ARGV[at])
-  if get(key, 'incarnation') ~= org.shard.incarnation then
-    begin_key(key, org.shard.incarnation)
+  local key = org.keys[key_id] or open_key(turn, org, key_id)
+  if not key.is_known then
+    begin_key(key)
   end
-  local tokens, amount, limits = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), at + 12
-  local minute = this_minute
+  local minute = math.floor(turn.now / 60000)
   -- A call of the minute before the window's counts in the window.
-  if tonumber(get(org, 'minute')) == minute + 1 then
+  if org.minute == minute + 1 then
     minute = minute + 1
   end
-  move_to(org, minute)
-  move_to(key, minute)
-  forget_spent(org)
-  forget_spent(key)
+  move_to(turn, org, minute)
+  move_to(turn, key, minute)
 
-  local function available()
-    return tonumber(get(org, 'balance')) - tonumber(get(org, 'held'))
-  end
-  local function admitted_on(day)
-    return { 'admitted', day, minute, '', tonumber(get(org, 'requests')), tonumber(get(org, 'tokens')),
-      tonumber(get(key, 'requests')), tonumber(get(key, 'tokens')) }
-  end
-
-  local record = get(org.holds, hold_id)
+  local record = org.records[hold_id]
   if record then
-    return admitted_on(tonumber(string.match(record, '^.-|(%d+)|')))
+    return answer('admitted', tonumber(string.match(record, '^.-|(%d+)|')), org, key)
   end
-  if not believe(org, key, ARGV[at + 3], hold_id) then
-    return { 'read_again', today }
+  if not believe(org, key, turn.asked[at + 10], hold_id) then
+    return { 'read_again', turn.today }
   end
-  learn(org, key, at + 3)
-  if tonumber(ARGV[at + 5]) ~= today or tonumber(ARGV[at + 9]) ~= today then
-    return { 'read_again', today }
+  learn(turn, org, key, at + 10)
+  if turn.asked[at + 12] ~= turn.TODAY or turn.asked[at + 16] ~= turn.TODAY then
+    return { 'read_again', turn.today }
   end
 
-  local org_requests, key_requests = tonumber(get(org, 'requests')), tonumber(get(key, 'requests'))
-  local org_tokens, key_tokens = tonumber(get(org, 'tokens')), tonumber(get(key, 'tokens'))
-  local failing
-  if org.live >= tonumber(ARGV[at + 11]) then
+  local sum, available, failing = tonumber(amount), tonumber(org.balance) - org.held, nil
+  if org.live >= concurrency then
     failing = 'concurrency'
-  elseif is_over(ARGV[limits], org_requests, 1) or is_over(ARGV[limits + 3], key_requests, 1) then
+  elseif is_over(rpm, org.requests, 1) or is_over(key_rpm, key.requests, 1) then
     failing = 'requests'
-  elseif is_over_tokens(ARGV[limits + 1], org_tokens, tokens) or is_over_tokens(ARGV[limits + 4], key_tokens, tokens) then
+  elseif is_over_tokens(tpm, org.tokens, tokens) or is_over_tokens(key_tpm, key.tokens, tokens) then
     failing = 'tokens'
-  elseif is_over_budget(ARGV[limits + 2], org, amount) or is_over_budget(ARGV[limits + 5], key, amount) then
+  elseif is_over_budget(budget, org, sum) or is_over_budget(key_budget, key, sum) then
     failing = 'daily_budget'
-  elseif available() < amount then
+  elseif available < sum then
     failing = 'balance'
   end
   if failing then
-    return { failing, today, minute, text(available()), org_requests, org_tokens, key_requests, key_tokens }
+    local refused = answer(failing, turn.today, org, key)
+    refused[4] = text(available)
+    return refused
   end
-  for _, hash in ipairs({ org, key }) do
-    add(hash, 'requests', 1)
-    add(hash, 'tokens', tokens)
-    add_held(hash, HELD_TODAY, amount)
-  end
-  add(org, 'held', amount)
-  org.live = org.live + 1
-  set(org.holds, hold_id, key.id .. '|' .. TODAY .. '|' .. text(minute) .. '|' .. ARGV[at + 1] .. '|' .. ARGV[at + 2])
-  return admitted_on(today)
+  org.requests, org.tokens, org.held_today, org.counts = org.requests + 1, org.tokens + tokens, org.held_today + sum, true
+  key.requests, key.tokens, key.held_today, key.counts = key.requests + 1, key.tokens + tokens, key.held_today + sum, true
+  org.held, org.live = org.held + sum, org.live + 1
+  org.records[hold_id] = key_id .. '|' .. turn.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
+  org.taken[#org.taken + 1] = hold_id
+  return answer('admitted', turn.today, org, key)
 end

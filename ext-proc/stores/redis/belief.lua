@@ -1,6 +1,5 @@
--- What is believed of a snapshot; memory/account-state.ts has the rules and their proof.
-
-local TOLD_TTL_MS = '60000'
+-- What is believed of a snapshot; memory/account-state.ts has the rules and their proof. A snapshot is
+--   ledger epoch, the organization's sequence, day, balance, spent, the key's sequence, day, spent
 
 -- Newest by sequence; of another generation: nothing is known.
 local function newer_spent(known, generation, sequence, amount)
@@ -13,51 +12,54 @@ local function newer_spent(known, generation, sequence, amount)
   return generation .. '|' .. sequence .. '|' .. amount
 end
 
-local function learn_spent(hash, generation, day, sequence, amount)
-  local field = 'spent:' .. day
-  set(hash, field, newer_spent(get(hash, field), generation, sequence, amount))
+local function learn_spent(turn, org, hash, sequence, day, amount)
+  if day ~= turn.TODAY then
+    save_freed(org)
+    local field = 'spent:' .. day
+    redis.call('HSET', hash.name, field, newer_spent(redis.call('HGET', hash.name, field), org.generation, sequence, amount))
+    return
+  end
+  local spent = newer_spent(hash.spent, org.generation, sequence, amount)
+  if spent ~= hash.spent then
+    hash.spent, hash.learns = spent, true
+  end
 end
 
-local function learn(org, key, at)
-  if tonumber(ARGV[at + 1]) >= tonumber(get(org, 'sequence')) then
-    set(org, 'sequence', ARGV[at + 1])
-    set(org, 'balance', ARGV[at + 3])
+local function learn(turn, org, key, at)
+  local _, sequence, day, balance, spent, key_sequence, key_day, key_spent = unpack(turn.asked, at, at + 7)
+  if sequence ~= org.sequence and tonumber(sequence) >= tonumber(org.sequence) or balance ~= org.balance and sequence == org.sequence then
+    org.sequence, org.balance, org.learns = sequence, balance, true
   end
-  local generation = get(org, 'generation')
-  learn_spent(org, generation, ARGV[at + 2], ARGV[at + 1], ARGV[at + 4])
-  if key then
-    learn_spent(key, generation, ARGV[at + 6], ARGV[at + 5], ARGV[at + 7])
+  learn_spent(turn, org, org, sequence, day, spent)
+  if key.is_known then
+    learn_spent(turn, org, key, key_sequence, key_day, key_spent)
   end
 end
 
 -- Everybody has to read again, also who was told before.
 local function distrust(org)
-  set(org, 'trusted', '0')
-  add(org, 'round', 1)
+  org.trusted, org.round, org.begins = false, org.round + 1, true
 end
 
 -- Whether who comes with this epoch may be believed; if not, it is told to read again.
 local function believe(org, key, epoch, hold_id)
-  if get(org, 'trusted') == '1' and get(org, 'epoch') ~= epoch then
+  if org.trusted and org.epoch ~= epoch then
     distrust(org)
   end
-  if get(org, 'trusted') == '1' and get(key, 'trusted') == get(org, 'generation') then
+  if org.trusted and key.trusted == org.generation then
     return true
   end
   local told = org.prefix .. 'told:' .. key.id
-  local caller = get(org, 'incarnation') .. '/' .. get(org, 'generation') .. '/' .. text(get(org, 'round')) .. '/' .. hold_id
+  local caller = org.incarnation .. '/' .. org.generation .. '/' .. text(org.round) .. '/' .. hold_id
   if redis.call('SREM', told, caller) == 0 then
     redis.call('SADD', told, caller)
-    redis.call('PEXPIRE', told, TOLD_TTL_MS)
+    redis.call('PEXPIRE', told, '60000')
     return false
   end
-  if get(org, 'epoch') ~= epoch then
-    set(org, 'epoch', epoch)
-    set(org, 'sequence', -1)
-    set(org, 'generation', next_generation(org.shard.name))
+  if org.epoch ~= epoch then
+    org.epoch, org.sequence, org.generation = epoch, '-1', next_generation(org.shard.name)
   end
-  set(org, 'trusted', '1')
-  set(key, 'trusted', get(org, 'generation'))
+  org.trusted, org.begins, key.trusted, key.begins = true, true, org.generation, true
   redis.call('DEL', told)
   return true
 end

@@ -24,61 +24,63 @@ export interface Freeing {
   readonly reject: (error: unknown) => void;
 }
 
-type Argument = string | number;
-
 /** One call of holds-n.lua. */
 export interface HoldsCall {
   readonly keys: readonly string[];
-  /** Its ARGV from 4 on. */
-  readonly args: readonly Argument[];
+  readonly hasAdmissions: boolean;
+  readonly json: string;
   /** As they are answered. */
   readonly requests: readonly HoldRequest[];
 }
 
 export function holdsCall(requests: readonly HoldRequest[]): HoldsCall {
   const keys: string[] = [];
-  const args: Argument[] = [requests.some(({ kind }) => kind === 'take') ? 1 : 0];
+  const asked: (string | number)[] = [];
   const inOrder: HoldRequest[] = [];
-  for (const [organizationId, those] of Map.groupBy(requests, ({ asked }) => asked.organizationId)) {
+  let hasAdmissions = false;
+  for (const [organizationId, those] of Map.groupBy(requests, (request) => request.asked.organizationId)) {
     keys.push(shardKeyOf(organizationId));
-    args.push(organizationId, those.length, 0);
-    const end = args.length - 1;
-    for (const { asked } of those) args.push(asked.holdId);
-    for (const each of those) {
-      if (each.kind === 'take') addAdmission(args, each.asked);
-      else addRelease(args, each.asked);
-      inOrder.push(each);
+    asked.push(organizationId, those.length, 0);
+    const end = asked.length - 1;
+    for (const request of those) asked.push(request.asked.holdId);
+    for (const request of those) {
+      inOrder.push(request);
+      if (request.kind === 'free') addRelease(asked, request.asked);
+      else {
+        hasAdmissions = true;
+        addAdmission(asked, request.asked);
+      }
     }
-    args[end] = args.length + FIRST_ARGUMENT;
+    // Lua counts from 1.
+    asked[end] = asked.length + 1;
   }
-  return { keys, args, requests: inOrder };
+  return { keys, hasAdmissions, json: JSON.stringify(asked), requests: inOrder };
 }
 
-/** Lua counts from 1. */
-const FIRST_ARGUMENT = 4;
-
-function addAdmission(args: Argument[], request: AdmissionRequest): void {
-  args.push('take', request.keyId, request.tokens, takenAmount(request.holdNanoUsd));
-  addSnapshot(args, request.snapshot);
-  args.push(request.concurrency);
-  addLimits(args, request.organizationLimits);
-  addLimits(args, request.keyLimits);
+function addAdmission(asked: (string | number)[], request: AdmissionRequest): void {
+  asked.push('take', request.keyId, request.tokens, takenAmount(request.holdNanoUsd), request.concurrency);
+  addLimits(asked, request.organizationLimits);
+  addLimits(asked, request.keyLimits);
+  addSnapshot(asked, request.snapshot);
 }
 
-function addRelease(args: Argument[], release: HoldRelease): void {
-  args.push('free', release.keyId, release.tokensUsed);
-  if (release.snapshot === undefined) args.push('');
-  else addSnapshot(args, release.snapshot);
+function addRelease(asked: (string | number)[], release: HoldRelease): void {
+  asked.push('free', release.keyId, release.tokensUsed);
+  if (release.snapshot === undefined) asked.push('');
+  else addSnapshot(asked, release.snapshot);
 }
 
-function addLimits(args: Argument[], { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: RateLimits): void {
+function addLimits(asked: (string | number)[], limits: RateLimits): void {
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
   const budget = dailyBudgetNanoUsd === undefined ? '' : availableAmount(dailyBudgetNanoUsd);
-  args.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
+  asked.push(requestsPerMinute ?? '', tokensPerMinute ?? '', budget);
 }
 
-function addSnapshot(args: Argument[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
-  args.push(ledgerEpoch, organization.sequence, organization.day, availableAmount(organization.balanceNanoUsd));
-  args.push(takenAmount(organization.spentNanoUsd), key.sequence, key.day, takenAmount(key.spentNanoUsd));
+function addSnapshot(asked: (string | number)[], { ledgerEpoch, organization, key }: AccountSnapshot): void {
+  const balance = availableAmount(organization.balanceNanoUsd);
+  const spent = takenAmount(organization.spentNanoUsd);
+  asked.push(ledgerEpoch, `${organization.sequence}`, `${organization.day}`, balance, spent);
+  asked.push(`${key.sequence}`, `${key.day}`, takenAmount(key.spentNanoUsd));
 }
 
 /** As the script returns it: what the header of holds-n.lua says, one after the other. */

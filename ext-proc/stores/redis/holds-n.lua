@@ -1,55 +1,77 @@
 -- Admissions and releases of one moment, each by itself, those of an organization in their order.
 --
 -- KEYS  for each organization its shard
--- ARGV  1 clock, or '' for the server's   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0
---       then for each organization its id, the number n of its requests, where the next one's arguments begin, n hold ids, n requests:
---         take, key id, tokens, amount, snapshot, concurrency, the organization's rpm, tpm, daily budget, the key's
+-- ARGV  1 clock, or '' for the server's   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0   5 as JSON, one
+--       after the other (as arguments they cost both sides more): for each organization its id, the number n of its requests, where the next
+--       organization begins, n hold ids, n requests:
+--         take, key id, tokens, amount, concurrency, the organization's rpm, tpm, daily budget, the key's, snapshot
 --         free, key id, tokens used, snapshot
---       a limit that there is not is ''; a snapshot is '' when there is none, else
---         ledger epoch, the organization's sequence, day, balance, spent, the key's sequence, day, spent
+--       tokens, concurrency, rpm and tpm are numbers, everything else is text; a limit or snapshot that there is not is ''
 -- Returns  now, then for each request one of
 --         done | closed | failed, error | read_again, day
 --         admitted | concurrency | requests | tokens | daily_budget | balance, each with day, minute, what is available (as text, '' when
 --           admitted), requests and tokens of the organization's window, of the key's
 -- Amounts are at most 2^53 in magnitude (amounts.ts), where doubles are exact.
 
-local reply = { now }
+local now = clock(ARGV[1])
+local TODAY = text(math.floor(now / 86400000))
+local turn = { now = now, today = math.floor(now / 86400000), TODAY = TODAY, HELD_TODAY = 'held:' .. TODAY, SPENT_TODAY = 'spent:' .. TODAY,
+  lease_ms = tonumber(ARGV[2]), ttl_ms = ARGV[3], has_admissions = ARGV[4] == '1', asked = cjson.decode(ARGV[5]), next = 1 }
+local asked, shards, reply = turn.asked, {}, { now }
+local run = turn.has_admissions and run_id()
 
-local function put(answer)
+local function open_shard(name)
+  local shard = { name = name }
+  if turn.has_admissions then
+    shard.incarnation, shard.open = incarnation_of(name, run, now, turn.lease_ms)
+  else
+    -- Whether it is over is asked by admissions and renewals: what is told to one that is over is lost with it.
+    shard.incarnation = redis.call('HGET', name, 'incarnation')
+  end
+  shards[name] = shard
+  return shard
+end
+
+local function serve(shard_name)
+  local id, count = asked[turn.next], asked[turn.next + 1]
+  local hold_ids = { unpack(asked, turn.next + 3, turn.next + 2 + count) }
+  turn.next = turn.next + 3 + count
+  local org = open_organization(turn, shards[shard_name] or open_shard(shard_name), id, hold_ids)
+  local answers = {}
+  for i = 1, count do
+    local kind = asked[turn.next]
+    turn.next = turn.next + 1
+    answers[i] = kind == 'take' and admit(turn, org, hold_ids[i]) or release(turn, org, hold_ids[i])
+  end
+  if org.is_known then
+    save_organization(turn, org)
+  end
+  return answers
+end
+
+local function put_all(answer)
   for i = 1, #answer do
     reply[#reply + 1] = answer[i]
   end
 end
 
-local function serve(shard_name)
-  local first = take_arguments(3)
-  local count = tonumber(ARGV[first + 1])
-  local hold_ids = take_arguments(count)
-  local org = open_organization(shard_of(shard_name), ARGV[first], { unpack(ARGV, hold_ids, hold_ids + count - 1) })
-  local answers = {}
-  for i = 1, count do
-    local hold_id = ARGV[hold_ids + i - 1]
-    answers[i] = ARGV[take_arguments(1)] == 'take' and admit(org, hold_id) or release(org, hold_id)
-  end
-  save(org)
-  for i = 1, count do
-    put(answers[i])
-  end
-end
-
 for i = 1, #KEYS do
-  local first = next_argument
-  local ok, problem = pcall(serve, KEYS[i])
-  if not ok then
-    local message = type(problem) == 'table' and problem.err or problem
+  local first = turn.next
+  local ok, answers = pcall(serve, KEYS[i])
+  if ok then
+    for _, answer in ipairs(answers) do
+      put_all(answer)
+    end
+  else
+    local message = type(answers) == 'table' and answers.err or answers
     -- What somebody did to the keys of one organization is no matter of the others; anything else is, as that memory is full.
     if not (string.find(message, '^WRONGTYPE') or string.find(message, '^user_script:')) then
       return redis.error_reply(message)
     end
-    for _ = 1, tonumber(ARGV[first + 1]) do
-      put({ 'failed', message })
+    for _ = 1, asked[first + 1] do
+      put_all({ 'failed', message })
     end
-    next_argument = tonumber(ARGV[first + 2])
+    turn.next = asked[first + 2]
   end
 end
 return reply

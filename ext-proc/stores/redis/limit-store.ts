@@ -64,10 +64,11 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
 
   const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
-    const { keys, args, requests: inOrder } = holdsCall(requests);
+    const { keys, hasAdmissions, json, requests: inOrder } = holdsCall(requests);
     try {
       const nowMs = requests[0]?.asked.nowMs ?? 0;
-      const reply = await connection.run('holds', keys, [clock(nowMs), leaseMs, idleMs, ...args]);
+      const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
+      const reply = await connection.run('holds', keys, args);
       if (answerHolds(inOrder, reply as HoldsReply)) keepTouched();
     } catch (error) {
       for (const { reject } of requests) reject(error);

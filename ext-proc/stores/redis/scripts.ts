@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 
 /** The number in a script's file name is that of its KEYS, where it is always the same; its header says what they are, what ARGV is and what it returns. */
 const FILES = {
-  holds: ['hashes.lua', 'turn.lua', 'organization.lua', 'belief.lua', 'admission.lua', 'release.lua', 'holds-n.lua'],
+  holds: ['organization.lua', 'belief.lua', 'admission.lua', 'release.lua', 'holds-n.lua'],
   renew: ['renew-4.lua'],
   held: ['held-4.lua'],
   takeRead: ['take-read-1.lua'],
