@@ -24,16 +24,27 @@ const BOUNDS = {
  */
 export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_at)';
 
-/** Sequences of keys are those of their organization: both change under the account's row lock, so one number orders both. */
+/**
+ * Sequences of keys are those of their organization: both change under the account's row lock, so one number orders both. A caller is one
+ * JSON value, because `pg` takes longer to read 25 columns than PostgreSQL to find them; amounts are text, because JSON's numbers are not exact.
+ */
 const FIND_KEYS: Statement = {
   name: 'find_keys',
   text: `
-    select k.hash, k.id, k.organization_id, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
-      case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end as revoked_ms, (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms,
-      o.suspended_at is not null as suspended, o.allow_n, o.max_tokens, o.concurrency,
-      o.rpm as org_rpm, o.tpm as org_tpm, o.daily_budget_nano_usd as org_daily_budget_nano_usd,
-      a.sequence, a.balance_nano_usd, coalesce(os.spent_nano_usd, 0) as org_spent, coalesce(ks.spent_nano_usd, 0) as key_spent,
-      s.epoch, s.memory_owner, s.limit_store
+    select json_build_array(
+      encode(k.hash, 'hex'),
+      json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store),
+      json_build_array(
+        k.id, k.scopes, k.models, k.ip_ranges, k.rpm::text, k.tpm::text, k.daily_budget_nano_usd::text,
+        case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint
+      ),
+      json_build_array(
+        o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text
+      ),
+      json_build_array(
+        s.epoch, a.sequence, a.balance_nano_usd::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text
+      )
+    ) as caller
     from keys k
     join organizations o on o.id = k.organization_id
     join accounts a on a.organization_id = k.organization_id
@@ -48,31 +59,35 @@ interface Lookup {
   readonly day: UtcDay;
 }
 
-interface KeyRow extends OwnerRow {
-  readonly hash: Buffer;
-  readonly id: string;
-  readonly organization_id: string;
-  readonly scopes: Scope[];
-  readonly models: string[] | null;
-  readonly ip_ranges: string[] | null;
-  readonly rpm: string | null;
-  readonly tpm: string | null;
-  readonly daily_budget_nano_usd: string | null;
-  readonly revoked_ms: string | null;
-  readonly expires_ms: string | null;
-  readonly suspended: boolean;
-  readonly allow_n: boolean;
-  readonly max_tokens: string | null;
-  readonly concurrency: number;
-  readonly org_rpm: string | null;
-  readonly org_tpm: string | null;
-  readonly org_daily_budget_nano_usd: string | null;
-  readonly sequence: string;
-  readonly balance_nano_usd: string;
-  readonly org_spent: string;
-  readonly key_spent: string;
-  readonly epoch: string;
-}
+type KeyFields = readonly [
+  id: string,
+  scopes: readonly Scope[],
+  models: readonly string[] | null,
+  ipRanges: readonly string[] | null,
+  rpm: string | null,
+  tpm: string | null,
+  dailyBudgetNanoUsd: string | null,
+  revokedAtMs: number | null,
+  expiresAtMs: number | null,
+];
+type OrganizationFields = readonly [
+  id: string,
+  suspended: boolean,
+  allowN: boolean,
+  maxTokens: number | null,
+  concurrency: number,
+  rpm: string | null,
+  tpm: string | null,
+  dailyBudgetNanoUsd: string | null,
+];
+type AccountFields = readonly [
+  epoch: string,
+  sequence: number,
+  balanceNanoUsd: string,
+  organizationSpentNanoUsd: string,
+  keySpentNanoUsd: string,
+];
+type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
 
 /**
  * Reads callers, many to a query (DESIGN 3). `owner` is this process's own mark, or that of the store it shares: once another one
@@ -106,48 +121,54 @@ async function findAll(
   owner: () => Owner | undefined,
 ): Promise<readonly Outcome<Principal | undefined>[]> {
   const day = lookups[0]?.day ?? 0;
-  const rows = await run<KeyRow>(pool, FIND_KEYS, [lookups.map((lookup) => lookup.hash), day]);
-  const found = new Map(rows.map((row) => [row.hash.toString('latin1'), row]));
+  const rows = await run<{ caller: Caller }>(pool, FIND_KEYS, [lookups.map((lookup) => lookup.hash), day]);
   const mine = owner();
-  return lookups.map(({ hash }) => {
-    const row = found.get(hash.toString('latin1'));
-    if (row && mine !== undefined && !isOwner(mine, row)) {
-      return { ok: false, error: new StoreUnavailable('another gateway process keeps the limits of this database') };
-    }
-    return { ok: true, value: row && principalOf(row, day) };
-  });
+  const found = new Map(rows.map(({ caller }) => [caller[0], outcomeOf(caller, day, mine)]));
+  return lookups.map(({ hash }) => found.get(hash.toString('hex')) ?? UNKNOWN);
 }
 
-function principalOf(row: KeyRow, day: UtcDay): Principal {
-  const sequence = Number(row.sequence);
+const UNKNOWN = { ok: true, value: undefined } as const;
+
+function outcomeOf(caller: Caller, day: UtcDay, mine: Owner | undefined): Outcome<Principal> {
+  const [, owner, key, organization, account] = caller;
+  if (mine !== undefined && !isOwner(mine, owner)) {
+    return { ok: false, error: new StoreUnavailable('another gateway process keeps the limits of this database') };
+  }
+  const value = { key: keyOf(key), organization: organizationOf(organization), account: accountOf(account, day) };
+  return { ok: true, value };
+}
+
+function keyOf(fields: KeyFields): Principal['key'] {
+  const [id, scopes, models, ipRanges, rpm, tpm, dailyBudget, revokedAtMs, expiresAtMs] = fields;
   return {
-    key: {
-      id: row.id,
-      scopes: new Set(row.scopes),
-      ...(row.models === null ? {} : { models: new Set(row.models) }),
-      ...(row.ip_ranges === null ? {} : { ipRanges: row.ip_ranges }),
-      ...(row.revoked_ms === null ? {} : { revokedAtMs: Number(row.revoked_ms) }),
-      ...(row.expires_ms === null ? {} : { expiresAtMs: Number(row.expires_ms) }),
-      limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
-    },
-    organization: {
-      id: row.organization_id,
-      suspended: row.suspended,
-      allowMultipleCompletions: row.allow_n,
-      ...(row.max_tokens === null ? {} : { maxTokens: Number(row.max_tokens) }),
-      concurrency: row.concurrency,
-      limits: limitsOf(row.org_rpm, row.org_tpm, row.org_daily_budget_nano_usd),
-    },
-    account: {
-      ledgerEpoch: row.epoch,
-      organization: {
-        sequence,
-        balanceNanoUsd: BigInt(row.balance_nano_usd),
-        day,
-        spentNanoUsd: BigInt(row.org_spent),
-      },
-      key: { sequence, day, spentNanoUsd: BigInt(row.key_spent) },
-    },
+    id,
+    scopes: new Set(scopes),
+    ...(models === null ? {} : { models: new Set(models) }),
+    ...(ipRanges === null ? {} : { ipRanges }),
+    ...(revokedAtMs === null ? {} : { revokedAtMs }),
+    ...(expiresAtMs === null ? {} : { expiresAtMs }),
+    limits: limitsOf(rpm, tpm, dailyBudget),
+  };
+}
+
+function organizationOf(fields: OrganizationFields): Principal['organization'] {
+  const [id, suspended, allowN, maxTokens, concurrency, rpm, tpm, dailyBudget] = fields;
+  return {
+    id,
+    suspended,
+    allowMultipleCompletions: allowN,
+    ...(maxTokens === null ? {} : { maxTokens }),
+    concurrency,
+    limits: limitsOf(rpm, tpm, dailyBudget),
+  };
+}
+
+function accountOf(fields: AccountFields, day: UtcDay): Principal['account'] {
+  const [ledgerEpoch, sequence, balance, organizationSpent, keySpent] = fields;
+  return {
+    ledgerEpoch,
+    organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(organizationSpent) },
+    key: { sequence, day, spentNanoUsd: BigInt(keySpent) },
   };
 }
 
