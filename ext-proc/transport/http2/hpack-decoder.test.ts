@@ -145,6 +145,37 @@ describe('the dynamic table', () => {
   });
 });
 
+test('literals that no table keeps, in a row and among others', () => {
+  const one = fc.record({
+    mark: fc.constantFrom(0x00, 0x10),
+    name: fc.constantFrom('a', 'aa', 'b'),
+    value: fc.constantFrom('', 'a', 'ab'),
+    cut: fc.boolean(),
+  });
+  fc.assert(
+    fc.property(fc.array(one, { maxLength: 30 }), (literals) => {
+      const decoder = new HpackDecoder();
+      for (const { mark, name, value, cut } of literals) {
+        const block = Buffer.concat([Buffer.of(mark), text(name), text(value)]);
+        if (cut) expect(decodeInto(decoder, block.subarray(0, -1))).toBeUndefined();
+        expect(decodeInto(decoder, Buffer.concat([block, Buffer.of(0x82)]))).toEqual([
+          `${name}: ${value}`,
+          ':method: GET',
+        ]);
+      }
+    }),
+  );
+});
+
+test('a literal whose name is in the table changes with the table', () => {
+  const decoder = new HpackDecoder();
+  const unkept = Buffer.from([0x0f, 62 - 15, ...text('v')]);
+  for (const name of ['first', 'second']) {
+    decodeInto(decoder, Buffer.concat([Buffer.of(0x40), text(name), text('x')]));
+    expect(decodeInto(decoder, unkept)).toEqual([`${name}: v`]);
+  }
+});
+
 test.each([
   ['index 0', [0x80]],
   ['an index beyond both tables', [0xbe]],

@@ -16,6 +16,9 @@ export class HpackDecoder {
   readonly #table: Field[] = [];
   #tableBytes = 0;
   #tableLimitBytes = MAX_TABLE_BYTES;
+  /** The last literal that no table keeps, and its bytes: Envoy sends `:path` so, the same for each request. */
+  #literal: Field | undefined;
+  #literalBytes: Buffer = EMPTY;
   #bytes: Buffer = EMPTY;
   #at = 0;
   #end = 0;
@@ -47,6 +50,11 @@ export class HpackDecoder {
   }
 
   #readLiteral(first: number): Field | undefined {
+    if (this.#isSameLiteral()) {
+      this.#at += this.#literalBytes.length;
+      return this.#literal;
+    }
+    const start = this.#at;
     const indexed = first >= 0x40;
     const nameIndex = this.#readInteger(indexed ? 0x3f : 0x0f);
     if (nameIndex < 0) return undefined;
@@ -56,7 +64,21 @@ export class HpackDecoder {
     if (value === undefined) return undefined;
     const field = new Field(name, value);
     if (indexed) this.#remember(field);
+    else if (nameIndex < STATIC_FIELDS.length) this.#keepLiteral(field, start);
     return field;
+  }
+
+  /** Its bytes say where they end, so that those which follow do not matter. */
+  #isSameLiteral(): boolean {
+    const same = this.#literalBytes;
+    if (same.length === 0 || this.#at + same.length > this.#end) return false;
+    for (let at = 0; at < same.length; at++) if (same[at] !== this.#bytes[this.#at + at]) return false;
+    return true;
+  }
+
+  #keepLiteral(field: Field, start: number): void {
+    this.#literal = field;
+    this.#literalBytes = Buffer.from(this.#bytes.subarray(start, this.#at));
   }
 
   #lookUp(index: number): Field | undefined {
