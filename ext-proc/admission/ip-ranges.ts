@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 
 /** An address as eight 16-bit groups; an IPv4 address (also one mapped into IPv6) has two of them. */
 type Groups = readonly number[];
@@ -20,6 +20,8 @@ export function inRanges(address: string, ranges: readonly string[]): boolean {
 
 /** The address in one spelling per address: `::ffff:10.0.0.1` is `10.0.0.1`, no zone. `undefined` when it is none. */
 export function normalizeAddress(text: string): string | undefined {
+  // It has one spelling only.
+  if (isIPv4(text)) return text;
   const groups = parseAddress(text);
   if (!groups) return undefined;
   if (groups.length === 2) return groups.map((group) => `${group >> 8}.${group & 255}`).join('.');

@@ -2,6 +2,9 @@ import { randomInt } from 'node:crypto';
 import { SPACE } from './json-bytes.ts';
 import { unescapeText } from './json-text.ts';
 
+/** For as many keys as most texts have open at once: a text is scanned in one go, so that one place does for all. */
+const SHARED_STACK = new Int32Array(3 * 256);
+
 /**
  * Notes the keys of objects while a text is scanned, and blanks out every member that a later one with the same key replaces: from its
  * key to the next key, which keeps the text valid and all positions in place. Linear in the number of keys; the keys of open objects
@@ -12,10 +15,10 @@ export class KeyRegister {
   /** A copy of the text, made when the first duplicate is found. */
   #clean: Buffer | undefined;
   /** Per key: start, end (negative when it contains escapes), hash. */
-  #stack = new Int32Array(3 * 64);
+  #stack = SHARED_STACK;
   #top = 0;
-  #table = new Int32Array(0);
-  #outermost: Int32Array = new Int32Array(0);
+  #table: Int32Array | undefined;
+  #outermost: readonly number[] = [];
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -49,13 +52,13 @@ export class KeyRegister {
     return this.#clean ?? this.#bytes;
   }
 
-  outermost(): Int32Array {
+  outermost(): readonly number[] {
     return this.#outermost;
   }
 
-  #starts(): Int32Array {
-    const starts = new Int32Array(this.#top / 3);
-    for (let i = 0; i < starts.length; i++) starts[i] = this.#stack[i * 3] as number;
+  #starts(): readonly number[] {
+    const starts: number[] = [];
+    for (let entry = 0; entry < this.#top; entry += 3) starts.push(this.#stack[entry] as number);
     return starts;
   }
 
@@ -73,7 +76,7 @@ export class KeyRegister {
   /** From the last key to the first: a key that is in the table already is replaced by a later one. */
   #blankByTable(first: number, count: number): void {
     const slots = 2 ** Math.ceil(Math.log2(count * 2));
-    if (this.#table.length < slots) this.#table = new Int32Array(slots);
+    if (this.#table === undefined || this.#table.length < slots) this.#table = new Int32Array(slots);
     const table = this.#table.fill(0, 0, slots);
     for (let entry = this.#top - 3; entry >= first; entry -= 3) {
       let slot = (this.#stack[entry + 2] as number) & (slots - 1);

@@ -47,14 +47,14 @@ const WORD_BYTES = 4;
 const NEAR = 32;
 
 /**
- * Whether none of four bytes ends plain text. A byte less than n, from 1 to 128, borrows into its highest bit when n is subtracted from it;
- * a byte equals another when their difference is less than 1. Numbers stand here as such: with names the loop takes five times as long.
+ * Whether none of four bytes ends plain text. A byte less than n, from 1 to 128, borrows into its highest bit when n is subtracted from it.
+ * With their second bit turned a quote and all control characters are less than 0x21, and nothing else is; a backslash differs from a
+ * backslash by less than 1. Numbers stand here as such: with names the loop takes five times as long.
  */
 function isPlain(word: number): boolean {
-  const quotes = word ^ 0x22222222;
+  const turned = word ^ 0x02020202;
   const backslashes = word ^ 0x5c5c5c5c;
-  const ends =
-    ((quotes - 0x01010101) & ~quotes) | ((backslashes - 0x01010101) & ~backslashes) | ((word - 0x20202020) & ~word);
+  const ends = ((turned - 0x21212121) & ~turned) | ((backslashes - 0x01010101) & ~backslashes);
   return (ends & 0x80808080) === 0;
 }
 

@@ -45,7 +45,7 @@ export interface ScannedObject {
   /** The text, with blanks in place of members that a later one with the same key replaces. */
   readonly bytes: Buffer;
   /** Where the keys of the outermost object stand, in order; a replaced one has a blank there in `bytes`. */
-  readonly keyStarts: Int32Array;
+  readonly keyStarts: readonly number[];
 }
 
 export interface JsonProblem {

@@ -1,15 +1,25 @@
 import type { Window, Windows } from '../stores/limit-store.ts';
 
 /** `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, only for limits that exist (INTERFACE 4, 5). */
-export function rateLimitHeaders(windows: Windows, nowMs: number): Readonly<Record<string, string>> {
-  return { ...headersOf('requests', windows.requests, nowMs), ...headersOf('tokens', windows.tokens, nowMs) };
+export function rateLimitHeaders({ requests, tokens }: Windows, nowMs: number): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {};
+  if (requests !== undefined) {
+    headers['x-ratelimit-limit-requests'] = String(requests.limit);
+    headers['x-ratelimit-remaining-requests'] = remaining(requests);
+    headers['x-ratelimit-reset-requests'] = reset(requests, nowMs);
+  }
+  if (tokens !== undefined) {
+    headers['x-ratelimit-limit-tokens'] = String(tokens.limit);
+    headers['x-ratelimit-remaining-tokens'] = remaining(tokens);
+    headers['x-ratelimit-reset-tokens'] = reset(tokens, nowMs);
+  }
+  return headers;
 }
 
-function headersOf(unit: 'requests' | 'tokens', window: Window | undefined, nowMs: number): Record<string, string> {
-  if (window === undefined) return {};
-  return {
-    [`x-ratelimit-limit-${unit}`]: String(window.limit),
-    [`x-ratelimit-remaining-${unit}`]: String(Math.max(0, window.remaining)),
-    [`x-ratelimit-reset-${unit}`]: `${Math.max(0, Math.ceil((window.resetsAtMs - nowMs) / 1000))}s`,
-  };
+function remaining(window: Window): string {
+  return String(Math.max(0, window.remaining));
+}
+
+function reset(window: Window, nowMs: number): string {
+  return `${Math.max(0, Math.ceil((window.resetsAtMs - nowMs) / 1000))}s`;
 }

@@ -28,15 +28,16 @@ const COMPRESSED = refuse(
   { param: 'content-encoding' },
 );
 
-function isIdentity(contentEncoding: string | undefined): boolean {
-  return (contentEncoding ?? '').split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
+function isIdentity(contentEncoding = ''): boolean {
+  if (contentEncoding === '') return true;
+  return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
 }
 
 /** Longest part of an unknown field's name that is echoed. */
 const LONGEST_ECHO = 128;
 
 /** In the order of the body as it was sent: a field that is given twice stands where it stood first. */
-function firstUnknownField(bytes: Buffer, keyStarts: Int32Array): string | undefined {
+function firstUnknownField(bytes: Buffer, keyStarts: readonly number[]): string | undefined {
   const cursor = new JsonCursor(bytes, 0);
   for (const start of keyStarts) {
     cursor.pos = start;

@@ -24,8 +24,11 @@ export function parseUsd(text: string): NanoUsd | undefined {
 /** Exact decimal text without trailing zeros: `0.00025`, `-3`, `12.5`. */
 export function formatUsd(nano: NanoUsd): string {
   const magnitude = nano < 0n ? -nano : nano;
-  const fraction = (magnitude % NANO_PER_USD).toString().padStart(9, '0').replace(/0+$/, '');
-  return `${nano < 0n ? '-' : ''}${magnitude / NANO_PER_USD}${fraction === '' ? '' : `.${fraction}`}`;
+  const text = magnitude.toString().padStart(10, '0');
+  let end = text.length;
+  while (end > text.length - 9 && text[end - 1] === '0') end--;
+  const fraction = text.slice(-9, end);
+  return `${nano < 0n ? '-' : ''}${text.slice(0, -9)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
 /** The JSON number for an amount: the double nearest to it, which prints the exact decimal up to 15 significant digits. */
