@@ -13,8 +13,9 @@ export const CLUSTER_HEADER = 'x-gw-cluster';
  * (RFC 9110, 9.3.2).
  */
 export function inPlaceAnswer(answer: Answer, method: string, ended: boolean): Buffer {
-  const headers: [string, string][] = [[':status', String(answer.status)], ...Object.entries(answer.headers)];
-  headers.push(['content-length', String(answer.body.length)]);
+  const headers = [':status', String(answer.status)];
+  for (const name in answer.headers) headers.push(name, answer.headers[name] ?? '');
+  headers.push('content-length', String(answer.body.length));
   const bodyless = method === 'HEAD' || answer.body.length === 0;
   return encodeAnswer({ headers, body: bodyless ? undefined : answer.body, ended });
 }
