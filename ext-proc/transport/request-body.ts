@@ -17,8 +17,10 @@ export class RequestBody {
   /** Set once nothing that still arrives is wanted. */
   #outcome: BodyResult | undefined;
   #reading: { readonly bounds: BodyBounds; readonly resolve: (result: BodyResult) => void } | undefined;
-  #idle: NodeJS.Timeout | undefined;
-  #total: NodeJS.Timeout | undefined;
+  /** Fires at the earlier of both bounds of time, as they were when it was set. */
+  #timer: NodeJS.Timeout | undefined;
+  #lastPieceMs = 0;
+  #readUntilMs = 0;
 
   constructor(budget: BodyBudget, declaredBytes: number) {
     this.#budget = budget;
@@ -44,7 +46,7 @@ export class RequestBody {
     this.#charged += chunk.length;
     this.#bytes += chunk.length;
     this.#chunks.push(chunk);
-    this.#idle?.refresh();
+    if (this.#timer !== undefined) this.#lastPieceMs = performance.now();
   }
 
   /** The last byte is here: with the last chunk, with the trailers, or because there is no body. */
@@ -70,8 +72,9 @@ export class RequestBody {
     }
     return new Promise((resolve) => {
       this.#reading = { bounds, resolve };
-      this.#idle = setTimeout(() => this.#settle({ kind: 'timeout' }), bounds.idleMs);
-      this.#total = setTimeout(() => this.#settle({ kind: 'timeout' }), bounds.totalMs);
+      this.#lastPieceMs = performance.now();
+      this.#readUntilMs = this.#lastPieceMs + bounds.totalMs;
+      this.#watch(bounds.idleMs);
     });
   }
 
@@ -87,10 +90,18 @@ export class RequestBody {
     return tooLarge ? { kind: 'too_large' } : undefined;
   }
 
+  /** One timer, set again only where it fires: most bodies are here before. */
+  #watch(idleMs: number): void {
+    const untilMs = Math.min(this.#lastPieceMs + idleMs, this.#readUntilMs);
+    const leftMs = untilMs - performance.now();
+    if (leftMs <= 0) this.#settle({ kind: 'timeout' });
+    else this.#timer = setTimeout(() => this.#watch(idleMs), Math.ceil(leftMs));
+  }
+
   #settle(outcome: BodyResult): void {
     this.#outcome = outcome;
-    clearTimeout(this.#idle);
-    clearTimeout(this.#total);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#chunks = [];
     if (outcome.kind !== 'complete') this.#drop();
     const reading = this.#reading;
