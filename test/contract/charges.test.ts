@@ -100,6 +100,19 @@ describe('charge_generations()', () => {
     expect(row?.charged.accounts.map((account) => account[3])).toEqual(Array(2).fill(String(before - 3n)));
   });
 
+  it('refuses an organization that has no account, and charges nobody then', async () => {
+    const before = await balance();
+    const [org, key] = [newId('org', Date.now()), newId('key', Date.now())];
+    await sql(
+      url,
+      `insert into organizations (id, name, concurrency) values ('${org}', 'x', 1);
+       insert into keys (id, organization_id, name, hash, last4, scopes) values ('${key}', '${org}', 'x', sha256('x'), 'xxxx', '{chat}')`,
+    );
+    const homeless = chargeOf({ organization_id: org, key_id: key });
+    await expect(charge(chargeOf({}), homeless)).rejects.toMatchObject({ code: '23503' });
+    expect(await balance()).toBe(before);
+  });
+
   it('charges for processes of the release before, which call settle_generations()', async () => {
     const before = await balance();
     const id = newId('gen', Date.now());

@@ -34,7 +34,7 @@ describe('the memory-mode lock', () => {
     const dead = new pg.Client({ connectionString: url });
     await dead.connect();
     await dead.query('begin');
-    // As settle_generations() begins.
+    // As charge_generations() begins.
     await dead.query('select from accounts where organization_id = $1 for update', [customer.organizationId]);
     let isHeld = false;
     const taking = store

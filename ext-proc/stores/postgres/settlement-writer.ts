@@ -10,9 +10,9 @@ import { inTransaction, run, type Statement } from './connection-pool.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
 /**
- * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay what the disk can do. A commit costs about
- * 690 us of CPU alone and 66 us as one of 32, of both processes together (measured), hence the pace, and the longer one where more than a
- * thousand come in a second.
+ * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay what the disk can do. On a slow machine a
+ * commit costs PostgreSQL 840 us of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It grows from 500 charges
+ * a second on.
  */
 const BOUNDS = {
   maxBatch: 500,

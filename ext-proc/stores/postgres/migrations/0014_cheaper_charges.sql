@@ -73,13 +73,11 @@ declare
   result json;
 begin
   -- In organization order, so that two batches can never wait for each other. Everything below that is keyed by organization or by one of
-  -- its keys changes only under this lock; the statements after it see all that was committed before. Keys never change hands.
-  with locked as materialized (
-    select a.organization_id from accounts a
-    where a.organization_id = any (array(select g.organization_id from unnest(charges) g))
-    order by a.organization_id for update
-  )
-  select (select count(*) from locked) = count(distinct g.organization_id) and count(k.id) = count(*), case
+  -- its keys changes only under this lock; the statements after it see all that was committed before.
+  perform from accounts a where a.organization_id = any (array(select g.organization_id from unnest(charges) g))
+    order by a.organization_id for update;
+
+  select count(k.id) = count(*), case
     when not bool_and(octet_length(g.id) = 30 and g.id >= 'gen-0' and g.id < 'gen-8') then 'its id'
     when not bool_and(
       length(g.model) between 1 and 500 and length(g.provider) between 1 and 500 and coalesce(length(g.upstream_id), 0) <= 200
@@ -116,7 +114,7 @@ begin
       finish_reason, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
       output_pico_usd, cost_nano_usd, latency_ms, generation_time_ms
     from unnest(charges)
-    on conflict (id) do nothing
+    on conflict do nothing
     returning g.id, g.organization_id, g.key_id, g.day, g.model, g.prompt_tokens, g.completion_tokens, g.cached_tokens, g.reasoning_tokens,
       g.cost_nano_usd as cost
   ), used as materialized (
@@ -174,6 +172,11 @@ begin
     return result;
   end if;
 
+  if exists (
+    select from unnest(charges) g where not exists (select from accounts a where a.organization_id = g.organization_id)
+  ) then
+    raise exception 'an organization has no account' using errcode = 'foreign_key_violation';
+  end if;
   -- An id that was there before is a repetition, unless somebody else's request has it: then this one would go unpaid.
   if exists (
     select from unnest(charges) g join generations e on e.id = g.id where e.organization_id <> g.organization_id
