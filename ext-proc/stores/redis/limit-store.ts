@@ -126,10 +126,13 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     return { allowed: false, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
+  /** Each is what one call may be told of. */
+  const shardGroups = connection.oneSlot ? allShardKeys().map((shard) => [shard]) : [allShardKeys()];
+
   async function touchShards(anew: boolean, nonce: string): Promise<number> {
-    const touch = async (shard: string): Promise<number> =>
-      Number(await connection.run('touchShard', [shard], ['', leaseMs, nonce, anew ? 1 : 0]));
-    return Math.max(...(await Promise.all(allShardKeys().map(touch))));
+    const touch = async (shards: readonly string[]): Promise<number> =>
+      Number(await connection.run('touchShards', shards, ['', leaseMs, nonce, anew ? 1 : 0]));
+    return Math.max(...(await Promise.all(shardGroups.map(touch))));
   }
 
   async function beginAnew(): Promise<NewBeginning> {
@@ -137,7 +140,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     await touchShards(true, nonce);
     return {
       async open() {
-        await Promise.all(allShardKeys().map((shard) => connection.run('openShard', [shard], [nonce])));
+        await Promise.all(shardGroups.map((shards) => connection.run('openShards', shards, [nonce])));
       },
     };
   }

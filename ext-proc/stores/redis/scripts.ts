@@ -7,8 +7,8 @@ const FILES = {
   renew: ['renew-4.lua'],
   held: ['held-4.lua'],
   takeRead: ['take-read-1.lua'],
-  touchShard: ['touch-shard-1.lua'],
-  openShard: ['open-shard-1.lua'],
+  touchShards: ['touch-shards-n.lua'],
+  openShards: ['open-shards-n.lua'],
   nameStore: ['name-store-1.lua'],
 } as const;
 
@@ -24,8 +24,8 @@ export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
   renew: read('renew'),
   held: read('held'),
   takeRead: read('takeRead'),
-  touchShard: read('touchShard'),
-  openShard: read('openShard'),
+  touchShards: read('touchShards'),
+  openShards: read('openShards'),
   nameStore: read('nameStore'),
 };
 

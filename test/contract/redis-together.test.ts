@@ -1,0 +1,182 @@
+import { connect, createServer, type Server } from 'node:net';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
+import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { requirement } from '../requirement.ts';
+import { admitFresh, LEASE_MS, NOON_ISH, requestOf, snapshotOf } from './limit-store.fixtures.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** Admissions and releases of one moment share a call of Redis. Each is decided by itself all the same. */
+const REMEMBERING = { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS };
+const ORGANIZATIONS = Array.from({ length: 6 }, (_, n) => `org-${n}`);
+const nano = fc.bigInt({ min: 0n, max: 400n });
+const limits = fc.record(
+  {
+    requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+    tokensPerMinute: fc.integer({ min: 1, max: 60 }),
+    dailyBudgetNanoUsd: nano,
+  },
+  { requiredKeys: [] },
+);
+const ask = fc.record({
+  kind: fc.constantFrom('admit', 'admit', 'release'),
+  hold: fc.nat(15),
+  key: fc.nat(1),
+  organization: fc.constantFrom(0, 0, 0, 1, 2, 3, 4, 5),
+  concurrency: fc.integer({ min: 1, max: 5 }),
+  organizationLimits: limits,
+  keyLimits: limits,
+  tokens: fc.nat(80),
+  holdNanoUsd: nano,
+  epoch: fc.constantFrom('epoch-1', 'epoch-1', 'epoch-1', 'epoch-2'),
+  sequence: fc.nat(6),
+  days: fc.constantFrom(0, 0, 0, 0, -1),
+  balance: fc.bigInt({ min: -200n, max: 1_500n }),
+  spent: nano,
+});
+type Ask = typeof ask extends fc.Arbitrary<infer T> ? T : never;
+const MOMENTS = fc.array(
+  fc.record({
+    asks: fc.array(ask, { minLength: 1, maxLength: 12, size: 'max' }),
+    laterMs: fc.constantFrom(1, 900, 15_000, 40_000, 14 * 60 * 60_000),
+  }),
+  { minLength: 1, maxLength: 12, size: 'max' },
+);
+
+/** A hold id belongs to one organization and key for ever. */
+function answerOf(store: LimitStore, asked: Ask, nowMs: number): Promise<unknown> {
+  const organizationId = ORGANIZATIONS[asked.organization] ?? '';
+  const subject = { organizationId, keyId: `${organizationId} key-${asked.key}` };
+  const holdId = `hold-${asked.hold} of ${subject.keyId}`;
+  const { epoch, sequence, balance, spent } = asked;
+  const day = utcDay(nowMs) + asked.days;
+  const snapshot = snapshotOf({ epoch, sequence, balance, day, spent, keySpent: spent });
+  if (asked.kind === 'release')
+    return store.release({ ...subject, holdId, nowMs, tokensUsed: asked.tokens, ...(spent > 9n ? { snapshot } : {}) });
+  const { concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd } = asked;
+  return store.admit({
+    ...{ ...subject, holdId, nowMs, snapshot },
+    ...{ concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd },
+  });
+}
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let other: TestRedis;
+  beforeAll(async () => {
+    [redis, other] = await Promise.all([startTestRedis(), startTestRedis()]);
+  });
+  afterAll(() => Promise.all([redis?.stop(), other?.stop()]));
+
+  test('what shares a call is answered as if it was asked one by one', { timeout: 60_000 }, () =>
+    fc.assert(
+      fc.asyncProperty(MOMENTS, async (moments) => {
+        const store = await openEmptyStore(redis, REMEMBERING);
+        const patient = await openEmptyStore(other, REMEMBERING);
+        let nowMs = NOON_ISH;
+        for (const { asks, laterMs } of moments) {
+          const together = await Promise.all(asks.map((asked) => answerOf(store, asked, nowMs)));
+          const alone: unknown[] = [];
+          for (const asked of asks) alone.push(await answerOf(patient, asked, nowMs));
+          expect(together).toEqual(alone);
+          for (const id of ORGANIZATIONS)
+            expect(await store.heldNanoUsd(id, nowMs)).toBe(await patient.heldNanoUsd(id, nowMs));
+          nowMs += laterMs;
+        }
+        await patient.close();
+        await store.close();
+      }),
+      { numRuns: 150 },
+    ),
+  );
+
+  test('64 of four organizations are one call', async () => {
+    const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+    const subjects = ['a', 'b', 'c', 'd'].map((id) => ({ organizationId: `org-${id}`, keyId: `key-${id}` }));
+    for (const subject of subjects) await admitFresh(store, subject);
+    const before = await scriptCalls(redis);
+    const requests = Array.from({ length: 64 }, (_, n) => requestOf({ ...subjects[n % 4], holdNanoUsd: 1n }));
+    const results = await Promise.all(requests.map((request) => store.admit(request)));
+    expect(results.map(({ kind }) => kind)).toEqual(requests.map(() => 'admitted'));
+    expect((await scriptCalls(redis)) - before).toBe(1);
+    await store.close();
+  });
+
+  test('keys of one organization that somebody wrote to do not hinder the others of a call', async () => {
+    const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+    const broken = { organizationId: 'org-broken', keyId: 'key-broken' };
+    await admitFresh(store, broken);
+    const [name = ''] = await redis.admin.keys('*:org:org-broken');
+    await redis.admin.set(name, 'a text');
+    const results = await Promise.allSettled([
+      admitFresh(store),
+      store.admit(requestOf(broken)),
+      store.admit(requestOf(broken)),
+      admitFresh(store, { organizationId: 'org-2', keyId: 'key-2' }),
+    ]);
+    expect(
+      results.map((result) => (result.status === 'fulfilled' ? result.value.kind : String(result.reason))),
+    ).toEqual(['admitted', expect.stringContaining('WRONGTYPE'), expect.stringContaining('WRONGTYPE'), 'admitted']);
+    await store.close();
+  });
+
+  test('memory that is full refuses all of a call, and takes nothing', async () => {
+    const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+    await admitFresh(store, { holdNanoUsd: 1n });
+    await redis.admin.config('SET', 'maxmemory', '1mb');
+    const results = await Promise.allSettled([1, 2, 3].map(() => store.admit(requestOf())));
+    await redis.admin.config('SET', 'maxmemory', '0');
+    for (const result of results) expect(result).toMatchObject({ reason: expect.any(StoreUnavailable) });
+    expect(await store.heldNanoUsd('org-1', NOON_ISH)).toBe(1n);
+    await store.close();
+  });
+
+  describe('a proxy that takes calls of one slot only', () => {
+    let proxy: Server;
+    let url = '';
+    beforeAll(async () => {
+      proxy = oneSlotProxy(redis.port);
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+      url = `redis://127.0.0.1:${(proxy.address() as { port: number }).port}`;
+    });
+    afterAll(() => new Promise((resolve) => proxy.close(resolve)));
+
+    test('is asked for each slot by itself', async () => {
+      const store = await openEmptyStore({ url, empty: () => redis.empty() }, { leaseMs: LEASE_MS });
+      const admitAll = () =>
+        Promise.all(ORGANIZATIONS.map((id) => admitFresh(store, { organizationId: id, keyId: `key of ${id}` })));
+      for (const { kind } of await admitAll()) expect(kind).toBe('admitted');
+      await store.close();
+    });
+  });
+});
+
+async function scriptCalls({ admin }: TestRedis): Promise<number> {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1]);
+}
+
+/** Refuses whatever names keys of two slots, as soon as it sees them in what a client writes at once. */
+function oneSlotProxy(port: number): Server {
+  return createServer((client) => {
+    const server = connect(port, '127.0.0.1');
+    server.pipe(client);
+    client.on('data', (data) => {
+      const commands = data.toString('latin1').split(/(?=\*\d+\r\n\$\d+\r\n(?:EVAL|evalsha|eval)\b)/i);
+      for (const command of commands) {
+        const slots = new Set([...command.matchAll(/\r\ngateway:(\{\d+\}):shard\r\n/g)].map(([, slot]) => slot));
+        if (slots.size < 2) server.write(command, 'latin1');
+        else client.write("-CROSSSLOT Keys in request don't hash to the same slot\r\n");
+      }
+    });
+    for (const [one, other] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      one.on('close', () => other.destroy());
+      one.on('error', () => other.destroy());
+    }
+  });
+}
