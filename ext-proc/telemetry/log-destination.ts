@@ -13,8 +13,8 @@ export interface LogDestination {
   end(): void;
 }
 
-/** Lines that come within this are written together. */
-const FLUSH_AT_BYTES = 8 * 1024;
+/** What is written together, as much as a pipe holds. With 8 KiB a line of 600 bytes cost 3.7 us instead of 2.4: each write wakes a thread. */
+const FLUSH_AT_BYTES = 64 * 1024;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 /** A write that takes longer has nobody at its other end. */
 const STUCK_MS = 1_000;

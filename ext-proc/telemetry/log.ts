@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { createIsoTime } from './iso-time.ts';
 import { createLogDestination } from './log-destination.ts';
 
 /**
@@ -12,11 +13,12 @@ const STANDARD_OUTPUT = 1;
 
 export function createLog(level: string): Log {
   const destination = createLogDestination(STANDARD_OUTPUT);
+  const isoTime = createIsoTime();
   const log = pino(
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoTime(Date.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     destination,
