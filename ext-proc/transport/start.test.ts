@@ -134,6 +134,31 @@ describe('startTransport', () => {
     expect(await call.statusWithin(2_000)).toBe(0);
   });
 
+  test('HEAD is answered in place, however large the body that it does not get', async () => {
+    handler = (exchange) => exchange.respond({ status: 200, headers: {}, body: Buffer.alloc(1_000_000) });
+    const call = open(client);
+    call.write(headers({ ':method': 'HEAD' }, true));
+    const [head] = await call.take(1);
+    expect(headerMap(head?.streamed_immediate_response?.headers_response)).toEqual({
+      ':status': '200',
+      'content-length': '1000000',
+    });
+    call.end();
+    expect(await call.statusWithin(2_000)).toBe(0);
+  });
+
+  test('a head that cannot be written is a bug that is reported, and the client gets an answer', async () => {
+    handler = async (exchange) => {
+      await exchange.openStream({ status: 200, headers: { 'x-own': 'a\r\nb: c' } });
+    };
+    const call = open(client);
+    call.write(headers({}, true));
+    const [head] = await call.take(1);
+    expect(headerMap(head?.streamed_immediate_response?.headers_response)[':status']).toBe('500');
+    expect(faults.map(({ kind }) => kind)).toEqual(['handler_threw']);
+    call.end();
+  });
+
   test('a client that leaves before an answer ends with an error status, never with OK', async () => {
     let aborted = false;
     handler = (exchange) =>
