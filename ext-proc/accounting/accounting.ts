@@ -79,15 +79,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
   ) {
     const { generationId, organizationId, keyId } = settled;
     holds.drop(generationId);
+    const release = { holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed };
     try {
-      await limits.release({
-        holdId: generationId,
-        organizationId,
-        keyId,
-        nowMs: clock.nowMs(),
-        tokensUsed,
-        ...(snapshot ? { snapshot } : {}),
-      });
+      await limits.release(snapshot === undefined ? release : { ...release, snapshot });
     } catch (error) {
       // The lease lapses by itself; until then the store errs on the low side.
       log.warn({ err: error, generation_id: generationId }, 'a hold could not be released');
@@ -138,12 +132,20 @@ function noteSent(step: Span): OnSent {
   };
 }
 
-function settlementOf(
-  { attempt, ...hold }: Hold,
-  produced: Produced,
-  answer: Buffer | undefined,
-): Settlement | ClaimedSettlement {
-  const settlement = { ...hold, ...produced, costNanoUsd: chargeNanoUsd(hold.prices, produced.usage) };
+function settlementOf(hold: Hold, produced: Produced, answer: Buffer | undefined): Settlement | ClaimedSettlement {
+  const { attempt } = hold;
+  const settlement = {
+    ...produced,
+    generationId: hold.generationId,
+    organizationId: hold.organizationId,
+    keyId: hold.keyId,
+    day: hold.day,
+    model: hold.model,
+    prices: hold.prices,
+    streamed: hold.streamed,
+    createdAtMs: hold.createdAtMs,
+    costNanoUsd: chargeNanoUsd(hold.prices, produced.usage),
+  };
   if (attempt === undefined) return settlement;
   const { keyHash, bodyHash } = attempt;
   return { ...settlement, claim: { keyHash, bodyHash, ...(answer ? { answer: attempt.seal(answer) } : {}) } };
