@@ -100,24 +100,27 @@ function chatRequest(
   facts: ChatFacts,
   tally: TokenTally,
 ): ChatRequest {
-  return {
+  const request: Writable<ChatRequest> = {
     model,
     stream: facts.stream,
     includeUsage: facts.includeUsage,
     completions: facts.completions,
-    ...(facts.maxTokens === undefined ? {} : { maxTokens: facts.maxTokens }),
-    ...(facts.maxTokensParam === undefined ? {} : { maxTokensParam: facts.maxTokensParam }),
     jsonFormat: facts.jsonFormat,
     hasTools: facts.hasTools,
     hasImages: facts.hasImages,
     hasRemoteImages: facts.remoteImageParam !== undefined,
-    ...(facts.remoteImageParam === undefined ? {} : { remoteImageParam: facts.remoteImageParam }),
-    ...(facts.reasoningEffort === undefined ? {} : { reasoningEffort: facts.reasoningEffort }),
     inputTokens: tally.total(),
     promptText: () => promptText(bytes, fields),
     encodeFor: (provider) => providerBody(bytes, fields, facts.stream, provider),
   };
+  if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
+  if (facts.maxTokensParam !== undefined) request.maxTokensParam = facts.maxTokensParam;
+  if (facts.remoteImageParam !== undefined) request.remoteImageParam = facts.remoteImageParam;
+  if (facts.reasoningEffort !== undefined) request.reasoningEffort = facts.reasoningEffort;
+  return request;
 }
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A second walk over what the first one accepted. */
 function promptText(bytes: Buffer, fields: readonly BodyField[]): string {
