@@ -183,7 +183,7 @@ describe('batching', () => {
   });
 
   it('waits longer after a batch the more shared it, up to a most, and no longer once few come', async () => {
-    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 2, mostPaceMs: 12 } });
+    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 4, mostPaceMs: 12 } });
     const sendAfter = async (waitMs: number, items: readonly number[]): Promise<void> => {
       const calls = items.map((item) => add(item));
       const before = batches.length;
@@ -196,16 +196,16 @@ describe('batching', () => {
     };
     await sendAfter(0, [1]);
     await sendAfter(3, [1, 2, 3]);
-    await sendAfter(6, [1, 2, 3, 4, 5, 6, 7, 8]);
+    await sendAfter(11, [1, 2, 3, 4, 5, 6, 7, 8]);
     await sendAfter(12, [1]);
     await sendAfter(3, [1]);
   });
 
   it.each([
-    { everyMs: 2.5, finallyMs: 3, why: 'fewer than one call in two milliseconds' },
-    { everyMs: 1, finallyMs: 12, why: 'more than one' },
+    { everyMs: 5, finallyMs: 3, why: 'fewer than one call in four milliseconds' },
+    { everyMs: 2.5, finallyMs: 12, why: 'more than one' },
   ])('settles at $finallyMs ms from batch to batch where $why come', async ({ everyMs, finallyMs }) => {
-    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 2, mostPaceMs: 12 } });
+    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 4, mostPaceMs: 12 } });
     const sentMs: number[] = [];
     const calls: Promise<number>[] = Array.from({ length: 10 }, (_, item) => add(item));
     for (let quarter = 0; quarter < 800; quarter++) {

@@ -7,8 +7,8 @@ export interface BatchBounds {
   /** Shortest time between two batches: a call after a pause goes at once, calls in a row wait this long for company. */
   readonly paceMs: number;
   /**
-   * The company that a batch had makes the next one wait longer: so long for each of its items, up to a most. More than one call in `perItemMs`
-   * lengthen the time from batch to batch until it is that, fewer shorten it to `paceMs` again.
+   * The company that a batch had makes the next one wait longer: so long for each item after its first, up to a most. More than one call in
+   * `perItemMs` lengthen the time from batch to batch until it is that, fewer shorten it to `paceMs` again.
    */
   readonly company?: { readonly perItemMs: number; readonly mostPaceMs: number };
   /** More waiting items than this are refused at once. */
@@ -28,7 +28,7 @@ interface Waiting<T, R> {
 }
 
 function paceAfter(items: number, { paceMs, company }: BatchBounds): number {
-  return company ? Math.max(paceMs, Math.min(items * company.perItemMs, company.mostPaceMs)) : paceMs;
+  return company ? Math.min(paceMs + (items - 1) * company.perItemMs, company.mostPaceMs) : paceMs;
 }
 
 /**

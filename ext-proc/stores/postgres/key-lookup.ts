@@ -8,12 +8,12 @@ import { createBatching, type Outcome } from './batching.ts';
 import { run, type Statement } from './connection-pool.ts';
 import { isOwner, type Owner, type OwnerRow } from './memory-mode-lock.ts';
 
-/** A query costs about as much for one key as for ten calls with that key, and twice as much for ten keys (measured). From 667 a second on, calls wait longer. */
+/** A query costs about as much for one key as for ten calls with that key, and twice as much for ten keys (measured). From 333 a second on, calls wait longer. */
 const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 2,
   paceMs: 2,
-  company: { perItemMs: 1.5, mostPaceMs: 8 },
+  company: { perItemMs: 3, mostPaceMs: 8 },
   maxWaiting: 20_000,
   waitMs: 2_000,
 };

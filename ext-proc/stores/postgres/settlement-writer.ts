@@ -11,14 +11,14 @@ import { isRefusedRow, isRollback } from './unavailable.ts';
 
 /**
  * One commit at a time: what finishes meanwhile shares the next, so that commits per second stay what the disk can do. On a slow machine a
- * commit costs PostgreSQL 840 us of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It grows from 500 charges
+ * commit costs PostgreSQL 840 us of CPU alone, 91 us as one of 16 and 63 us as one of 32 (measured), hence the pace. It grows from 250 charges
  * a second on.
  */
 const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 1,
   paceMs: 3,
-  company: { perItemMs: 2, mostPaceMs: 12 },
+  company: { perItemMs: 4, mostPaceMs: 12 },
   maxWaiting: 20_000,
   waitMs: 10_000,
 };
