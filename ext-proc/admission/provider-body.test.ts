@@ -9,7 +9,7 @@ const MESSAGES = '"messages":[{"role":"user","content":"x"}]';
 function encode(body: string, provider = FIELDS): string {
   const request = readChatRequest(Buffer.from(body), undefined);
   if (isRefusal(request)) throw new Error(JSON.stringify(request));
-  return request.encodeFor(provider).toString();
+  return Buffer.concat(request.encodeFor(provider)).toString();
 }
 
 describe('the body for a provider', () => {

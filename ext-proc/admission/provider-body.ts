@@ -15,14 +15,14 @@ const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_compl
 /**
  * The client's body for a provider. Members are copied byte for byte, so that large integers, `1.0` and escapes arrive as they were
  * sent; only `model`, the output limit and, in a stream, `stream_options.include_usage` are written new. Fields that are null were left
- * out before: they count as absent.
+ * out before: they count as absent. In pieces, most of them parts of `bytes`: a long prompt is not copied.
  */
 export function providerBody(
   bytes: Buffer,
   fields: readonly BodyField[],
   stream: boolean,
   provider: ProviderFields,
-): Buffer {
+): readonly Buffer[] {
   const head = `{"model":${JSON.stringify(provider.model)},${JSON.stringify(provider.outputLimitField)}:${provider.outputLimit}`;
   const pieces: Buffer[] = [Buffer.from(head)];
   for (const field of fields) {
@@ -38,7 +38,7 @@ export function providerBody(
       ),
     );
   pieces.push(Buffer.from('}'));
-  return Buffer.concat(pieces);
+  return pieces;
 }
 
 const SEPARATOR = Buffer.from(',');

@@ -45,7 +45,7 @@ export function order(options: OrderOptions = {}): Order {
     hasRemoteImages: false,
     inputTokens: { estimate: 3, ceiling: 30 },
     promptText: () => 'one two three',
-    encodeFor: (fields) => Buffer.from(JSON.stringify(fields)),
+    encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
   };
   const config = {
     timeouts,

@@ -27,7 +27,7 @@ describe('a call', () => {
   });
 
   test('that cannot be said in headers is not sent', async () => {
-    expect(await egress.client.call({ head: undefined, body: Buffer.alloc(0) }).head()).toBe(FAILURES.unsendable);
+    expect(await egress.client.call({ head: undefined, body: [], bodyBytes: 0 }).head()).toBe(FAILURES.unsendable);
     expect(egress.sockets).toEqual([]);
   });
 

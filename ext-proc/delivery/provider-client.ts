@@ -61,7 +61,7 @@ export class ProviderClient implements ConnectionKeeper {
     const connection = this.#takeIdle() ?? this.#open();
     const { request } = call;
     if (connection === undefined) this.#waiting.add(call);
-    else if (request?.head !== undefined) connection.send(call, request.head, request.body);
+    else if (request?.head !== undefined) connection.send(call, request.head, request);
   }
 
   #takeIdle(): ProviderConnection | undefined {

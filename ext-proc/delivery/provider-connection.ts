@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Carrier, ProviderCall } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
+import type { ProviderRequest } from './provider-request.ts';
 import type { ResponseHead } from './response-head.ts';
 import { ResponseReader, type ResponseSink } from './response-reader.ts';
 
@@ -14,7 +15,7 @@ export interface ConnectionKeeper {
 
 const CONNECT_TIMEOUT_MS = 2000;
 
-/** Below this, copying a body behind its head costs less than a write of two pieces. */
+/** Below this, copying a body behind its head costs less than a write of several pieces. */
 const JOINED_BODY_BYTES = 16 * 1024;
 
 /** One for all connections: what is read is taken out of it before the next read. A buffer for each read would cost more than the reading. */
@@ -56,20 +57,20 @@ export class ProviderConnection implements Carrier, ResponseSink {
     return this.#socket.writable;
   }
 
-  send(call: ProviderCall, head: string, body: Buffer): void {
+  send(call: ProviderCall, head: string, { body, bodyBytes }: ProviderRequest): void {
     this.#call = call;
     this.#reader.begin();
     call.onCarried(this);
-    if (body.length <= JOINED_BODY_BYTES) {
-      const whole = Buffer.allocUnsafe(head.length + body.length);
-      whole.write(head, 'latin1');
-      body.copy(whole, head.length);
+    if (bodyBytes <= JOINED_BODY_BYTES) {
+      const whole = Buffer.allocUnsafe(head.length + bodyBytes);
+      let end = whole.write(head, 'latin1');
+      for (const piece of body) end += piece.copy(whole, end);
       this.#socket.write(whole);
       return;
     }
     this.#socket.cork();
     this.#socket.write(head, 'latin1');
-    this.#socket.write(body);
+    for (const piece of body) this.#socket.write(piece);
     this.#socket.uncork();
   }
 

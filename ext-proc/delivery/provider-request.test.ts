@@ -14,7 +14,7 @@ test('a request head is complete, and has the length of its body', () => {
   );
   expect(head).toBe(
     'POST /api/v1/chat/completions HTTP/1.1\r\nhost: alpha.example\r\nx-gw-cluster: alpha-1\r\ncontent-type: application/json\r\naccept: text/event-stream\r\naccept-encoding: identity\r\nuser-agent: inference-gateway\r\nauthorization: Bearer secret-of-alpha\r\n' +
-      `content-length: ${body.length}\r\n\r\n`,
+      `content-length: ${Buffer.concat(body).length}\r\n\r\n`,
   );
 });
 

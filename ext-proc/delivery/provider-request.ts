@@ -6,7 +6,9 @@ import type { Order } from './delivery.ts';
 export interface ProviderRequest {
   /** All of it, as Latin-1, with the empty line. `undefined`: something in it cannot be said in a header. */
   readonly head: string | undefined;
-  readonly body: Buffer;
+  /** In pieces. */
+  readonly body: readonly Buffer[];
+  readonly bodyBytes: number;
 }
 
 /**
@@ -16,7 +18,9 @@ export interface ProviderRequest {
 export function providerRequest(order: Order, { provider, model }: Target, span: Span | undefined): ProviderRequest {
   const { outputLimitField } = provider;
   const body = order.chat.encodeFor({ model, outputLimitField, outputLimit: order.outputLimit });
-  return { head: headFor(provider, order, span, body.length), body };
+  let bodyBytes = 0;
+  for (const piece of body) bodyBytes += piece.length;
+  return { head: headFor(provider, order, span, bodyBytes), body, bodyBytes };
 }
 
 function headFor(provider: Provider, order: Order, span: Span | undefined, bodyBytes: number): string | undefined {

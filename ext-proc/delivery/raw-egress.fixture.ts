@@ -60,7 +60,10 @@ export async function startRawEgress(): Promise<RawEgress> {
 }
 
 export function ask(client: ProviderClient, body = '{}'): ProviderCall {
-  const call = client.call({ head: `${HEAD}${Buffer.byteLength(body)}\r\n\r\n`, body: Buffer.from(body) });
+  const bytes = Buffer.from(body);
+  const middle = bytes.length >> 1;
+  const pieces = [bytes.subarray(0, middle), bytes.subarray(middle)];
+  const call = client.call({ head: `${HEAD}${bytes.length}\r\n\r\n`, body: pieces, bodyBytes: bytes.length });
   call.limit(10_000, FAILURES.deadline);
   return call;
 }

@@ -22,8 +22,8 @@ export interface ChatRequest {
   readonly inputTokens: InputTokens;
   /** All text of the prompt, for counting when the provider sends no usage. Called at most once, never logged. */
   promptText(): string;
-  /** The body for a provider: the client's, with model, output limit and usage request set, nothing else touched. */
-  encodeFor(provider: ProviderFields): Buffer;
+  /** The body for a provider, in pieces: the client's, with model, output limit and usage request set, nothing else touched. */
+  encodeFor(provider: ProviderFields): readonly Buffer[];
 }
 
 /** Two numbers (DESIGN 4): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */

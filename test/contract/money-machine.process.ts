@@ -225,7 +225,7 @@ const CHAT = {
   hasRemoteImages: false,
   inputTokens: { estimate: 1, ceiling: 1 },
   promptText: () => '',
-  encodeFor: () => Buffer.alloc(0),
+  encodeFor: () => [],
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): Produced {
