@@ -52,6 +52,7 @@ requirement(NO_CHROMIUM, () => {
     test('no page has a barrier, moves sideways or complains', async () => {
       const { page, complaints } = await openPage(stack, { width, colorScheme });
       await page.goto('/sign-in');
+      await page.getByRole('heading', { level: 1 }).waitFor();
       const found: string[] = (await barriers(page)).map((barrier) => `/sign-in: ${barrier}`);
       await signIn(page, 'operator@gateway.example', password);
       for (const address of ADDRESSES) {

@@ -64,7 +64,8 @@ test('a gateway process reports that it is ready, again and again, and nothing s
   await expect.poll(async () => (await own())?.reportedAtMs, SOON).not.toBe(first?.reportedAtMs);
   const next = await own();
   expect(next?.ageMs).toBeLessThan(2_000);
-  expect(next?.report.overMs).toBeGreaterThan(1_800);
+  // Two seconds, less what the report before was late.
+  expect(next?.report.overMs).toBeGreaterThan(1_000);
   // Its own probes and those of this test's start are not what anybody asked.
   expect(next?.report.requests).toEqual({ inFlight: 0, ended: 0, failed: 0 });
   const [row] = (await pool.query<{ row: string }>('select p::text as row from gateway_processes p')).rows;
