@@ -98,7 +98,8 @@ export function answerHolds(requests: readonly HoldRequest[], reply: HoldsReply)
     else if (verdict === 'closed') {
       anyClosed = true;
       request.reject(new StoreUnavailable(FORGOT));
-    } else if (verdict !== 'done') request.resolve(admissionResult(request.asked, verdict, reply, at, serverNowMs));
+    } else if (verdict === 'done') request.reject(new Error('Redis: an admission was answered as a release'));
+    else request.resolve(admissionResult(request.asked, verdict, reply, at, serverNowMs));
     at += LENGTHS[verdict];
   }
   return anyClosed;

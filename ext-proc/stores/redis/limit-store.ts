@@ -64,8 +64,8 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
 
   const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
-    const { keys, hasAdmissions, json, requests: inOrder } = holdsCall(requests);
     try {
+      const { keys, hasAdmissions, json, requests: inOrder } = holdsCall(requests);
       const nowMs = requests[0]?.asked.nowMs ?? 0;
       const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
       const reply = await connection.run('holds', keys, args);
