@@ -19,7 +19,7 @@ const ACK = 1;
 const HEADER_BYTES = 9;
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
-export function frame(type: number, flags: number, streamId: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+export function frame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(HEADER_BYTES);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);

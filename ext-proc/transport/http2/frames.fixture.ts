@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { frame as rawFrame, setting } from '../../../test/faults/raw-http2.ts';
 import { type Http2Server, startHttp2Server } from '../http2-server.ts';
 import { waitFor } from '../processor.fixture.ts';
 import { FRAME_HEAD_BYTES, FrameType, PREFACE } from './protocol.ts';
@@ -10,21 +11,7 @@ import type { Http2Stream } from './stream.ts';
 
 /** A client of HTTP/2 that does what it is told, and nothing by itself. */
 
-export function rawFrame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(FRAME_HEAD_BYTES);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(streamId, 5);
-  return Buffer.concat([head, payload]);
-}
-
-export function setting(id: number, value: number): Buffer {
-  const payload = Buffer.alloc(6);
-  payload.writeUInt16BE(id);
-  payload.writeUInt32BE(value, 2);
-  return payload;
-}
+export { rawFrame, setting };
 
 export function uint32(...values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 * values.length);
