@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import type { ListenConfig } from '../ext-proc/config/gateway-config.ts';
 import { checkServerCertificate } from '../ext-proc/config/server-certificate.ts';
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import { reachable } from './doctor-readiness.ts';
 
@@ -37,7 +38,7 @@ export async function lookAtCertificate(
 
 export function expiryFinding(check: string, validTo: Date, nowMs = Date.now()): Finding {
   const days = Math.floor((validTo.getTime() - nowMs) / DAY_MS);
-  const found = `valid until ${validTo.toISOString().slice(0, 10)}, ${days} days`;
+  const found = `valid until ${validTo.toISOString().slice(0, 10)}, ${countOf(days, 'day')}`;
   if (days < 0) return problem(check, `expired on ${validTo.toISOString().slice(0, 10)}`, 'Renew it.');
   return days < SOON_DAYS ? warning(check, found, 'Renew it.') : ok(check, found);
 }

@@ -1,5 +1,6 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 
 const GIB = 1024 ** 3;
@@ -29,7 +30,8 @@ function spaceFinding(dataDir: string, { bsize, bavail, blocks, files, ffree }: 
   if (freeBytes < SCARCE_BYTES) return problem(check, found, advice);
   if (freeBytes < LOW_BYTES || bavail < blocks * LOW_SHARE) return warning(check, found, advice);
   // Some file systems count no files.
-  if (files > 0 && ffree < files * LOW_SHARE) return warning(check, `${ffree} more files fit at ${dataDir}`, advice);
+  if (files > 0 && ffree < files * LOW_SHARE)
+    return warning(check, `${countOf(ffree, 'more file fits', 'more files fit')} at ${dataDir}`, advice);
   return ok(check, found);
 }
 
@@ -42,5 +44,5 @@ async function spoolFinding(folder: string): Promise<Finding> {
   if (bytes === 0) return ok('spool', 'no charge waits');
   const advice =
     'A gateway process takes them to the ledger when PostgreSQL is back; start one if none runs. Never delete them.';
-  return problem('spool', `${bytes} bytes of charges wait in ${folder}`, advice);
+  return problem('spool', `${countOf(bytes, 'byte')} of charges wait in ${folder}`, advice);
 }

@@ -1,3 +1,4 @@
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import {
   REPORT_FRESH_MS,
   type ReportedConfiguration,
@@ -50,7 +51,7 @@ function processFindings(process: ReportedProcess): Finding[] {
     findings.push(problem(check, `not ready: ${notReady}`, 'See docs/observability.md#gatewaynotready.'));
   }
   if (spool.charges > 0) {
-    const found = `${spool.charges} charges wait in the spool, and completions are refused meanwhile`;
+    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} in the spool, and completions are refused meanwhile`;
     findings.push(
       problem(check, found, 'See why PostgreSQL does not take them: docs/observability.md#chargesspooled.'),
     );
@@ -62,10 +63,12 @@ function processFindings(process: ReportedProcess): Finding[] {
     );
   }
   if (report.requestLog !== null && report.requestLog.dropped > 0) {
-    const found = `${report.requestLog.dropped} lines of the request log were dropped since its start`;
+    const found = `${countOf(report.requestLog.dropped, 'line of the request log was', 'lines of the request log were')} dropped since its start`;
     findings.push(warning(check, found, 'See docs/observability.md#requestlogdropped; no charge is concerned.'));
   }
-  return findings.length > 0 ? findings : [ok(check, `ready, process ${pid}, ${requests.inFlight} requests in flight`)];
+  return findings.length > 0
+    ? findings
+    : [ok(check, `ready, process ${pid}, ${countOf(requests.inFlight, 'request')} in flight`)];
 }
 
 function sameVersion(fresh: readonly ReportedProcess[], version: string): Finding {

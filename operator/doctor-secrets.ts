@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import { type Finding, ok, problem, warning } from './doctor-check.ts';
 
 export interface SecretPlaces {
@@ -25,7 +26,16 @@ export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Find
     ...[paths.dataDir, paths.socketDir].map(open),
   ]);
   const found = findings.filter((finding) => finding !== undefined);
-  return found.length > 0 ? found : [ok('secrets', `${secretFiles.length} files, read by their owners only`)];
+  return found.length > 0
+    ? found
+    : [
+        ok(
+          'secrets',
+          secretFiles.length === 1
+            ? '1 file, read by its owner only'
+            : `${countOf(secretFiles.length, 'file')}, read by their owners only`,
+        ),
+      ];
 }
 
 async function writable(path: string): Promise<Finding | undefined> {

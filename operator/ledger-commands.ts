@@ -1,3 +1,4 @@
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import { type Command, onDatabase } from './command.ts';
 import { table } from './table.ts';
 
@@ -13,7 +14,12 @@ const verify: Command = {
       async ({ administration }) => {
         const report = await administration.verifyLedger();
         const { organizations, entries, generations, deadLetters, differences } = report;
-        const read = `${organizations} organizations, ${entries} entries, ${generations} generations, ${deadLetters} dead letters`;
+        const read = [
+          countOf(organizations, 'organization'),
+          countOf(entries, 'entry', 'entries'),
+          countOf(generations, 'generation'),
+          countOf(deadLetters, 'dead letter'),
+        ].join(', ');
         const json = {
           ok: differences.length === 0,
           organizations,

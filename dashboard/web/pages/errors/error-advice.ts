@@ -1,3 +1,4 @@
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../../../../ext-proc/errors/catalogue.ts';
 
 export interface ErrorAdvice {
@@ -42,7 +43,7 @@ function retry(code: ErrorCode, { status, retryAfter }: CatalogueEntry): string 
   const known = RETRY[code];
   if (known !== undefined) return known;
   if (retryAfter === 'window') return 'Yes, after the seconds in retry-after.';
-  if (retryAfter !== undefined) return `Yes, after ${retryAfter} seconds.`;
+  if (retryAfter !== undefined) return `Yes, after ${countOf(retryAfter, 'second')}.`;
   return status >= 500 || TITLES[status] === TITLES[408]
     ? 'Yes, with backoff.'
     : 'No. It fails again unless something changes.';

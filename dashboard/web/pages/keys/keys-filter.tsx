@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
 import { SegmentedControl } from '../../components/radio-group.tsx';
 import type { FilteredKeys } from './filter-keys.ts';
@@ -32,7 +33,7 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps): React
         onChange={(show) => onChange({ show: show === 'usable' ? undefined : show })}
       />
       <span className="visually-hidden" role="status">
-        {counts && `${counts[search.show ?? 'usable']} keys`}
+        {counts && countOf(counts[search.show ?? 'usable'], 'key')}
       </span>
     </FilterBar>
   );

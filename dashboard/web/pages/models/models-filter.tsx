@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import type { KeyView } from '../../../contract/keys.ts';
 import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
 import { Select } from '../../components/select.tsx';
@@ -49,7 +50,7 @@ export function ModelsFilter({ search, keys, shown, onChange }: ModelsFilterProp
         onChange={(key) => onChange({ key: key === '' ? undefined : key })}
       />
       <span className="visually-hidden" role="status">
-        {shown !== undefined && `${shown} models`}
+        {shown !== undefined && countOf(shown, 'model')}
       </span>
     </FilterBar>
   );

@@ -1,3 +1,4 @@
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import type { ProviderView } from '../../../contract/operator.ts';
 import { formatCount, formatPercent } from '../../format/format-number.ts';
 
@@ -14,7 +15,7 @@ export function healthOf({ ejected, attempts, failures }: ProviderView): HealthW
   const detail =
     attempts === 0
       ? 'not asked in the last 5 minutes'
-      : `${formatCount(failures)} of ${formatCount(attempts)} attempts failed (${formatPercent(failures / attempts)})`;
+      : `${formatCount(failures)} of ${countOf(attempts, 'attempt')} failed (${formatPercent(failures / attempts)})`;
   if (ejected) return { tone: 'bad', state: 'Left alone', detail };
   if (attempts === 0) return { tone: 'neutral', state: 'Idle', detail };
   return failures / attempts >= FAILING_FRACTION

@@ -6,11 +6,13 @@ import { formatCompact } from '../../format/format-number.ts';
 export function limitWords(limits: OrganizationLimits): readonly string[] {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, maxTokens, concurrency } = limits;
   return [
-    requestsPerMinute !== undefined && `${formatCompact(requestsPerMinute)} requests a minute`,
-    tokensPerMinute !== undefined && `${formatCompact(tokensPerMinute)} tokens a minute`,
+    requestsPerMinute !== undefined &&
+      `${formatCompact(requestsPerMinute)} ${requestsPerMinute === 1 ? 'request' : 'requests'} a minute`,
+    tokensPerMinute !== undefined &&
+      `${formatCompact(tokensPerMinute)} ${tokensPerMinute === 1 ? 'token' : 'tokens'} a minute`,
     dailyBudgetNanoUsd !== undefined && `${formatMoney(dailyBudgetNanoUsd)} a day`,
     maxTokens !== undefined && `${formatCompact(maxTokens)} output tokens a request`,
-    `${formatCompact(concurrency)} requests at once`,
+    `${formatCompact(concurrency)} ${concurrency === 1 ? 'request' : 'requests'} at once`,
     limits.allowMultipleCompletions && 'several completions a request',
   ].filter((words) => words !== false);
 }

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import type { ProcessView } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -51,7 +52,7 @@ const COLUMNS: readonly Column<ProcessView>[] = [
   )),
   figure('flight', 'In flight', ({ requestsInFlight }) => formatCount(requestsInFlight)),
   figure('held', 'Held', ({ heldNanoUsd, holds }) => (
-    <Two first={<Money nanoUsd={heldNanoUsd} />} second={`${formatCount(holds)} holds`} />
+    <Two first={<Money nanoUsd={heldNanoUsd} />} second={countOf(holds, 'hold')} />
   )),
   figure('spool', 'Spool', ({ spoolCharges, spoolBytes }) => (
     <Two first={formatCount(spoolCharges)} second={formatBytes(spoolBytes)} />

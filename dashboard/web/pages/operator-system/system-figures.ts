@@ -1,3 +1,4 @@
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import type { ProcessView, SystemView } from '../../../contract/operator.ts';
 
 export interface SystemTotals {
@@ -84,7 +85,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     },
     logRowsDropped > 0 && {
       tone: 'warn',
-      title: `${logRowsDropped.toLocaleString('en-US')} lines of the request log were dropped`,
+      title: `${countOf(logRowsDropped, 'line of the request log was', 'lines of the request log were')} dropped`,
       text: 'The database did not take them fast enough. Charges do not depend on them.',
     },
     slow.length > 0 && {

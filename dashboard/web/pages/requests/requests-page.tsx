@@ -1,5 +1,6 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import { CsvLink } from '../../components/csv-link.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
@@ -89,5 +90,5 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
 function foundWords({ data, hasNextPage, isPlaceholderData }: ReturnType<typeof useRequestLog>['pages']): string {
   if (data === undefined || isPlaceholderData) return '';
   const count = data.pages.reduce((sum, { requests }) => sum + requests.length, 0);
-  return `${count} requests${hasNextPage ? ', and there are older ones' : ''}`;
+  return `${countOf(count, 'request')}${hasNextPage ? ', and there are older ones' : ''}`;
 }

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo, useState } from 'react';
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import type { UsageGroupName, UsageRowView } from '../../../contract/money.ts';
 import { Count } from '../../components/count.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
@@ -57,7 +58,7 @@ export function UsageTable({ rows, total, groups, narrowed, sorting }: UsageTabl
           hasMore
           busy={false}
           onLoad={() => setLimit(limit + STEP_ROWS)}
-          shown={`${formatCount(limit)} of ${formatCount(limit + more)} rows`}
+          shown={`${formatCount(limit)} of ${countOf(limit + more, 'row')}`}
         />
       )}
     </>
