@@ -74,25 +74,36 @@ async function main(): Promise<void> {
 function explainUnavailable(error: unknown): undefined {
   if (!(error instanceof StoreUnavailable || error instanceof SchemaMismatch)) throw error;
   const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  const what = error instanceof StoreUnavailable ? `A store does not answer: ${error.message}` : error.message;
-  process.stderr.write(`${what}${why}\n`);
+  const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL stand above it).';
+  process.stderr.write(
+    error instanceof StoreUnavailable
+      ? `A store does not answer: ${error.message}${why}. ${advice}\n`
+      : `${error.message}${why}\n`,
+  );
   process.exit(1);
 }
 
 async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
-  const { postgres, postgresPool: pool, postgresTimeouts: timeouts } = config.stores;
+  const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = config.stores;
   if (postgres.kind === 'embedded') {
     return refuseToStart(
       'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
     );
   }
-  const database = await openPostgres({ url: postgres.url, log, pool, timeouts, onBatch: metrics.databaseBatch });
+  const database = await openPostgres({
+    url: postgres.url,
+    log,
+    pool,
+    timeouts,
+    severalProcesses: redis.kind === 'url',
+    onBatch: metrics.databaseBatch,
+  });
   metrics.watchDatabase(database.pools);
   const onTakenOver = (reason: string) => {
     log.fatal(reason);
     process.exit(1);
   };
-  const opened = await openLimitStore({ redis: config.stores.redis, database, leaseMs: LEASE_MS, log, onTakenOver });
+  const opened = await openLimitStore({ redis, database, leaseMs: LEASE_MS, log, onTakenOver });
   if (opened.kind === 'refused') return refuseToStart(opened.message);
   return {
     database,

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import { makePartitions } from '../../ext-proc/stores/postgres/generation-partitions.ts';
 import { migrate, migrateWithRoles } from '../../ext-proc/stores/postgres/migrate.ts';
-import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 
 describe('migrations', () => {
   let url = '';
@@ -17,7 +17,7 @@ describe('migrations', () => {
   let count = 0;
   const numbered = (version: number) => String(version).padStart(4, '0');
   beforeEach(async () => {
-    url = await createDatabase();
+    url = await createEmptyDatabase();
     pool = new pg.Pool({ connectionString: url });
     folder = await mkdtemp(join(tmpdir(), 'gw migrations '));
     await cp(new URL('../../ext-proc/stores/postgres/migrations/', import.meta.url), folder, { recursive: true });
@@ -117,7 +117,7 @@ describe('migrations', () => {
 
 describe('partitions of generations', () => {
   it('are made for this month and three more, and take the ids of their months', async () => {
-    const url = await createDatabase();
+    const url = await createEmptyDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
     const now = new Date();
@@ -143,7 +143,7 @@ describe('partitions of generations', () => {
   });
 
   it('that cannot be made are reported, and nothing else breaks', async () => {
-    const url = await createDatabase();
+    const url = await createEmptyDatabase();
     const store = await openStore(url);
     const customer = await addCustomer(store);
     const soon = Date.now() + 200 * 86_400_000;

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { createDatabase, sql } from './database.ts';
+import { createEmptyDatabase, sql } from './database.ts';
 
 it('brings an empty database to the schema of this code, and changes nothing the second time', async () => {
-  const url = await createDatabase();
+  const url = await createEmptyDatabase();
   const files = readdirSync(new URL('../../ext-proc/stores/postgres/migrations', import.meta.url)).filter((name) =>
     name.endsWith('.sql'),
   );

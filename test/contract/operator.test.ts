@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { createDatabase, DAY, openStore, sql } from './database.ts';
+import { createDatabase, createEmptyDatabase, DAY, openStore, sql } from './database.ts';
 
 type Json = Record<string, unknown>;
 
@@ -187,7 +187,7 @@ describe('the operator command line', () => {
   });
 
   it('brings an empty database up to date, says where none answers, and never shows a password', async () => {
-    const empty = await createDatabase();
+    const empty = await createEmptyDatabase();
     expect(await runCommandLine(['org', 'list'], { DATABASE_URL: empty })).toMatchObject({
       json: { organizations: [] },
     });

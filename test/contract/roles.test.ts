@@ -3,7 +3,7 @@ import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ROLES, type Role } from '../../ext-proc/stores/postgres/roles.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 import { loginOf } from './database-logins.ts';
 
 /** What each role of roles.sql may do, on a database that `gateway migrate` made. That it is enough, test/integration/roles.test.ts shows. */
@@ -12,7 +12,7 @@ let customer: Customer;
 const as = {} as Record<Role, string>;
 
 beforeAll(async () => {
-  url = await createDatabase();
+  url = await createEmptyDatabase();
   expect(await runCommandLine(['migrate'], { DATABASE_URL: url })).toMatchObject({ json: { roles: 'granted' } });
   for (const role of ROLES) as[role] = await loginOf(url, role);
   const store = await openStore(url);
@@ -167,7 +167,7 @@ describe('rights', () => {
 
 describe('a schema that is behind', () => {
   test('is left to its owner, who is told of', async () => {
-    const fresh = await createDatabase();
+    const fresh = await createEmptyDatabase();
     const asProcess = await loginOf(fresh, 'gateway_process');
     const message =
       /at version 0, this release needs \d+, and the user \S+ may not change it. Run `gateway migrate` first/;

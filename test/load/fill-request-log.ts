@@ -78,7 +78,7 @@ const DRAW = `
 const COLUMNS = `id, organization_id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
   replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
 
-/** The sums as write_request_log() keeps them, and the same bounds of buckets. */
+/** The sums as log_requests() keeps them, and the same bounds of buckets. */
 const SUM_UP = `
   insert into request_stats as s (
     organization_id, hour, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets

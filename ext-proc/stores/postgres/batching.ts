@@ -1,4 +1,4 @@
-import type { BatchFigures, OnSent } from '../store-figures.ts';
+import type { BatchFigures, OnBatch, OnSent } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
 export interface BatchBounds {
@@ -15,6 +15,13 @@ export interface BatchBounds {
   readonly maxWaiting: number;
   /** An item that is not under way by then is refused. */
   readonly waitMs: number;
+}
+
+/** Of the batches that a process sends. */
+export interface BatchOptions {
+  /** Others use the database as well. */
+  readonly severalProcesses?: boolean;
+  readonly onBatch?: OnBatch;
 }
 
 export type Outcome<R> = { readonly ok: true; readonly value: R } | { readonly ok: false; readonly error: unknown };

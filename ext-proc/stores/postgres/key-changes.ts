@@ -12,6 +12,7 @@ import { changesBetween, isEmpty } from '../audit-changes.ts';
 import { addAuditEvent } from './audit-log.ts';
 import { afterChange, changedLimits } from './changed-limits.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
+import { IS_ACTIVE } from './key-lookup.ts';
 import {
   insertKey,
   KEY_COLUMNS,
@@ -45,6 +46,12 @@ const REVOKE: Statement = {
   text: `update keys k
     set revoked_at = greatest(now(), to_timestamp($2::double precision / 1000)), revocation_decided_at = now()
     where k.id = $1 returning ${KEY_COLUMNS}`,
+};
+
+/** In an order, so that two who do this do not wait for each other. */
+const ACTIVE_OF: Statement = {
+  name: 'active_keys_of',
+  text: `select k.id from keys k where k.organization_id = $1 and k.created_by = $2 and ${IS_ACTIVE} order by k.id`,
 };
 
 export async function updateKey(
@@ -112,14 +119,32 @@ export async function revokeKey(
   by: Actor,
   organizationId: string | undefined,
 ): Promise<KeyRecord | undefined> {
-  return inTransaction(pool, 'begin', async (client) => {
-    const before = await lockKey(client, id, organizationId);
-    if (!before || before.key.revoked) return before?.key;
-    const key = present((await run<KeyRow>(client, REVOKE, [id, null]))[0]);
-    const changes = changesBetween({ revokedAtMs: before.key.revokedAtMs }, { revokedAtMs: key.revokedAtMs });
-    await addAuditEvent(client, { action: 'key.revoked', ...keySubject(key), changes }, by);
-    return key;
-  });
+  return inTransaction(pool, 'begin', (client) => revokeHere(client, id, by, organizationId));
+}
+
+/** All that a user made in the organization and that work; within a transaction of the caller's. */
+export async function revokeKeysOf(
+  client: pg.PoolClient,
+  organizationId: string,
+  userId: string,
+  by: Actor,
+): Promise<void> {
+  for (const { id } of await run<{ id: string }>(client, ACTIVE_OF, [organizationId, userId]))
+    await revokeHere(client, id, by, organizationId);
+}
+
+async function revokeHere(
+  client: pg.PoolClient,
+  id: string,
+  by: Actor,
+  organizationId: string | undefined,
+): Promise<KeyRecord | undefined> {
+  const before = await lockKey(client, id, organizationId);
+  if (!before || before.key.revoked) return before?.key;
+  const key = present((await run<KeyRow>(client, REVOKE, [id, null]))[0]);
+  const changes = changesBetween({ revokedAtMs: before.key.revokedAtMs }, { revokedAtMs: key.revokedAtMs });
+  await addAuditEvent(client, { action: 'key.revoked', ...keySubject(key), changes }, by);
+  return key;
 }
 
 async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { LedgerDifference, LedgerReport } from '../administration.ts';
-import { inTransaction } from './connection-pool.ts';
+import { inTransaction, READ_WHOLE } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** Reads everything once; a large ledger takes its time, and the gateway goes on meanwhile. */
@@ -95,8 +95,7 @@ const COUNTS = `select (select count(*) from accounts) as organizations, (select
 /** All rules on one snapshot, so that settlements going on meanwhile are no differences. */
 export async function verifyLedger(pool: pg.Pool): Promise<LedgerReport> {
   return inTransaction(pool, 'begin isolation level repeatable read read only', async (client) => {
-    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; set local enable_seqscan = on;
-       set local enable_hashjoin = on; set local enable_mergejoin = on`);
+    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; ${READ_WHOLE}`);
     const [counts] = await read<Record<'organizations' | 'entries' | 'generations' | 'dead_letters', string>>(
       client,
       COUNTS,

@@ -2,7 +2,8 @@ import type { Administration } from '../administration.ts';
 import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
-import type { OnBatch, PoolFigures } from '../store-figures.ts';
+import type { PoolFigures } from '../store-figures.ts';
+import type { BatchOptions } from './batching.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { addDeadLetter } from './dead-letters.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
@@ -28,13 +29,12 @@ import { makeLogPartitions } from './request-log-partitions.ts';
 import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
 import type { SharedStore } from './shared-store-mark.ts';
 
-export interface PostgresOptions {
+export interface PostgresOptions extends BatchOptions {
   readonly url: string;
   readonly log: StoreLog;
   /** For requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
-  readonly onBatch?: OnBatch;
 }
 
 export interface PoolSizes {
@@ -93,9 +93,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   }
   const stopMakingPartitions = keepMakingPartitions(others, log);
   return {
-    keys: createKeyLookup(requests, lock.owner, options.onBatch),
+    keys: createKeyLookup(requests, lock.owner, options),
     ledger: {
-      settle: createSettlementWriter(requests, options.onBatch),
+      settle: createSettlementWriter(requests, options),
       settleClaimed: createClaimedSettlementWriter(claims, options.onBatch),
       deadLetter: (settlement, reason) => addDeadLetter(others, settlement, reason),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),

@@ -1,17 +1,14 @@
 import pg from 'pg';
 import type { RequestLogEntry, RequestLogStore } from '../request-log.ts';
 import { createPool, run, type Statement, type StoreLog, type Timeouts } from './connection-pool.ts';
-import { REQUEST_LOG_PARAMETERS, requestLogColumns } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
+import { requestLogRecords } from './request-log-records.ts';
 import { isRefusedRow, isRollback } from './unavailable.ts';
 
 /** A batch takes tens of milliseconds. Nobody waits for it, so that a machine under load may take its time. */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
 
-const WRITE: Statement = {
-  name: 'write_request_log',
-  text: `select write_request_log(${REQUEST_LOG_PARAMETERS})`,
-};
+const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::logged_request[])' };
 
 /** Processes lock sums in the same order and cannot deadlock each other; an operator's session could. */
 const MAX_TRIES = 3;
@@ -40,7 +37,7 @@ export function openRequestLog(url: string, log: StoreLog): RequestLogStore {
 async function write(pool: pg.Pool, batch: readonly RequestLogEntry[], log: StoreLog): Promise<number> {
   for (let tries = 1; ; tries++) {
     try {
-      await run(pool, WRITE, requestLogColumns(batch));
+      await run(pool, WRITE, [requestLogRecords(batch)]);
       return 0;
     } catch (error) {
       if (isRollback(error) && tries < MAX_TRIES) continue;

@@ -14,7 +14,7 @@ grant execute on function make_generations_month, make_request_log_day to gatewa
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
   key_activity, idempotency_keys, gateway_processes to gateway_process;
-grant execute on function charge_generations, settle_generations, write_request_log, outwait_settlements, drop_request_log_day to gateway_process;
+grant execute on function charge_generations, settle_generations, write_request_log, log_requests, outwait_settlements, drop_request_log_day to gateway_process;
 grant update (memory_owner, limit_store) on ledger_state to gateway_process;
 grant insert on dead_letters to gateway_process;
 grant insert, update, delete on idempotency_keys, gateway_processes to gateway_process;

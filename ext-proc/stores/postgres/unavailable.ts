@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { tlsProblem } from '../tls-problem.ts';
 
 /**
  * SQLSTATE classes that say something about the server and not about the statement: connection, authorization, unknown database, transaction
@@ -16,7 +17,8 @@ export function asStoreError(error: unknown): unknown {
       : error;
   }
   if (error instanceof TypeError || error instanceof RangeError || error instanceof StoreUnavailable) return error;
-  return new StoreUnavailable('PostgreSQL is not reachable', { cause: error });
+  const tls = tlsProblem(error);
+  return new StoreUnavailable('PostgreSQL is not reachable', { cause: tls === undefined ? error : new Error(tls) });
 }
 
 /** Deadlock or serialization failure: the same statement may succeed when it is tried again at once. */
