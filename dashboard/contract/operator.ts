@@ -1,6 +1,6 @@
 import type { Empty } from './empty.ts';
 import type { OrganizationLimits, OrganizationView } from './organization.ts';
-import type { AuditPage, LinkView } from './people.ts';
+import type { AuditFilter, AuditPage, LinkView } from './people.ts';
 
 export interface OrganizationRow {
   readonly id: string;
@@ -151,5 +151,5 @@ export interface OperatorApi {
   'DELETE /api/users/:user/disablement': { body: Empty; answer: UserRow };
   'GET /api/mapping': { query: Empty; answer: MappingView };
   'GET /api/system': { query: Empty; answer: SystemView };
-  'GET /api/audit': { query: { before?: string; organization?: string }; answer: AuditPage };
+  'GET /api/audit': { query: AuditFilter & { before?: string; organization?: string }; answer: AuditPage };
 }

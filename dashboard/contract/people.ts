@@ -9,6 +9,8 @@ export interface MemberView {
   readonly disabled: boolean;
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
+  /** Keys of the organization that this member made and that work now. */
+  readonly activeKeys: number;
 }
 
 /** A link that sets a password, once: to be handed to the person it is for. */
@@ -30,6 +32,16 @@ export interface AuditEventView {
   readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>>;
 }
 
+/** What is left out is everything. */
+export interface AuditFilter {
+  /** Part of the actor's name as it is shown; upper and lower case are the same. */
+  readonly actor?: string;
+  readonly action?: string;
+  readonly fromMs?: number;
+  /** Exclusive. */
+  readonly toMs?: number;
+}
+
 export interface AuditPage {
   readonly events: readonly AuditEventView[];
   readonly next?: string;
@@ -46,8 +58,9 @@ export interface PeopleApi {
     answer: { member: MemberView; link?: LinkView };
   };
   'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };
-  'DELETE /api/organizations/:organization/members/:user': { body: Empty; answer: Empty };
+  /** Keys that the member made work on, unless they are revoked with it. */
+  'DELETE /api/organizations/:organization/members/:user': { body: { revokeKeys?: boolean }; answer: Empty };
   /** A new link for somebody who was invited and has not come yet; the former one is worth nothing any more. */
   'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; answer: LinkView };
-  'GET /api/organizations/:organization/audit': { query: { before?: string }; answer: AuditPage };
+  'GET /api/organizations/:organization/audit': { query: AuditFilter & { before?: string }; answer: AuditPage };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { IS_ACTIVE } from '../../ext-proc/stores/postgres/key-lookup.ts';
 import { type Connection, type MemberRole, milliseconds } from './user-rows.ts';
 
 export interface MemberRecord {
@@ -12,14 +13,21 @@ export interface MemberRecord {
   /** Member since. */
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
+  /** Keys of the organization that the member made and that work now. */
+  readonly activeKeys: number;
 }
 
 /** One page lists them all. */
 export const MAX_MEMBERS = 1_000;
 
 const MEMBERS = `select m.user_id, u.email, m.role, u.password_hash is null as invited, u.disabled_at is not null as disabled,
-    ${milliseconds('m.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms
-  from memberships m join users u on u.id = m.user_id where m.organization_id = $1`;
+    ${milliseconds('m.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms,
+    coalesce(made.active_keys, 0) as active_keys
+  from memberships m join users u on u.id = m.user_id
+  left join (
+    select k.created_by, count(*)::integer as active_keys from keys k where k.organization_id = $1 and ${IS_ACTIVE} group by k.created_by
+  ) made on made.created_by = m.user_id
+  where m.organization_id = $1`;
 const LIST: Statement = { name: 'list_members', text: `${MEMBERS} order by u.email limit ${MAX_MEMBERS}` };
 const SHOW: Statement = { name: 'show_member', text: `${MEMBERS} and m.user_id = $2` };
 interface MemberRow {
@@ -30,6 +38,7 @@ interface MemberRow {
   readonly disabled: boolean;
   readonly created_ms: number;
   readonly signed_in_ms: number | null;
+  readonly active_keys: number;
 }
 
 /** By e-mail address. */
@@ -54,6 +63,7 @@ function recordOf(row: MemberRow): MemberRecord {
     invited: row.invited,
     disabled: row.disabled,
     createdAtMs: row.created_ms,
+    activeKeys: row.active_keys,
     ...(row.signed_in_ms === null ? {} : { lastSignedInAtMs: row.signed_in_ms }),
   };
 }

@@ -3,6 +3,7 @@ import type { Actor, AuditAction } from '../../ext-proc/stores/audit.ts';
 import { changesBetween } from '../../ext-proc/stores/audit-changes.ts';
 import { addAuditEvent } from '../../ext-proc/stores/postgres/audit-log.ts';
 import { inTransaction, run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { revokeKeysOf } from '../../ext-proc/stores/postgres/key-changes.ts';
 import { findMember, MAX_MEMBERS, type MemberRecord } from './member-rows.ts';
 import { findUser, type MemberRole } from './user-rows.ts';
 
@@ -21,6 +22,9 @@ export type SetRoleResult =
   | { readonly kind: 'not_a_member' }
   | { readonly kind: 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' };
+
+/** What becomes of the keys that a member made: they are the organization's, and work on unless somebody says otherwise. */
+export type MadeKeys = 'work_on' | 'revoke';
 
 /** Whether the last owner may go or become a member: for operators only. */
 export type LastOwner = 'must_stay' | 'may_go';
@@ -117,6 +121,7 @@ export async function removeMember(
   userId: string,
   lastOwner: LastOwner,
   by: Actor,
+  madeKeys: MadeKeys = 'work_on',
 ): Promise<RemoveMemberResult> {
   return inTransaction(pool, 'begin', async (client): Promise<RemoveMemberResult> => {
     await lockOrganization(client, organizationId);
@@ -125,6 +130,7 @@ export async function removeMember(
     if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
     await run(client, REMOVE, [organizationId, userId]);
     await run(client, FORGET_INVITED, [userId]);
+    if (madeKeys === 'revoke') await revokeKeysOf(client, organizationId, userId, by);
     const changes = changesBetween({ role: before.role }, {});
     await addEvent(client, 'user.removed', organizationId, before, changes, by);
     return { kind: 'removed' };

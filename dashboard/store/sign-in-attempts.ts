@@ -16,7 +16,7 @@ export type AttemptResult =
 const WINDOW_SECONDS = 900;
 /** For an account from one address: others cannot keep its user out with a handful of attempts. */
 const MAX_BY_PAIR = 10;
-/** For an account, from wherever they come: as many as NIST SP 800-63B (3.2.2) lets fail. */
+/** For an account, from wherever its user is not known: as many as NIST SP 800-63B (3.2.2) lets fail. */
 const MAX_BY_ACCOUNT = 100;
 const MAX_BY_ADDRESS = 30;
 const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS})`;
@@ -44,7 +44,7 @@ const COUNT: Statement = {
       insert into sign_in_attempts as a (subject, window_start, attempts)
       select $2, window_start, 1 from this, of_pair where of_pair.attempts <= ${MAX_BY_PAIR} ${ONE_MORE}
     )
-    select coalesce((select attempts <= ${MAX_BY_ACCOUNT} from of_account), false) as allowed,
+    select coalesce((select attempts <= ${MAX_BY_ACCOUNT} or $3 from of_account), false) as allowed,
       greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
     from this`,
 };
@@ -61,10 +61,23 @@ const FORGET: Statement = {
     delete from sign_in_attempts where subject = $2 and (select count(*) from of_pairs) >= 0`,
 };
 
+/**
+ * Where the user signed in within these weeks, and did not sign out, only what is tried from there holds him up: otherwise ten addresses
+ * of somebody else's would keep him out of his account for as long as they like.
+ */
+const KNOWN_ADDRESSES: Statement = {
+  name: 'known_addresses',
+  text: `select distinct s.address from sessions s join users u on u.id = s.user_id
+    where u.email = $1 and s.expires_at > now()`,
+};
+
 export async function countAttempt(pool: pg.Pool, { email, address }: SignInAttempt): Promise<AttemptResult> {
+  const from = addressSubject(address);
+  const known = await run<{ address: string }>(pool, KNOWN_ADDRESSES, [email.trim().toLowerCase()]);
   const [row] = await run<{ allowed: boolean; wait_seconds: number }>(pool, COUNT, [
-    addressSubject(address),
+    from,
     accountSubject(email),
+    known.some((one) => addressSubject(one.address) === from),
   ]);
   if (!row) throw new Error('an attempt was not counted');
   return row.allowed ? { allowed: true } : { allowed: false, retryAfterSeconds: row.wait_seconds };

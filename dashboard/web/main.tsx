@@ -6,6 +6,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { createQueryClient } from './api/query-client.ts';
+import { askInForm } from './api/session-end.ts';
 import { HintLayer } from './components/hint-layer.tsx';
 import { ToastProvider } from './components/toast.tsx';
 import { createPageRouter } from './router.tsx';
@@ -13,6 +14,7 @@ import { createPageRouter } from './router.tsx';
 const queryClient = createQueryClient(() => {
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
+  if (askInForm()) return;
   // In this order: what is on the screen still uses what is kept.
   void router.navigate({ to: '/sign-in', search: { back: href } }).then(() => queryClient.clear());
 });

@@ -49,7 +49,7 @@ requirement(NO_CHROMIUM, () => {
   showLogsOnFailure(() => stack);
 
   describe.each(LOOKS)('on $name', ({ width, colorScheme }) => {
-    test('no page has a barrier, moves sideways or complains', async () => {
+    test('no page has a barrier, moves sideways or complains', { timeout: 180_000 }, async () => {
       const { page, complaints } = await openPage(stack, { width, colorScheme });
       await page.goto('/sign-in');
       await page.getByRole('heading', { level: 1 }).waitFor();

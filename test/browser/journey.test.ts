@@ -166,8 +166,8 @@ requirement(NO_CHROMIUM, () => {
   test('the audit log tells of all that', async () => {
     const { page } = owner;
     await goTo(page, 'Audit log');
-    for (const words of [/revoked/i, /suspended/i, /credit/i, /Production/])
-      await page.getByText(words).first().waitFor();
+    for (const words of [/revoked/i, /suspended/i, /Added \$25\.00 to/, /Production/])
+      await page.getByRole('table').getByText(words).first().waitFor();
   });
 
   test('nothing broke the content security policy, and nothing failed unseen', () => {

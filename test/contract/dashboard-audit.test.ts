@@ -100,6 +100,37 @@ describe('the audit log by pages', () => {
       'op@example.com 192.0.2.1',
       'root@machine -',
     ]);
+    const foundBy = async (actor: string, forCustomer: boolean) => {
+      const { events } = await auditPage(database, { organizationId, forCustomer, actor, limit: 50 });
+      return events.filter(({ action }) => action === 'organization.updated').map((event) => event.actor);
+    };
+    expect(await foundBy('ADA@', true)).toEqual(['ada@example.com']);
+    // Who has no name for the reader is not found by it, which would tell it.
+    expect(await foundBy('op@example', true)).toEqual([]);
+    expect(await foundBy('The Operator', true)).toEqual(['the operator', 'the operator']);
+    expect(await foundBy('op@example', false)).toEqual(['op@example.com']);
+    expect(await foundBy('%', false)).toEqual([]);
+  });
+
+  it('is filtered by action and time, page by page', async () => {
+    const { organizationId, keyId } = await addCustomer(store, 0n);
+    const by = { actor: 'a@example.com' };
+    for (let rpm = 1; rpm <= 5; rpm++)
+      await store.administration.updateOrganization(organizationId, { requestsPerMinute: rpm }, by);
+    await store.administration.revokeKey(keyId, by);
+    const all = await allPages({ organizationId }, 50);
+    const updates = await allPages({ organizationId, action: 'organization.updated' }, 2);
+    expect(updates.map(({ changes }) => changes.requestsPerMinute?.[1])).toHaveLength(5);
+    expect(await allPages({ organizationId, action: 'key.revoked' }, 2)).toHaveLength(1);
+    const middleMs = Math.ceil(updates[2]?.atMs ?? 0);
+    const [later, earlier] = [
+      await allPages({ organizationId, fromMs: middleMs }, 2),
+      await allPages({ organizationId, toMs: middleMs }, 2),
+    ];
+    expect(later.every(({ atMs }) => atMs >= middleMs)).toBe(true);
+    expect(earlier.every(({ atMs }) => atMs <= middleMs)).toBe(true);
+    expect(later.length + earlier.length).toBe(all.length);
+    expect(await allPages({ organizationId, toMs: 1 }, 2)).toEqual([]);
   });
 
   it('has figures of its database beside it', async () => {

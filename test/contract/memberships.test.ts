@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findMember, MAX_MEMBERS, membersOf } from '../../dashboard/store/member-rows.ts';
 import { addMember, removeMember, setRole } from '../../dashboard/store/memberships.ts';
@@ -22,7 +23,7 @@ describe('memberships', () => {
     const user = await addUser();
     const member = {
       ...{ userId: user.id, email: user.email, role: 'member', invited: false, disabled: false },
-      createdAtMs: expect.any(Number),
+      ...{ createdAtMs: expect.any(Number), activeKeys: 0 },
     };
     expect(await addMember(pool, organizationId, user.id, 'member', ADA)).toEqual({ kind: 'added', member });
     expect(await addMember(pool, organizationId, user.id, 'owner', ADA)).toEqual({ kind: 'already_member', member });
@@ -41,6 +42,45 @@ describe('memberships', () => {
       { ...row, action: 'user.added', changes: { role: [null, 'member'] } },
       { ...row, action: 'user.role_changed', changes: { role: ['member', 'owner'] } },
       { ...row, action: 'user.removed', changes: { role: ['owner', null] } },
+    ]);
+  });
+
+  it('tell how many keys of a member work, which go on after it or are revoked with it', async () => {
+    const { pool, addOrganization, addUser, events, administration } = database;
+    const organizationId = await addOrganization();
+    const [ana, ben] = [await addUser({ member: organizationId }), await addUser({ member: organizationId })];
+    const create = async (userId: string, expiresAtMs?: number) => {
+      const id = newId('key', Date.now());
+      const settings = {
+        id,
+        organizationId,
+        name: id,
+        hash: randomBytes(32),
+        last4: 'abcd',
+        scopes: ['chat'] as const,
+      };
+      const expiry = expiresAtMs === undefined ? {} : { expiresAtMs };
+      await administration.createKey({ ...settings, ...expiry, limits: {} }, { ...ADA, userId });
+      return id;
+    };
+    const works = await create(ana.id, Date.now() + 3_600_000);
+    const expired = await create(ana.id, Date.now() - 1_000);
+    const revoked = await create(ana.id);
+    const other = await create(ben.id);
+    await administration.revokeKey(revoked, BY, organizationId);
+    const members = await membersOf(pool, organizationId);
+    expect(Object.fromEntries(members.map(({ userId, activeKeys }) => [userId, activeKeys]))).toEqual({
+      [ana.id]: 1,
+      [ben.id]: 1,
+    });
+    await removeMember(pool, organizationId, ben.id, 'must_stay', ADA);
+    expect((await administration.key(organizationId, other))?.revoked).toBe(false);
+    await removeMember(pool, organizationId, ana.id, 'must_stay', ADA, 'revoke');
+    expect((await administration.key(organizationId, works))?.revoked).toBe(true);
+    expect((await administration.key(organizationId, expired))?.revoked).toBe(false);
+    expect((await events(works)).map(({ action, actor }) => [action, actor])).toEqual([
+      ['key.created', ADA.actor],
+      ['key.revoked', ADA.actor],
     ]);
   });
 

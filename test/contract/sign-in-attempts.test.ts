@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createSession, deleteSession } from '../../dashboard/store/sessions.ts';
 import { type AttemptResult, countAttempt, forgetAttempts } from '../../dashboard/store/sign-in-attempts.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
 import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
-import { type AuditedDatabase, openAudited } from './audited-database.ts';
+import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
 import { sql } from './database.ts';
 
 const WINDOW_MS = 900_000;
@@ -54,6 +57,21 @@ describe('attempts to sign in', () => {
     expect(await attempt('bob@example.com', '203.0.113.1')).toEqual({ allowed: true });
     await passWindow();
     expect(await attempt(EMAIL, '203.0.113.1')).toEqual({ allowed: true });
+  });
+
+  it('of others keep nobody out from where he is signed in, and there are ten of them there too', async () => {
+    const { id, email } = await database.addUser();
+    const session = { id: newId('ses', Date.now()), tokenHash: randomBytes(32), userId: id };
+    const from = { address: '2001:db8:7::1', passwordHash: PASSWORD_HASH };
+    expect(await createSession(database.pool, { ...session, ...from })).toBe(true);
+    expect(allowed(await attempts(105, always(email), each('198.51.100.')))).toBe(100);
+    expect(await attempt(email, '203.0.113.1')).toMatchObject({ allowed: false });
+    expect(allowed(await attempts(12, always(email.toUpperCase()), each('2001:db8:7::')))).toBe(10);
+    expect(await attempt(EMAIL, '198.51.100.1')).toEqual({ allowed: true });
+    await deleteSession(database.pool, { id, email, isOperator: false }, session.id, from.address);
+    await passWindow();
+    await attempts(105, always(email), each('198.51.100.'));
+    expect(await attempt(email, '2001:db8:7::1')).toMatchObject({ allowed: false });
   });
 
   it('are thirty for an address, whomever they try, a /64 of IPv6 being one', async () => {

@@ -13,7 +13,10 @@ const MAX_KEYS_A_DAY = 3_000;
 export async function checkRoom({ deps, organizationId }: OrganizationCall): Promise<Problem | undefined> {
   const { usable, madeWithinDay } = await keyRoom(deps.database, organizationId);
   if (usable >= MAX_USABLE_KEYS) {
-    return problem('conflict', `There are ${usable} keys already: revoke some that are not used any more.`);
+    return problem(
+      'conflict',
+      `There ${usable === 1 ? 'is 1 key' : `are ${usable} keys`} already: revoke some that are not used any more.`,
+    );
   }
   if (madeWithinDay < MAX_KEYS_A_DAY) return undefined;
   return problem('conflict', `${madeWithinDay} keys were made within a day, which is the most: make others tomorrow.`);

@@ -46,10 +46,12 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('DELETE /api/organizations/:organization/members/:user', {
     access: 'owner',
-    input: nothing,
+    input: z.strictObject({ revokeKeys: z.boolean().exactOptional() }),
     async answer(call) {
-      const { deps, organizationId, params } = call;
-      const result = await removeMember(deps.database, organizationId, params.user, lastOwner(call), actorOf(call));
+      const { deps, organizationId, params, input } = call;
+      const { database } = deps;
+      const keys = input.revokeKeys ? 'revoke' : 'work_on';
+      const result = await removeMember(database, organizationId, params.user, lastOwner(call), actorOf(call), keys);
       if (result.kind === 'not_a_member') return notFound('member');
       return result.kind === 'last_owner' ? nobodyLeft() : {};
     },

@@ -1,6 +1,7 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import type { SessionView } from '../../contract/session.ts';
 import { ask } from './api.ts';
+import { sessionGoesOn } from './session-end.ts';
 import { askKey } from './use-ask.ts';
 
 const sessionQuery = queryOptions({
@@ -18,6 +19,17 @@ export function loadSession(client: QueryClient): Promise<SessionView> {
 export function startSession(client: QueryClient, session: SessionView): void {
   client.clear();
   client.setQueryData(sessionQuery.queryKey, session);
+}
+
+/** After signing in again over a form: what is on the screen stays there, unless it is somebody else's. */
+export function resumeSession(client: QueryClient, session: SessionView): void {
+  if (client.getQueryData(sessionQuery.queryKey)?.user.id !== session.user.id) {
+    window.location.assign('/');
+    return;
+  }
+  client.setQueryData(sessionQuery.queryKey, session);
+  void client.invalidateQueries();
+  sessionGoesOn();
 }
 
 /** Only below the shell, which is not shown before the session is there. */

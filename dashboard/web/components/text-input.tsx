@@ -5,7 +5,15 @@ import styles from './input.module.css';
 export interface TextInputProps
   extends Pick<
     ComponentProps<'input'>,
-    'autoComplete' | 'autoFocus' | 'maxLength' | 'minLength' | 'placeholder' | 'spellCheck' | 'name' | 'disabled'
+    | 'autoComplete'
+    | 'autoFocus'
+    | 'readOnly'
+    | 'maxLength'
+    | 'minLength'
+    | 'placeholder'
+    | 'spellCheck'
+    | 'name'
+    | 'disabled'
   > {
   readonly value: string;
   readonly onChange: (value: string) => void;

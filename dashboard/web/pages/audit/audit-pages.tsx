@@ -16,17 +16,19 @@ export interface AuditPagesProps {
     readonly refetch: () => Promise<unknown>;
   };
   readonly withOrganization?: boolean;
+  /** What is not there may be so only because of a filter. */
+  readonly isFiltered: boolean;
 }
 
 /** The log with the way to what is older. */
-export function AuditPages({ pages, withOrganization = false }: AuditPagesProps): ReactNode {
+export function AuditPages({ pages, withOrganization = false, isFiltered }: AuditPagesProps): ReactNode {
   const events = pages.data?.pages.flatMap((page) => page.events);
   if (pages.error && events === undefined) {
     return <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />;
   }
   return (
     <>
-      <AuditTable events={events} withOrganization={withOrganization} />
+      <AuditTable events={events} withOrganization={withOrganization} isFiltered={isFiltered} />
       {events !== undefined && events.length > 0 && (
         <LoadMore
           hasMore={pages.hasNextPage}

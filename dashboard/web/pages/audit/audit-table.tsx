@@ -12,9 +12,10 @@ export interface AuditTableProps {
   readonly events: readonly AuditEventView[] | undefined;
   /** For operators, who see all of them. */
   readonly withOrganization?: boolean;
+  readonly isFiltered: boolean;
 }
 
-export function AuditTable({ events, withOrganization = false }: AuditTableProps): ReactNode {
+export function AuditTable({ events, withOrganization = false, isFiltered }: AuditTableProps): ReactNode {
   return (
     <Table
       caption="Audit log, newest first"
@@ -23,9 +24,13 @@ export function AuditTable({ events, withOrganization = false }: AuditTableProps
       rowKey={({ id }) => id}
       skeletonRows={12}
       empty={
-        <EmptyState icon="audit" title="Nothing has been changed yet">
-          Whoever creates, changes or revokes something appears here, with what it was before.
-        </EmptyState>
+        isFiltered ? (
+          <EmptyState icon="search" title="Nothing fits" />
+        ) : (
+          <EmptyState icon="audit" title="Nothing has been changed yet">
+            Whoever creates, changes or revokes something appears here, with what it was before.
+          </EmptyState>
+        )
       }
     />
   );

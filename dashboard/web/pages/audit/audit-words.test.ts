@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEventView } from '../../../contract/people.ts';
-import { actionWords, changeLines } from './audit-words.ts';
+import { ACTIONS, actionChoice, actionWords, changeLines } from './audit-words.ts';
 
 const EVENT: AuditEventView = {
   id: 'evt-1',
@@ -81,5 +81,18 @@ describe('what changed', () => {
 
   it('does not repeat what the action says', () => {
     expect(lines({ action: 'organization.suspended', changes: { suspendedAtMs: [null, 1] } })).toEqual([]);
+  });
+});
+
+describe('actionChoice', () => {
+  it('names every action without anybody in it', () => {
+    const labels = Object.fromEntries(ACTIONS.map((action) => [action, actionChoice(action).label]));
+    expect(labels).toMatchObject({
+      'key.revoked': 'Revoked a key',
+      'organization.credited': 'Added credit',
+      'organization.suspended': 'Suspended an organization',
+      'user.role_changed': 'Changed the role of somebody',
+    });
+    expect(Object.values(labels).filter((label) => label.includes('{}'))).toEqual([]);
   });
 });

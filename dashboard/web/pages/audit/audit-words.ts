@@ -2,7 +2,7 @@ import type { AuditEventView } from '../../../contract/people.ts';
 import { formatMoneyInFull } from '../../format/format-money.ts';
 
 /** `{}` is the name of what it was done to. */
-const ACTIONS: Readonly<Record<string, string>> = {
+const WORDS: Readonly<Record<string, string>> = {
   'organization.created': 'Created the organization {}',
   'organization.updated': 'Changed the organization {}',
   'organization.suspended': 'Suspended the organization {}',
@@ -25,6 +25,15 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'user.signed_out': 'Signed out',
 };
 
+export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.credited'].sort();
+
+/** For choosing one: `Revoked a key` */
+export function actionChoice(action: string): { readonly value: string; readonly label: string } {
+  const label = action === 'organization.credited' ? 'Added credit' : (WORDS[action] ?? action);
+  const general = label.replace('the organization {}', 'an organization').replace(/the (key|user) \{\}/, 'a $1');
+  return { value: action, label: general.replace('{}', 'somebody') };
+}
+
 /** What was done, in two parts: the words, and the name in the middle of them. */
 export interface ActionWords {
   readonly before: string;
@@ -34,7 +43,7 @@ export interface ActionWords {
 }
 
 export function actionWords({ action, subjectName, subjectId, changes }: AuditEventView): ActionWords {
-  const template = action === 'organization.credited' ? creditWords(changes) : (ACTIONS[action] ?? `${action}: {}`);
+  const template = action === 'organization.credited' ? creditWords(changes) : (WORDS[action] ?? `${action}: {}`);
   const [before = '', after] = template.split('{}');
   return after === undefined ? { before, after: '' } : { before, name: subjectName ?? subjectId ?? '?', after };
 }

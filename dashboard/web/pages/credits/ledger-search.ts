@@ -4,13 +4,16 @@ export type Kind = (typeof KINDS)[number];
 export const SPANS = ['24h', '7d', '30d', '90d'] as const;
 export type Span = (typeof SPANS)[number];
 
-/** As it stands in the URL; absent is the default. */
-export interface LedgerSearch {
-  readonly kind?: Kind;
+export interface LedgerTimes {
   readonly range?: Span;
   /** Days of the reader's zone, both inclusive; before `range`. One of them may be open. */
   readonly from?: string;
   readonly to?: string;
+}
+
+/** As it stands in the URL; absent is the default. */
+export interface LedgerSearch extends LedgerTimes {
+  readonly kind?: Kind;
 }
 
 export interface Bounds {
@@ -30,12 +33,16 @@ const SPAN_MS: Readonly<Record<Span, number>> = {
 /** Whatever a URL says: what cannot be is left out. */
 export function readLedgerSearch(raw: Readonly<Record<string, unknown>>): LedgerSearch {
   const kind = KINDS.find((candidate) => candidate === raw.kind);
+  return { ...(kind && { kind }), ...readTimes(raw) };
+}
+
+export function readTimes(raw: Readonly<Record<string, unknown>>): LedgerTimes {
   const range = SPANS.find((candidate) => candidate === raw.range);
   const from = day(raw.from);
   const to = day(raw.to);
   const days = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const own = (from !== undefined || to !== undefined) && objectionToDays(days) === undefined;
-  return { ...(kind && { kind }), ...(own ? days : range && { range }) };
+  return own ? days : { ...(range && { range }) };
 }
 
 export function isFiltered(search: LedgerSearch): boolean {
@@ -46,7 +53,7 @@ export function objectionToDays({ from, to }: Pick<LedgerSearch, 'from' | 'to'>)
   return from !== undefined && to !== undefined && from > to ? 'The first day must not be after the last.' : undefined;
 }
 
-export function boundsOf({ range, from, to }: LedgerSearch, nowMs: number): Bounds {
+export function boundsOf({ range, from, to }: LedgerTimes, nowMs: number): Bounds {
   if (from !== undefined || to !== undefined) {
     return {
       ...(from !== undefined && { fromMs: localDayStartMs(from, 0) }),

@@ -1,9 +1,13 @@
 import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, type RefObject, useRef } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import { countOf } from '../../../../ext-proc/domain/count-of.ts';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
+import { Checkbox } from '../../components/checkbox.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
+
+import styles from './members.module.css';
 
 export interface MemberDialogProps {
   readonly organization: string;
@@ -53,11 +57,14 @@ export function RemoveDialog({
   inviteButton,
 }: RemoveDialogProps): ReactNode {
   const finalFocus = useRef<HTMLElement>(null);
+  const [revokeKeys, setRevokeKeys] = useState(false);
   const toast = useToast();
   const navigate = useNavigate();
   const remove = useSend('DELETE /api/organizations/:organization/members/:user', {
     onDone: () => {
-      toast({ tone: 'good', text: isSelf ? 'You have left the organization.' : `${member.email} was removed.` });
+      const keys = revokeKeys ? ` ${countOf(member.activeKeys, 'key was', 'keys were')} revoked.` : '';
+      const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
+      toast({ tone: 'good', text: gone + keys });
       finalFocus.current = inviteButton.current;
       onClose();
       if (isSelf) void navigate({ to: '/' });
@@ -72,10 +79,19 @@ export function RemoveDialog({
       confirm={isSelf ? 'Leave' : 'Remove'}
       busy={remove.isPending}
       problem={remove.error}
-      onConfirm={() => remove.mutate({ params: { organization, user: member.userId } })}
+      onConfirm={() => remove.mutate({ params: { organization, user: member.userId }, body: { revokeKeys } })}
     >
-      {isSelf ? 'You lose' : 'They lose'} access at once. Keys that {isSelf ? 'you' : 'they'} made go on working: revoke
-      those that should not.
+      <div className={styles.removal}>
+        <p>{isSelf ? 'You lose' : 'They lose'} access at once.</p>
+        {member.activeKeys > 0 && (
+          <Checkbox
+            label={`Revoke ${countOf(member.activeKeys, 'active key')} that ${isSelf ? 'you' : 'they'} made`}
+            hint="Keys belong to the organization and go on working, also for whoever has a copy. Revoking cannot be undone."
+            checked={revokeKeys}
+            onChange={setRevokeKeys}
+          />
+        )}
+      </div>
     </ConfirmDialog>
   );
 }

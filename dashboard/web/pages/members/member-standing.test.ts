@@ -9,6 +9,7 @@ const member = (email: string, more: Partial<MemberView> = {}): MemberView => ({
   invited: false,
   disabled: false,
   createdAtMs: 0,
+  activeKeys: 0,
   ...more,
 });
 const ANA = member('ana@example.com', { role: 'owner' });

@@ -1,0 +1,47 @@
+import { type ReactNode, useMemo } from 'react';
+import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
+import { Select } from '../../components/select.tsx';
+import { TimeFilter } from '../credits/time-filter.tsx';
+import { type AuditSearch, auditFilter } from './audit-search.ts';
+import { ACTIONS, actionChoice } from './audit-words.ts';
+
+export interface AuditFiltersProps {
+  readonly search: AuditSearch;
+  readonly onSearch: (search: AuditSearch) => void;
+  /** A choice that only one page has, with whether it is made. */
+  readonly more?: ReactNode;
+  readonly isMoreActive?: boolean;
+  readonly onClear: () => void;
+}
+
+const CHOICES = [{ value: '', label: 'All actions' }, ...ACTIONS.map(actionChoice)];
+
+export function AuditFilters({ search, onSearch, more, isMoreActive = false, onClear }: AuditFiltersProps): ReactNode {
+  const isActive = isMoreActive || Object.values(search).some((value) => value !== undefined);
+  const { actor, action, ...times } = search;
+  return (
+    <FilterBar active={isActive} onClear={onClear}>
+      <SearchBox
+        label="Search by who"
+        value={actor ?? ''}
+        onSearch={(text) => onSearch({ ...search, actor: text === '' ? undefined : text })}
+      />
+      <Select
+        label="Action"
+        value={action ?? ''}
+        onChange={(next) => onSearch({ ...search, action: next === '' ? undefined : next })}
+        choices={CHOICES}
+      />
+      {more}
+      <TimeFilter times={times} onTimes={(next) => onSearch({ actor, action, ...next })} />
+    </FilterBar>
+  );
+}
+
+/** The same object until something else is asked for: `Last 24 hours` counts from when it was chosen. */
+export function useAuditFilter({ actor, action, range, from, to }: AuditSearch): ReturnType<typeof auditFilter> {
+  return useMemo(
+    () => auditFilter({ actor, action, ...(range && { range }), ...(from && { from }), ...(to && { to }) }, Date.now()),
+    [actor, action, range, from, to],
+  );
+}

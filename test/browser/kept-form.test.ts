@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { sql } from '../contract/database.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { requirement } from '../requirement.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+
+/** A session ends while somebody types, and a member goes with the keys he made. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let password: string;
+  let owner: WatchedPage;
+  const EMAIL = 'owner@acme.example';
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
+    ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
+    password = await stack.createUser(EMAIL, { organizationId, role: 'owner' });
+    owner = await openPage(stack);
+    await signIn(owner.page, EMAIL, password);
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  const endSessions = () => sql(stack.databaseUrl, 'delete from sessions');
+
+  test('what was typed into a form outlives the session: its password is asked for over it', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/keys?dialog=create`);
+    const form = page.getByRole('dialog', { name: 'Create an API key' });
+    await form.getByLabel('Name').fill('Nightly reports');
+    await endSessions();
+    await form.getByRole('button', { name: 'Create key' }).click();
+    const again = page.getByRole('dialog', { name: 'Sign in again' });
+    await again.getByLabel('Password', { exact: true }).fill('not the password');
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.getByText('The e-mail address or the password is wrong.').waitFor();
+    await again.getByLabel('Password', { exact: true }).fill(password);
+    await again.getByRole('button', { name: 'Sign in' }).click();
+    await again.waitFor({ state: 'detached' });
+    expect(await form.getByLabel('Name').inputValue()).toBe('Nightly reports');
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(
+      'Nightly',
+    );
+    await form.getByRole('button', { name: 'Create key' }).click();
+    await page
+      .getByText(/sk-gw-/)
+      .first()
+      .waitFor();
+  });
+
+  test('without a form the page of a session that ended is left', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/credits`);
+    await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
+    await endSessions();
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.waitForURL((url) => url.pathname === '/sign-in');
+    await signIn(page, EMAIL, password);
+  });
+
+  test('a member is removed together with the keys that he made, if wished', async () => {
+    const { page } = owner;
+    const member = await stack.createUser('ben@acme.example', { organizationId, role: 'member' });
+    const ben = await openPage(stack);
+    await signIn(ben.page, 'ben@acme.example', member);
+    await ben.page.goto(`/o/${organizationId}/keys?dialog=create`);
+    await ben.page.getByRole('dialog').getByLabel('Name').fill('Made by Ben');
+    await ben.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await ben.page
+      .getByText(/sk-gw-/)
+      .first()
+      .waitFor();
+    await page.goto(`/o/${organizationId}/members`);
+    await page
+      .getByRole('row', { name: /ben@acme/ })
+      .getByRole('button')
+      .click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('checkbox', { name: 'Revoke 1 active key that they made' }).check();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('ben@acme.example was removed. 1 key was revoked.').waitFor();
+    await page.goto(`/o/${organizationId}/audit`);
+    await page.getByLabel('Action').selectOption({ label: 'Revoked a key' });
+    await page.waitForURL((url) => url.searchParams.get('action') === 'key.revoked');
+    await page.getByRole('row', { name: /Revoked the key Made by Ben/ }).waitFor();
+    await page.getByText('1 event', { exact: true }).waitFor();
+    expect(owner.complaints()).toEqual([]);
+  });
+});
