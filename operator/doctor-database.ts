@@ -1,3 +1,4 @@
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import {
   type DatabaseDiagnosis,
   openDiagnosis,
@@ -143,7 +144,12 @@ export async function lookAtLedger({ database, readable }: LookedAt): Promise<re
   const { organizations, deadLetters, differing } = await database.ledger();
   const books =
     differing.length === 0
-      ? ok('ledger', `balances of ${organizations} organizations agree with their last entries`)
+      ? ok(
+          'ledger',
+          organizations === 1
+            ? 'the balance of 1 organization agrees with its last entry'
+            : `balances of ${countOf(organizations, 'organization')} agree with their last entries`,
+        )
       : problem(
           'ledger',
           `balances differ from their entries: ${differing.join(', ')}`,
@@ -151,5 +157,8 @@ export async function lookAtLedger({ database, readable }: LookedAt): Promise<re
         );
   if (deadLetters === 0) return [books, ok('dead letters', 'none')];
   const advice = 'Read reason and settlement in the table dead_letters; each is a completion that was not charged.';
-  return [books, problem('dead letters', `${deadLetters} charges were refused by the ledger`, advice)];
+  return [
+    books,
+    problem('dead letters', `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`, advice),
+  ];
 }

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import type { LoadResult } from '../ext-proc/config/load.ts';
 import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { countOf } from '../ext-proc/domain/count-of.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Command } from './command.ts';
 import { configPath, type Environment, findDatabase } from './database.ts';
@@ -44,7 +46,9 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
       },
       ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
     ]);
-    return [...configurationFindings(loaded, path), ...findings];
+    // An operator's own container has a database and nothing else (deploy/compose/least-privilege.yaml).
+    const isElsewhere = env.DATABASE_URL !== undefined && !existsSync(path);
+    return [...configurationFindings(loaded, path, isElsewhere), ...findings];
   } finally {
     // Not waited for: a connection that hangs was told of already.
     database.then((looked) => looked.database?.close()).catch(() => undefined);
@@ -81,8 +85,13 @@ function configuredChecks(
   ];
 }
 
-function configurationFindings(loaded: LoadResult, path: string): readonly Finding[] {
+function configurationFindings(loaded: LoadResult, path: string, isElsewhere: boolean): readonly Finding[] {
   const check = 'configuration';
+  if (!loaded.ok && isElsewhere) {
+    const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets and providers were not looked at`;
+    const advice = 'Run the doctor where the gateway process runs as well: it has the configuration and reaches them.';
+    return [warning(check, found, advice)];
+  }
   if (!loaded.ok) {
     const [first] = loaded.problems;
     const more = loaded.problems.length > 1 ? `, and ${loaded.problems.length - 1} more` : '';
@@ -93,7 +102,7 @@ function configurationFindings(loaded: LoadResult, path: string): readonly Findi
   const { config, warnings } = loaded;
   const valid = ok(
     check,
-    `${path} is valid: ${countOf(config.models.size, 'model')}, ${countOf(config.providers.size, 'provider')}`,
+    `${path} is valid: ${countOrNo(config.models.size, 'model')}, ${countOrNo(config.providers.size, 'provider')}`,
   );
   const told = warnings.map(({ line, message }) =>
     warning(check, `${path}:${line}: ${message}`, 'Set it, or let this user read it; or take it out.'),
@@ -105,7 +114,7 @@ function resultOf(findings: readonly Finding[]): Result {
   const problems = findings.filter(({ verdict }) => verdict === 'problem').length;
   const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
   const json = { ok: problems === 0, problems, warnings, findings };
-  const text = `${listOf(findings)}\n\n${countOf(problems, 'problem')}, ${countOf(warnings, 'warning')}.`;
+  const text = `${listOf(findings)}\n\n${countOrNo(problems, 'problem')}, ${countOrNo(warnings, 'warning')}.`;
   return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text };
 }
 
@@ -119,6 +128,6 @@ function listOf(findings: readonly Finding[]): string {
   );
 }
 
-function countOf(count: number, what: string): string {
-  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
+function countOrNo(count: number, what: string): string {
+  return count === 0 ? `no ${what}s` : countOf(count, what);
 }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import type { GatewayConfig } from './gateway-config.ts';
+import type { GatewayConfig, ListenConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
@@ -12,10 +12,11 @@ import {
   readReferencedFiles,
   references,
 } from './references.ts';
+import { problemsOfEntry, type RightParts, rightParts } from './right-parts.ts';
 import { checkRules, type RuleProblem } from './rules.ts';
 import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
 import { checkServerCertificate } from './server-certificate.ts';
-import { takeSnapshot } from './snapshot.ts';
+import { takeSnapshot, tlsPaths } from './snapshot.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { findTrustedCa } from './trusted-ca.ts';
 import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
@@ -65,26 +66,28 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
   const parsed = CONFIG_FILE.safeParse(tree.value);
   const problems = [
     ...referenceProblems(missing),
-    ...(parsed.success ? [] : schemaProblems(parsed.error, tree, missing)),
+    ...(parsed.success ? [] : schemaProblems(parsed.error.issues, tree, missing)),
   ];
-  if (!parsed.success || problems.length > 0) return refused(problems);
-
-  const overridden = overrideStores(parsed.data, env);
-  const ruleProblems = [...overridden.problems, ...checkRules(overridden.file)];
-  if (ruleProblems.length > 0) return refused(ruleProblems.map(({ path, message }) => placed(tree, path, message)));
+  const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(tree.value, missing);
+  const overridden = overrideStores(parts.stores, env);
+  const tls = parts.listen && tlsPaths(parts.listen, folder);
+  // Before the files are checked: what changes in between is read again.
+  const withTls = await withTlsFiles({ text, contents }, tls);
+  const ruleProblems = [
+    ...overridden.problems,
+    ...checkRules({ ...parts, stores: overridden.stores }),
+    ...(await checkTls(tls)),
+  ];
+  problems.push(...ruleProblems.map(({ path, message }) => placed(tree, path, message)));
+  if (!parsed.success || overridden.stores === undefined || problems.length > 0)
+    return { ...refused(problems), source: withTls };
 
   const { config, warnings } = takeSnapshot({
-    file: overridden.file,
+    file: { ...parsed.data, stores: overridden.stores },
     folder,
     trustedCa: await findTrustedCa(env),
     missingSecret: (name) => missing.find((one) => isMissingSecret(one) && one.path[1] === name)?.reason,
   });
-  // Before they are checked: what changes in between is read again.
-  const withTls = await withTlsFiles({ text, contents }, config);
-  const tlsProblems = await checkTls(config);
-  if (tlsProblems.length > 0) {
-    return { ...refused(tlsProblems.map(({ path, message }) => placed(tree, path, message))), source: withTls };
-  }
   return {
     ok: true,
     config,
@@ -105,16 +108,27 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
 }
 
 /** Where a reference gave nothing, that is told already. */
-function schemaProblems(error: z.ZodError, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
+function schemaProblems(
+  issues: readonly z.core.$ZodIssue[],
+  tree: YamlTree,
+  missing: readonly Missing[],
+): SourceProblem[] {
   const told = new Set(missing.map(({ path }) => nameOf(path)));
-  return error.issues.flatMap((issue) => {
+  return issues.flatMap((issue) => {
     const path = issue.path.filter((part) => typeof part !== 'symbol');
     if (told.has(nameOf(path))) return [];
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => placedName(tree, [...path, key], issue.message));
     }
-    return issue.code === 'invalid_key' ? [placedName(tree, path, issue.message)] : [placed(tree, path, issue.message)];
+    if (issue.code !== 'invalid_key') return [placed(tree, path, issue.message)];
+    return [placedName(tree, path, issue.message), ...problemsBelow(path, tree, missing)];
   });
+}
+
+/** Below a name that is none zod looks at nothing. */
+function problemsBelow(path: Path, tree: YamlTree, missing: readonly Missing[]): SourceProblem[] {
+  const issues = problemsOfEntry(path, tree.value).map((issue) => ({ ...issue, path: [...path, ...issue.path] }));
+  return schemaProblems(issues, tree, missing);
 }
 
 function placed(tree: YamlTree, path: Path, message: string): SourceProblem {
@@ -139,36 +153,39 @@ function nameOf(path: Path): string {
 }
 
 /** DATABASE_URL and REDIS_URL stand above the file (INTERFACE 1). */
-function overrideStores(file: ConfigFile, env: Environment): { file: ConfigFile; problems: RuleProblem[] } {
-  const postgres = env.DATABASE_URL || file.stores.postgres;
-  const redis = env.REDIS_URL || file.stores.redis;
+function overrideStores(
+  stores: RightParts['stores'],
+  env: Environment,
+): { stores: ConfigFile['stores'] | undefined; problems: RuleProblem[] } {
   const problems: RuleProblem[] = [];
-  if (env.DATABASE_URL && !POSTGRES_URL.test(postgres)) {
+  if (env.DATABASE_URL && !POSTGRES_URL.test(env.DATABASE_URL)) {
     problems.push({
       path: ['stores', 'postgres'],
       message: `is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL of one host`,
     });
   }
-  if (env.REDIS_URL && !REDIS_URL.test(redis)) {
+  if (env.REDIS_URL && !REDIS_URL.test(env.REDIS_URL)) {
     problems.push({
       path: ['stores', 'redis'],
       message: `is overridden by REDIS_URL, which must be a redis:// or rediss:// URL`,
     });
   }
-  return { file: { ...file, stores: { ...file.stores, postgres, redis } }, problems };
+  const postgres = env.DATABASE_URL || stores?.postgres;
+  const redis = env.REDIS_URL || stores?.redis;
+  return { stores: stores && postgres && redis ? { ...stores, postgres, redis } : undefined, problems };
 }
 
 /** A certificate or key that is replaced is a change, so that a pair that does not fit is told, and one that was repaired is in force. */
 async function withTlsFiles(
   { text, contents }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup> },
-  { listen: { tls } }: GatewayConfig,
+  tls: ListenConfig['tls'],
 ): Promise<ConfigSource> {
   const files = tls === undefined ? [] : [tls.certificatePath, tls.privateKeyPath];
   const all = new Map([...contents, ...(await readReferencedFiles(files))]);
   return { files: [...all.keys()], fingerprint: fingerprint(text, all) };
 }
 
-async function checkTls({ listen: { tls } }: GatewayConfig): Promise<RuleProblem[]> {
+async function checkTls(tls: ListenConfig['tls']): Promise<RuleProblem[]> {
   if (tls === undefined) return [];
   const problems = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
   return problems.map(({ field, message }) => ({ path: ['listen', 'tls', field], message }));

@@ -12,7 +12,9 @@ const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const MALFORMED = 'a reference is ${NAME} or ${file:PATH}; write $${ for a literal ${';
 /** Text without it refers to no file. */
 export const FILE_PREFIX = 'file:';
-const MAX_SECRET_BYTES = 65_536;
+const MAX_SECRET_LENGTH = 65_536;
+/** A certificate with its chain is larger than a secret. */
+const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_FILES = 1000;
 
 export interface References {
@@ -54,10 +56,15 @@ export class FileReferences {
 export async function readReferencedFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const contents = new Map<string, Lookup>();
   for (const path of paths) {
-    const file = await readTextFile(path, MAX_SECRET_BYTES);
+    const file = await readTextFile(path, MAX_FILE_BYTES);
     contents.set(path, file.ok ? { text: file.text.replace(/[\r\n]+$/, '') } : { reason: file.reason });
   }
   return contents;
+}
+
+function asSecret(found: Lookup): Lookup {
+  const isTooLong = 'text' in found && found.text.length > MAX_SECRET_LENGTH;
+  return isTooLong ? { reason: `it is larger than ${MAX_SECRET_LENGTH} bytes` } : found;
 }
 
 export type Lookup = { readonly text: string } | { readonly reason: string };
@@ -71,7 +78,7 @@ export function references(
 
   function lookUp(inner: string): Lookup {
     if (inner.startsWith(FILE_PREFIX)) {
-      const found = contents.get(files.absolute(inner)) ?? { reason: 'there are too many files' };
+      const found = asSecret(contents.get(files.absolute(inner)) ?? { reason: 'there are too many files' });
       if ('reason' in found)
         return { reason: `the file ${inner.slice(FILE_PREFIX.length)} cannot be read: ${found.reason}` };
       return found.text === '' ? { reason: `the file ${inner.slice(FILE_PREFIX.length)} is empty` } : found;

@@ -139,6 +139,18 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     expect(seen.problems).toHaveLength(1);
   });
 
+  test('when a long chain of certificates is replaced by another', async () => {
+    const [first, second] = [makeCertificate(), makeCertificate()];
+    const chain = `${'x'.repeat(70_000)}\n`;
+    await put('a.crt', first.cert + chain);
+    await put('a.key', first.key);
+    const path = await put('gateway.yaml', 'listen: {tls: {certificate: a.crt, private_key: a.key}}\n');
+    const { seen } = await follow(path);
+    await replace('a.crt', second.cert + chain);
+    await until(() => seen.problems.length > 0);
+    expect(seen.problems).toEqual(['listen.tls.private_key: does not belong to the certificate']);
+  });
+
   test('by polling, where no event tells of it', async () => {
     await mkdir(join(folder, 'v1'));
     await mkdir(join(folder, 'v2'));

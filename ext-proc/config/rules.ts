@@ -1,5 +1,6 @@
 import { formatAddress, overlap } from './network-names.ts';
-import type { ConfigFile, ModelEntry, ProviderEntry } from './schema.ts';
+import type { RightParts } from './right-parts.ts';
+import type { ModelEntry, ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
 export interface RuleProblem {
@@ -8,7 +9,7 @@ export interface RuleProblem {
 }
 
 /** What must hold between fields that are each fine by themselves. */
-export function checkRules(file: ConfigFile): RuleProblem[] {
+export function checkRules(file: RightParts): RuleProblem[] {
   return [
     ...checkPorts(file),
     ...checkWorkers(file),
@@ -17,7 +18,8 @@ export function checkRules(file: ConfigFile): RuleProblem[] {
   ];
 }
 
-function checkPorts({ listen }: ConfigFile): RuleProblem[] {
+function checkPorts({ listen }: RightParts): RuleProblem[] {
+  if (listen === undefined) return [];
   const addresses = [
     ['api', listen.api],
     ['dashboard', listen.dashboard],
@@ -35,8 +37,8 @@ function checkPorts({ listen }: ConfigFile): RuleProblem[] {
 }
 
 /** Processes that share no limit store would each grant the whole limit. */
-function checkWorkers({ workers, stores }: ConfigFile): RuleProblem[] {
-  if (workers === 1 || stores.redis !== 'memory') return [];
+function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
+  if (workers === 1 || stores?.redis !== 'memory') return [];
   return [
     { path: ['workers'], message: 'must be 1 while stores.redis is memory; more need a redis:// or rediss:// URL' },
   ];

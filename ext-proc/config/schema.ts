@@ -87,7 +87,7 @@ const outputLimitField = readText(
   (text) => (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(text) && !OTHER_REQUEST_FIELDS.has(text) ? text : undefined),
 );
 
-const provider = section({
+export const PROVIDER = section({
   base_url: readText(
     'an http or https URL such as https://api.openai.com/v1, without credentials, query and fragment',
     parseBaseUrl,
@@ -106,7 +106,7 @@ const target = section({
   model: matching(/^[\x21-\x7e]{1,256}$/, "the provider's name for the model: 1 to 256 visible ASCII characters"),
 });
 
-const model = section({
+export const MODEL = section({
   capabilities: list(oneOf(['tools', 'vision', 'json_mode']), 0, 3, 'of tools, vision, json_mode').prefault([]),
   reasoning_efforts: list(
     matching(/^[a-z0-9_-]{1,32}$/, 'a level such as low, medium or high: 1 to 32 of a-z, 0-9, "_" and "-"'),
@@ -154,10 +154,10 @@ export const CONFIG_FILE = section({
   dashboard: section({ url: publicUrl.optional(), api_url: publicUrl.optional() }).prefault({}),
   tracing: tracing.optional(),
   demo: flag.prefault(false),
-  providers: named(providerName, provider, PROVIDER_NAME).prefault({}),
-  models: named(modelId, model, MODEL_ID).prefault({}),
+  providers: named(providerName, PROVIDER, PROVIDER_NAME).prefault({}),
+  models: named(modelId, MODEL, MODEL_ID).prefault({}),
 });
 
 export type ConfigFile = z.output<typeof CONFIG_FILE>;
-export type ModelEntry = z.output<typeof model>;
-export type ProviderEntry = z.output<typeof provider>;
+export type ModelEntry = z.output<typeof MODEL>;
+export type ProviderEntry = z.output<typeof PROVIDER>;

@@ -95,9 +95,13 @@ function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'provide
 }
 
 function listen({ listen: { api, dashboard, metrics, tls } }: ConfigFile, folder: string): ListenConfig {
-  if (tls === undefined) return { api, dashboard, metrics };
-  const certificatePath = resolve(folder, tls.certificate);
-  return { api, dashboard, metrics, tls: { certificatePath, privateKeyPath: resolve(folder, tls.private_key) } };
+  const paths = tlsPaths({ tls }, folder);
+  return { api, dashboard, metrics, ...(paths === undefined ? {} : { tls: paths }) };
+}
+
+export function tlsPaths({ tls }: Pick<ConfigFile['listen'], 'tls'>, folder: string): ListenConfig['tls'] {
+  if (tls === undefined) return undefined;
+  return { certificatePath: resolve(folder, tls.certificate), privateKeyPath: resolve(folder, tls.private_key) };
 }
 
 function stores({ stores: { postgres, redis, postgres_pool, postgres_timeouts } }: ConfigFile): StoresConfig {

@@ -14,7 +14,7 @@ import type { Finding } from '../../operator/doctor-check.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
-import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));
@@ -74,16 +74,17 @@ describe('the doctor on a database', () => {
       );
     const before = await dump();
     const { findings } = await doctor({ DATABASE_URL: url });
-    const checks = ['database', 'database latency', 'database connections', 'database clock', 'database schema'];
-    for (const check of [...checks, 'ledger', 'dead letters']) {
+    const checks = ['database', 'database connections', 'database clock', 'database schema', 'ledger', 'dead letters'];
+    for (const check of checks)
       expect(findings.find((finding) => finding.check === check)).toMatchObject({ verdict: 'ok' });
-    }
-    expect(findings.find(({ check }) => check === 'ledger')?.found).toContain('1 organizations');
+    // Whether that is fast is the machine's affair, and judged in operator/doctor-check.test.ts.
+    expect(findings.find(({ check }) => check === 'database latency')?.found).toMatch(/^PostgreSQL answers in \d/);
+    expect(findings.find(({ check }) => check === 'ledger')?.found).toContain('1 organization');
     expect(await dump()).toEqual(before);
   });
 
   it('tells of schemas that are missing, older, newer and other than this release', async () => {
-    const empty = await createDatabase();
+    const empty = await createEmptyDatabase();
     expect(await of('database schema', { DATABASE_URL: empty })).toEqual(['problem: there is none']);
     expect(await of('ledger', { DATABASE_URL: empty })).toEqual(['skipped: the database cannot be read']);
     expect(await sql(empty, "select * from pg_tables where schemaname = 'public'")).toEqual([]);
@@ -128,7 +129,7 @@ describe('the doctor on a database', () => {
        values ('gen-1', '${organization?.id}', 'because', '{}')`,
     );
     expect(await look('ledger')).toEqual([`problem: balances differ from their entries: ${organization?.id}`]);
-    expect(await look('dead letters')).toEqual(['problem: 1 charges were refused by the ledger']);
+    expect(await look('dead letters')).toEqual(['problem: 1 charge was refused by the ledger']);
   });
 
   it('tells of processes that are gone, not ready, of other versions and configurations, and of their Envoy', async () => {
@@ -253,8 +254,9 @@ requirement(missingRedis, () => {
       of(check, { DATABASE_URL: 'postgres://127.0.0.1:1/x', REDIS_URL: url });
 
     it('that is well finds nothing wrong with it', async () => {
-      for (const check of ['redis', 'redis memory', 'redis connections', 'redis latency', 'redis clock'])
+      for (const check of ['redis', 'redis memory', 'redis connections', 'redis clock'])
         expect(await look(check)).toEqual(['ok']);
+      expect(await look('redis latency')).toEqual([expect.stringMatching(/^(ok|warning: Redis answers in [\d.]+ ms)/)]);
     });
 
     it('tells of eviction, of memory that is full, and of a replica', async () => {

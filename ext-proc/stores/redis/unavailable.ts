@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { tlsProblem } from '../tls-problem.ts';
 import { RedisRefused } from './refused.ts';
 
 /** What a server answers while it cannot serve, or no longer serves this slot. Anything else it refuses is a mistake of ours. */
@@ -13,7 +14,7 @@ export function asStoreError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   if (error instanceof StoreUnavailable || error instanceof RedisRefused) return error;
   if (error.name === 'ReplyError' && !NOT_NOW.test(error.message)) return error;
-  return new StoreUnavailable(`Redis: ${error.message}`);
+  return new StoreUnavailable(`Redis: ${tlsProblem(error) ?? error.message}`);
 }
 
 /** What a script says of keys that somebody else wrote to. */

@@ -1,0 +1,50 @@
+import type { z } from 'zod';
+import type { Missing } from './references.ts';
+import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type ProviderEntry } from './schema.ts';
+import type { Path } from './yaml-tree.ts';
+
+/** What rules between fields look at. `undefined`: it is wrong by itself, or depends on something that is missing. */
+export interface RightParts {
+  readonly listen: ConfigFile['listen'] | undefined;
+  readonly stores: ConfigFile['stores'] | undefined;
+  readonly workers: ConfigFile['workers'] | undefined;
+  readonly providers: Readonly<Record<string, ProviderEntry>>;
+  readonly models: Readonly<Record<string, ModelEntry>>;
+}
+
+/** Of a file that is refused: what is wrong between two fields is told together with what is wrong in a third. */
+export function rightParts(value: unknown, missing: readonly Missing[]): RightParts {
+  const file = mapping(value);
+  // A section that lacks what a reference should have given says something else than it means.
+  const incomplete = new Set(missing.map(({ path }) => path[0]));
+  const part = <Part>(name: string, schema: z.ZodType<Part>): Part | undefined =>
+    incomplete.has(name) ? undefined : schema.safeParse(file[name]).data;
+  const { listen, stores, workers } = CONFIG_FILE.shape;
+  return {
+    listen: part('listen', listen),
+    stores: part('stores', stores),
+    workers: part('workers', workers),
+    providers: rightEntries(file.providers, PROVIDER),
+    models: rightEntries(file.models, MODEL),
+  };
+}
+
+function rightEntries<Entry>(value: unknown, schema: z.ZodType<Entry>): Record<string, Entry> {
+  const right: Record<string, Entry> = {};
+  for (const [name, entry] of Object.entries(mapping(value))) {
+    const parsed = schema.safeParse(entry);
+    if (parsed.success) right[name] = parsed.data;
+  }
+  return right;
+}
+
+function mapping(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+/** Of the provider or model at the path, looked at by itself. */
+export function problemsOfEntry([section, name]: Path, value: unknown): readonly z.core.$ZodIssue[] {
+  const schema = section === 'providers' ? PROVIDER : section === 'models' ? MODEL : undefined;
+  const entry = mapping(mapping(value)[String(section)])[String(name)];
+  return schema?.safeParse(entry).error?.issues ?? [];
+}
