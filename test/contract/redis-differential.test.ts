@@ -151,7 +151,7 @@ requirement(missingRedis, () => {
   });
   afterAll(() => redis?.stop());
 
-  test('the stores in memory and in Redis answer every sequence of calls alike', { timeout: 60_000 }, () =>
+  test('the stores in memory and in Redis answer every sequence of calls alike', { timeout: 120_000 }, () =>
     fc.assert(
       fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 60 }), async (commands) => {
         const memory = createMemoryLimitStore({ leaseMs: LEASE_MS, idleMs: 365 * DAY_MS });

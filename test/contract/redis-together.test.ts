@@ -5,7 +5,7 @@ import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { requirement } from '../requirement.ts';
-import { admitFresh, LEASE_MS, NOON_ISH, requestOf, snapshotOf } from './limit-store.fixtures.ts';
+import { admitFresh, LEASE_MS, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
@@ -71,7 +71,7 @@ requirement(missingRedis, () => {
   });
   afterAll(() => Promise.all([redis?.stop(), other?.stop()]));
 
-  test('what shares a call is answered as if it was asked one by one', { timeout: 60_000 }, () =>
+  test('what shares a call is answered as if it was asked one by one', { timeout: 120_000 }, () =>
     fc.assert(
       fc.asyncProperty(MOMENTS, async (moments) => {
         const store = await openEmptyStore(redis, REMEMBERING);
@@ -102,6 +102,20 @@ requirement(missingRedis, () => {
     const results = await Promise.all(requests.map((request) => store.admit(request)));
     expect(results.map(({ kind }) => kind)).toEqual(requests.map(() => 'admitted'));
     expect((await scriptCalls(redis)) - before).toBe(1);
+    await store.close();
+  });
+
+  test('a call that cannot be written is refused to all who share it, and the next one goes', async () => {
+    const store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+    const unwritable = requestOf({ tokens: 1n as unknown as number });
+    const results = await Promise.allSettled([
+      store.admit(requestOf()),
+      store.admit(unwritable),
+      store.release(releaseOf('hold')),
+    ]);
+    for (const result of results) expect(result).toMatchObject({ status: 'rejected', reason: expect.any(TypeError) });
+    expect(await admitFresh(store, { holdNanoUsd: 1n })).toMatchObject({ kind: 'admitted' });
+    expect(await store.heldNanoUsd('org-1', NOON_ISH)).toBe(1n);
     await store.close();
   });
 

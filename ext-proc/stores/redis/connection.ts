@@ -112,8 +112,9 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
     lazyConnect: true,
     clusterRetryStrategy: retryAfterMs,
     slotsRefreshTimeout: CONNECT_MS,
-    // A call that a node no longer serves is tried once more where the cluster says; longer than that nobody waits for a fail-over.
-    maxRedirections: 2,
+    // A call that a node no longer serves is tried where the cluster says, twice while slots move; longer nobody waits for a fail-over. The
+    // client counts every error, also that the node it came to does not know the script yet, which it mends by sending it.
+    maxRedirections: 4,
     retryDelayOnFailover: 100,
     retryDelayOnClusterDown: 100,
     retryDelayOnTryAgain: 50,
