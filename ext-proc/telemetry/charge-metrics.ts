@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { usdNumber } from '../domain/money.ts';
 import type { LiveHold } from '../stores/limit-store.ts';
+import { createCounters } from './series.ts';
 
 export interface ChargeMetrics {
   charged(charge: {
@@ -24,13 +25,13 @@ export interface ChargeMetrics {
 }
 
 export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
-  const cost = new Counter({
+  const cost = createCounters({
     name: 'gateway_charged_usd_total',
     help: 'Charged to organizations, by model.',
     labelNames: ['model'],
     registers,
   });
-  const tokens = new Counter({
+  const tokens = createCounters({
     name: 'gateway_tokens_total',
     help: 'Tokens charged, by model and type.',
     labelNames: ['model', 'type'],
@@ -43,9 +44,9 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   });
   return {
     charged(charge) {
-      cost.inc({ model: charge.model }, charge.costUsd);
-      tokens.inc({ model: charge.model, type: 'prompt' }, charge.promptTokens);
-      tokens.inc({ model: charge.model, type: 'completion' }, charge.completionTokens);
+      cost.of(charge.model).add(charge.costUsd);
+      tokens.of(charge.model, 'prompt').add(charge.promptTokens);
+      tokens.of(charge.model, 'completion').add(charge.completionTokens);
       if (charge.counted) counted.inc();
     },
     ...failureMetrics(registers),

@@ -9,8 +9,8 @@ export interface MachineMeter {
   close(): void;
 }
 
-/** A timer that should fire this often: what it is late by is the lag. */
-const RESOLUTION_MS = 20;
+/** A timer that should fire this often: what it is late by is the lag. At rest each firing wakes the process. */
+const RESOLUTION_MS = 50;
 
 /**
  * The timer is our own: `monitorEventLoopDelay` forgets with every reset when it fired last, and so does not see a stall that begins just

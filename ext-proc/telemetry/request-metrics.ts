@@ -1,6 +1,7 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteName } from '../admission/route.ts';
 import type { Attempt } from '../delivery/delivery.ts';
+import { createCounters, createHistograms } from './series.ts';
 
 export interface RequestMetrics {
   /** `probe`: one of our own readiness probes, which is in none of these. */
@@ -26,31 +27,41 @@ const ROUTES: readonly EndedRequest['route'][] = ['chat', 'models', 'credits', '
 const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 export function createRequestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = new Counter({
+  const requests = createCounters({
     name: 'gateway_requests_total',
     help: 'Requests answered, by route, HTTP status and error code (empty: none). A stream that broke has status 200 and a code; 499 is a client that left.',
     labelNames: ['route', 'status', 'code'],
     registers,
   });
   // A series that begins with its first failure shows no increase.
-  for (const route of ROUTES) requests.inc({ route, status: '500', code: 'internal_error' }, 0);
-  const duration = new Histogram({
-    name: 'gateway_request_duration_seconds',
-    help: 'From the request headers to the end of the answer.',
-    labelNames: ['route'],
-    buckets: DURATION_BUCKETS_S,
+  for (const route of ROUTES) requests.of(route, '500', 'internal_error');
+  const duration = createHistograms(
+    {
+      name: 'gateway_request_duration_seconds',
+      help: 'From the request headers to the end of the answer.',
+      labelNames: ['route'],
+      registers,
+    },
+    DURATION_BUCKETS_S,
+  );
+  let inFlight = 0;
+  new Gauge({
+    name: 'gateway_requests_in_flight',
+    help: 'Requests being served now.',
     registers,
+    collect() {
+      this.set(inFlight);
+    },
   });
-  const inFlight = new Gauge({ name: 'gateway_requests_in_flight', help: 'Requests being served now.', registers });
   return {
     requestStarted(probe) {
-      if (!probe) inFlight.inc();
+      if (!probe) inFlight++;
     },
     requestEnded({ route, status, code, durationMs, probe }) {
       if (probe) return;
-      inFlight.dec();
-      requests.inc({ route, status: String(status), code });
-      duration.observe({ route }, durationMs / 1000);
+      inFlight--;
+      requests.of(route, String(status), code).add();
+      duration.of(route).observe(durationMs / 1000);
     },
     ...streamMetrics(registers),
     attempts: attemptMetrics(registers),
@@ -79,31 +90,35 @@ function streamMetrics(registers: Registry[]): Pick<RequestMetrics, 'streamStart
 }
 
 function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
-  const attempts = new Counter({
+  const attempts = createCounters({
     name: 'gateway_upstream_attempts_total',
     help: 'Provider calls, by provider and result.',
     labelNames: ['provider', 'result'],
     registers,
   });
-  const total = new Histogram({
-    name: 'gateway_upstream_duration_seconds',
-    help: 'From asking a provider to the end of its answer, or to its failure.',
-    labelNames: ['provider'],
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
-  const first = new Histogram({
-    name: 'gateway_upstream_time_to_first_event_seconds',
-    help: 'From asking a provider to the first event of its stream, or to the head of its other answer.',
-    labelNames: ['provider'],
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  });
+  const total = createHistograms(
+    {
+      name: 'gateway_upstream_duration_seconds',
+      help: 'From asking a provider to the end of its answer, or to its failure.',
+      labelNames: ['provider'],
+      registers,
+    },
+    DURATION_BUCKETS_S,
+  );
+  const first = createHistograms(
+    {
+      name: 'gateway_upstream_time_to_first_event_seconds',
+      help: 'From asking a provider to the first event of its stream, or to the head of its other answer.',
+      labelNames: ['provider'],
+      registers,
+    },
+    DURATION_BUCKETS_S,
+  );
   return (list) => {
     for (const { provider, result, durationMs, firstEventMs } of list) {
-      attempts.inc({ provider, result });
-      if (durationMs !== undefined) total.observe({ provider }, durationMs / 1000);
-      if (firstEventMs !== undefined) first.observe({ provider }, firstEventMs / 1000);
+      attempts.of(provider, result).add();
+      if (durationMs !== undefined) total.of(provider).observe(durationMs / 1000);
+      if (firstEventMs !== undefined) first.of(provider).observe(firstEventMs / 1000);
     }
   };
 }

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Refused } from '../stores/limit-store.ts';
 import type { BatchFigures, PoolFigures } from '../stores/store-figures.ts';
+import { createHistograms } from './series.ts';
 
 export interface StoreMetrics {
   databaseBatch(batch: BatchFigures): void;
@@ -74,13 +75,15 @@ function batchMetrics(registers: Registry[]): StoreMetrics['databaseBatch'] {
 
 function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'] {
   const labelNames = ['operation'];
-  const duration = new Histogram({
-    name: 'gateway_limit_store_duration_seconds',
-    help: 'Calls of the limit store (Redis, or the memory of the process), by operation: admit, release, renew, held, take_read.',
-    labelNames,
-    buckets: CALL_BUCKETS_S,
-    registers,
-  });
+  const duration = createHistograms(
+    {
+      name: 'gateway_limit_store_duration_seconds',
+      help: 'Calls of the limit store (Redis, or the memory of the process), by operation: admit, release, renew, held, take_read.',
+      labelNames,
+      registers,
+    },
+    CALL_BUCKETS_S,
+  );
   const failures = new Counter({
     name: 'gateway_limit_store_failures_total',
     help: 'Calls that the limit store did not answer; a completion is refused with no_capacity then.',
@@ -89,7 +92,7 @@ function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'
   });
   for (const operation of ['admit', 'release', 'renew', 'held', 'take_read']) failures.inc({ operation }, 0);
   return (operation, tookMs, failed) => {
-    duration.observe({ operation }, tookMs / 1000);
+    duration.of(operation).observe(tookMs / 1000);
     if (failed) failures.inc({ operation });
   };
 }

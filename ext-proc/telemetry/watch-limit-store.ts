@@ -8,31 +8,44 @@ export function watchLimitStore(
   metrics: Pick<StoreMetrics, 'limitStoreCall' | 'admissionRefused'>,
   clock: Pick<Clock, 'monotonicMs'>,
 ): LimitStore {
-  async function timed<T>(operation: LimitStoreOperation, call: () => Promise<T>): Promise<T> {
+  /** Looks on: whoever asked gets the store's own promise. */
+  function timed<T>(
+    operation: LimitStoreOperation,
+    call: () => Promise<T>,
+    note: (result: T) => void = () => undefined,
+  ): Promise<T> {
     const startedMs = clock.monotonicMs();
-    let failed = true;
-    try {
-      const result = await call();
-      failed = false;
-      return result;
-    } finally {
-      metrics.limitStoreCall(operation, clock.monotonicMs() - startedMs, failed);
-    }
+    const answer = call();
+    const observe = (failed: boolean) => metrics.limitStoreCall(operation, clock.monotonicMs() - startedMs, failed);
+    answer.then(
+      (result) => {
+        observe(false);
+        note(result);
+      },
+      () => observe(true),
+    );
+    return answer;
   }
   return {
-    async admit(request) {
-      const result = await timed('admit', () => limits.admit(request));
-      if (result.kind === 'refused') metrics.admissionRefused(result.rule);
-      return result;
-    },
+    admit: (request) =>
+      timed(
+        'admit',
+        () => limits.admit(request),
+        (result) => {
+          if (result.kind === 'refused') metrics.admissionRefused(result.rule);
+        },
+      ),
     release: (release) => timed('release', () => limits.release(release)),
     renew: (holds, nowMs) => timed('renew', () => limits.renew(holds, nowMs)),
     heldNanoUsd: (organizationId, nowMs) => timed('held', () => limits.heldNanoUsd(organizationId, nowMs)),
-    async takeRead(keyId, readsPerMinute, nowMs) {
-      const result = await timed('take_read', () => limits.takeRead(keyId, readsPerMinute, nowMs));
-      if (!result.allowed) metrics.admissionRefused('reads');
-      return result;
-    },
+    takeRead: (keyId, readsPerMinute, nowMs) =>
+      timed(
+        'take_read',
+        () => limits.takeRead(keyId, readsPerMinute, nowMs),
+        (result) => {
+          if (!result.allowed) metrics.admissionRefused('reads');
+        },
+      ),
     close: () => limits.close(),
   };
 }
