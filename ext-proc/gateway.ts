@@ -100,7 +100,7 @@ async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestR
   return denied ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 
-async function serve(deps: GatewayDeps, call: Call): Promise<EndpointResult> {
+function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<EndpointResult> {
   if (call.route.name === 'chat') return completeChat(deps, call);
   call.trace?.step('read');
   const tooLarge = checkDeclaredSize(call);

@@ -20,7 +20,8 @@ export async function authenticate(
   const key = authorization === undefined ? undefined : AUTHORIZATION.exec(authorization)?.[1];
   // The expression ignores case for the scheme's sake only: keys are compared exactly.
   if (!key?.startsWith(KEY_PREFIX)) return refuse('invalid_api_key');
-  const principal = await keys.findByHash(hash('sha256', key, 'buffer'), day);
+  // By way of text: asked for a buffer, Node takes three times as long.
+  const principal = await keys.findByHash(Buffer.from(hash('sha256', key, 'hex'), 'hex'), day);
   return principal ?? refuse('invalid_api_key');
 }
 

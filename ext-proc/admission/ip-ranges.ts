@@ -14,6 +14,7 @@ const compiled = new Map<string, Range | undefined>();
 
 /** Whether `address` lies in one of the CIDRs. Text that is no address lies in none; a CIDR that is none contains nothing. */
 export function inRanges(address: string, ranges: readonly string[]): boolean {
+  if (ranges.length === 0) return false;
   const groups = parseAddress(address);
   return groups !== undefined && ranges.some((text) => contains(compileRange(text), groups));
 }

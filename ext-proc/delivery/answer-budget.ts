@@ -5,6 +5,8 @@
 export class AnswerBudget {
   readonly limitBytes: number;
   #heldBytes = 0;
+  /** Rooms of answers that can be had again, and how they are given up; the oldest first. */
+  readonly #yielding = new Map<AnswerRoom, () => void>();
 
   constructor(limitBytes: number) {
     this.limitBytes = limitBytes;
@@ -14,21 +16,34 @@ export class AnswerBudget {
     return this.#heldBytes;
   }
 
-  /** Room for one answer, empty at first. */
-  open(): AnswerRoom {
+  /** Room for one answer, empty at first. With `giveUp` it can be had again, and has to go where another one finds no room. */
+  open(giveUp?: () => void): AnswerRoom {
     let held = 0;
-    return {
+    const room: AnswerRoom = {
       take: (bytes) => {
-        if (this.#heldBytes + bytes > this.limitBytes) return false;
+        if (this.#heldBytes + bytes > this.limitBytes && !this.#makeRoom(bytes, room)) return false;
         this.#heldBytes += bytes;
         held += bytes;
+        if (giveUp) this.#yielding.set(room, giveUp);
         return true;
       },
       release: () => {
+        this.#yielding.delete(room);
         this.#heldBytes -= held;
         held = 0;
       },
     };
+    return room;
+  }
+
+  #makeRoom(bytes: number, asking: AnswerRoom): boolean {
+    for (const [room, giveUp] of this.#yielding) {
+      if (room === asking) continue;
+      room.release();
+      giveUp();
+      if (this.#heldBytes + bytes <= this.limitBytes) return true;
+    }
+    return false;
   }
 }
 

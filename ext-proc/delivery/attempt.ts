@@ -112,29 +112,23 @@ async function openJson(
   const room = run.answers.open();
   let passedOn = false;
   try {
-    const answer = await readCompletion(run, call, room);
-    if (answer.kind === 'failure') return answer;
+    const text = await readWhole(call, run.order.config.limits.responseBodyBytes, room);
+    if (typeof text !== 'string') return text;
+    const completion = completionOf(text);
+    if (completion.kind === 'failure') return completion;
     passedOn = true;
-    const { text, completion } = answer;
-    return { kind: 'json', target, room, askedMs, latencyMs, text, completion };
+    return { kind: 'json', target, room, askedMs, latencyMs, text, completion: completion.value };
   } finally {
     if (!passedOn) room.release();
   }
 }
 
-async function readCompletion(
-  run: Run,
-  call: ProviderCall,
-  room: AnswerRoom,
-): Promise<{ kind: 'answer'; text: string; completion: Completion } | ProviderFailure> {
-  const text = await readWhole(call, run.order.config.limits.responseBodyBytes, room);
-  if (typeof text !== 'string') return text;
-  const value = parseObject(text);
-  if (value === undefined) return FAILURES.malformed;
-  if (hasError(value)) return bodyFailure(value);
-  const completion = asCompletion(value);
-  if (completion === undefined || completion.choices.length === 0) return FAILURES.malformed;
-  return { kind: 'answer', text, completion };
+function completionOf(text: string): { readonly kind: 'completion'; readonly value: Completion } | ProviderFailure {
+  const json = parseObject(text);
+  if (json === undefined) return FAILURES.malformed;
+  if (hasError(json)) return bodyFailure(json);
+  const value = asCompletion(json);
+  return value === undefined || value.choices.length === 0 ? FAILURES.malformed : { kind: 'completion', value };
 }
 
 /** JSON where a stream was asked for: an error that came with the wrong status, or nothing that could be passed on. */
@@ -160,7 +154,7 @@ async function openStream(
       // Nothing has been produced: neither `[DONE]` nor the end make an answer of it.
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
-      source.unread(event);
+      source.unread({ text: event.data, completion: meaning.completion });
       call.limit(remainingMs(run), FAILURES.deadline);
       call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
       const latencyMs = elapsedMs(run);

@@ -60,8 +60,13 @@ export class ContentTemplate {
       at = next;
       if (!goesOn) break;
     }
-    if (contents.length === 0) return undefined;
-    return { end, content: contents.join(''), events: this.eventWith(contents.join(this.#sentBetween)) };
+    const last = contents.length - 1;
+    if (last === -1) return undefined;
+    const content = contents.join('');
+    // Put around what is joined, they would have all of it copied once more.
+    contents[0] = this.#open + contents[0];
+    contents[last] += this.#close;
+    return { end, content, events: contents.join(this.#sentBetween) };
   };
 
   /** The event for a chunk that has matched. */

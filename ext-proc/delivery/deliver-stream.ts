@@ -49,6 +49,8 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
       },
       broken ? undefined : record?.whole(last),
     );
+    // It is kept elsewhere by now. The client may take long to read the end.
+    record?.release();
     const outcome = { status: 200, attempts: run.attempts, timeToFirstEventMs: opened.latencyMs };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;

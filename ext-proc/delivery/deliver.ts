@@ -57,7 +57,11 @@ async function deliver(run: Run): Promise<DeliveryOutcome> {
   const opened = await openFirst(run);
   switch (opened.kind) {
     case 'json':
-      return deliverJson(run, opened).finally(() => opened.room.release());
+      try {
+        return await deliverJson(run, opened);
+      } finally {
+        opened.room.release();
+      }
     case 'stream':
       return deliverStream(run, opened);
     case 'failure':

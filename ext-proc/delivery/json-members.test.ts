@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { cpuMsOf } from '../../test/fixtures/cpu-time.ts';
 import { editObject, membersOf } from './json-members.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
@@ -59,8 +60,11 @@ describe('editing an object in its text', () => {
 
   test('is linear in long strings of quotes and backslashes', () => {
     const text = JSON.stringify({ a: '\\"'.repeat(500_000), id: 1 });
-    const began = performance.now();
-    expect(editObject(text, { id: '2' })).toBe(`${text.slice(0, -2)}2}`);
-    expect(performance.now() - began).toBeLessThan(2000);
+    let edited = '';
+    const tookMs = cpuMsOf(() => {
+      edited = editObject(text, { id: '2' });
+    });
+    expect(edited).toBe(`${text.slice(0, -2)}2}`);
+    expect(tookMs).toBeLessThan(2000);
   });
 });

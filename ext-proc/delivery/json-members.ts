@@ -39,23 +39,36 @@ export function membersOf(text: string): Member[] {
 /** Members that the object lacks are added at its end. Of a repeated name, every one is edited: readers disagree on which one counts. */
 export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
   const names = Object.keys(edits);
+  const missing = new Set(names);
   let edited = '';
-  let missing = names;
-  for (const { name, start, valueStart, valueEnd } of members) {
-    if (!names.includes(name)) {
-      edited = joined(edited, text.slice(start, valueEnd));
+  /** What is kept since the last edit, in one piece. */
+  let keptStart = NOWHERE;
+  let keptEnd = 0;
+  for (const { name: found, start, valueStart, valueEnd } of members) {
+    if (keptStart === NOWHERE) {
+      keptStart = start;
+      keptEnd = start;
+    }
+    const name = names[names.indexOf(found)];
+    if (name === undefined) {
+      keptEnd = valueEnd;
       continue;
     }
-    missing = missing.filter((one) => one !== name);
+    missing.delete(name);
     const value = edits[name];
-    if (value !== undefined) edited = joined(edited, text.slice(start, valueStart) + value);
+    if (value !== undefined) edited = joined(edited, text.slice(keptStart, valueStart) + value);
+    else if (keptEnd > keptStart) edited = joined(edited, text.slice(keptStart, keptEnd));
+    keptStart = NOWHERE;
   }
+  if (keptStart !== NOWHERE) edited = joined(edited, text.slice(keptStart, keptEnd));
   for (const name of missing) {
     const value = edits[name];
     if (value !== undefined) edited = joined(edited, `${JSON.stringify(name)}:${value}`);
   }
   return `{${edited}}`;
 }
+
+const NOWHERE = -1;
 
 function joined(before: string, member: string): string {
   return before === '' ? member : `${before},${member}`;

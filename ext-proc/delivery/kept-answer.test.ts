@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { refuse } from '../errors/refusal.ts';
 import { AnswerBudget } from './answer-budget.ts';
 import { type Client, client, deliverTo, deliveryOver } from './client.fixture.ts';
@@ -187,4 +187,23 @@ describe('a replay', () => {
     await replayAnswer({ ...replay, streamed: true }, to.exchange, new AnswerBudget(100));
     expect([to.aborted, to.ended]).toEqual([true, false]);
   });
+
+  test.each([true, false])(
+    'cuts a client off that does not read while others need the room (stream: %s)',
+    async (streamed) => {
+      const to = client();
+      to.stopReading();
+      const budget = new AnswerBudget(1_000_000);
+      const body = Buffer.alloc(900_000);
+      const replayed = replayAnswer(
+        { ...replay, streamed, answerBytes: body.length, read: async () => body, timeoutMs: 60_000 },
+        to.exchange,
+        budget,
+      );
+      await vi.waitFor(() => expect(to.heads.length).toBe(1));
+      expect(budget.open().take(200_000)).toBe(true);
+      expect(await replayed).toBeUndefined();
+      expect([to.aborted, to.ended, budget.heldBytes]).toEqual([true, false, 200_000]);
+    },
+  );
 });

@@ -1,5 +1,5 @@
+import { GrowingBytes } from '../domain/growing-bytes.ts';
 import type { CallLimits, LimitedCall } from './call-limits.ts';
-import { GrowingBytes } from './growing-bytes.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 import type { ResponseHead } from './response-head.ts';

@@ -15,18 +15,26 @@ export interface Replay {
   readonly timeoutMs: number;
 }
 
-/** Gives the same bytes once more, with the same generation id (INTERFACE 4). A refusal: nothing was answered yet. */
+/** Above it an answer is written piece by piece, so that a client which does not read it can be cut off. */
+const LARGE_BYTES = 256 * 1024;
+
+/**
+ * Gives the same bytes once more, with the same generation id (INTERFACE 4). A refusal: nothing was answered yet. It costs its client nothing,
+ * and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room for.
+ */
 export async function replayAnswer(
   replay: Replay,
   exchange: Exchange,
   budget: AnswerBudget,
 ): Promise<Refusal | undefined> {
-  const room = budget.open();
+  const givenUp = new AbortController();
+  const room = budget.open(() => givenUp.abort());
   try {
     if (!room.take(replay.answerBytes)) return refuse('no_capacity');
     const body = await replay.read();
-    if (body === undefined) return refuse('no_capacity');
-    await (replay.streamed ? stream(replay, exchange, body) : whole(replay, exchange, body));
+    if (body === undefined || givenUp.signal.aborted) return refuse('no_capacity');
+    if (replay.streamed || body.length > LARGE_BYTES) await inPieces(replay, exchange, body, givenUp.signal);
+    else await whole(replay, exchange, body);
     return undefined;
   } finally {
     room.release();
@@ -38,12 +46,14 @@ async function whole(replay: Replay, exchange: Exchange, body: Buffer): Promise<
   await settlesWithin(exchange.respond({ status: 200, headers, body }), replay.timeoutMs);
 }
 
-async function stream(replay: Replay, exchange: Exchange, body: Buffer): Promise<void> {
-  const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', ...headersOf(replay) };
+async function inPieces(replay: Replay, exchange: Exchange, body: Buffer, givenUp: AbortSignal): Promise<void> {
+  const kind = replay.streamed
+    ? { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
+    : { 'content-type': 'application/json', 'content-length': String(body.length) };
   // The transport bounds this wait.
-  const client = await exchange.openStream({ status: 200, headers });
+  const client = await exchange.openStream({ status: 200, headers: { ...kind, ...headersOf(replay) } });
   if (client === undefined) return;
-  if (!(await settlesWithin(client.end(body), replay.timeoutMs))) client.abort();
+  if (!(await settlesWithin(client.end(body), replay.timeoutMs, givenUp))) client.abort();
 }
 
 function headersOf({ generationId }: Replay): Record<string, string> {

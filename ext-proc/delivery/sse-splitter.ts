@@ -1,4 +1,4 @@
-import { GrowingBytes } from './growing-bytes.ts';
+import { GrowingBytes } from '../domain/growing-bytes.ts';
 
 /** Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work is linear in the bytes. */
 export interface SseEvent {

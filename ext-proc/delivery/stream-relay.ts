@@ -119,7 +119,8 @@ class StreamRelay {
   /** Writes the events of one read as one piece: nothing is held back, and nothing is written twice. */
   #pass(): StreamEnd {
     const { source } = this.#opened;
-    let out = '';
+    const first = source.takeFirst();
+    let out = first === undefined ? '' : this.#takeChunk(first.text, first.completion);
     let end: StreamEnd = source.end;
     for (;;) {
       const run = source.takeRun(this.#template.matchRun);
@@ -150,10 +151,8 @@ class StreamRelay {
 
   /** False: the answer cannot be kept, so it must not be given either. */
   #write(out: string): boolean {
-    if (this.#record === undefined && this.#client === undefined) return true;
-    const bytes = Buffer.from(out);
-    if (this.#record?.add(bytes) === false) return false;
-    if (this.#client) this.#clientIsFull = !this.#client.write(bytes);
+    if (this.#record?.add(Buffer.from(out)) === false) return false;
+    if (this.#client) this.#clientIsFull = !this.#client.write(out);
     return true;
   }
 

@@ -1,9 +1,16 @@
+import type { Completion } from './completion.ts';
 import type { END, ProviderCall } from './provider-call.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { type EventRun, type SseEvent, SseSplitter } from './sse-splitter.ts';
 
 /** Tool arguments and images come in single events; nothing that a model writes comes near this. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
+
+/** A chunk, and what was parsed of it. */
+export interface ReadChunk {
+  readonly text: string;
+  readonly completion: Completion;
+}
 
 /** Reads a provider's stream as events: `read` waits, then all that came is taken out, then `read` again unless the stream has ended. */
 export class StreamSource {
@@ -12,7 +19,7 @@ export class StreamSource {
   readonly #splitter = new SseSplitter(MAX_EVENT_BYTES);
   #bytes = 0;
   #end: typeof END | ProviderFailure | undefined;
-  #first: SseEvent | undefined;
+  #first: ReadChunk | undefined;
 
   constructor(call: ProviderCall, maxBytes: number) {
     this.#call = call;
@@ -41,18 +48,23 @@ export class StreamSource {
   }
 
   next(): SseEvent | undefined {
-    const event = this.#first ?? this.#splitter.next();
-    this.#first = undefined;
-    return event;
+    return this.#splitter.next();
   }
 
-  /** Puts an event back, to be the next. */
-  unread(event: SseEvent): void {
-    this.#first = event;
+  /** Puts the first chunk back: it was read to see whether the provider answers at all. */
+  unread(first: ReadChunk): void {
+    this.#first = first;
+  }
+
+  /** What was put back, once. */
+  takeFirst(): ReadChunk | undefined {
+    const first = this.#first;
+    this.#first = undefined;
+    return first;
   }
 
   /** The events to come that are alike in the way that `match` knows. */
   takeRun<T extends EventRun>(match: (text: string, start: number) => T | undefined): T | undefined {
-    return this.#first === undefined ? this.#splitter.takeRun(match) : undefined;
+    return this.#splitter.takeRun(match);
   }
 }

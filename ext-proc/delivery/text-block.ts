@@ -1,4 +1,4 @@
-import { GrowingBytes } from './growing-bytes.ts';
+import { GrowingBytes } from '../domain/growing-bytes.ts';
 
 const EMPTY_LINE = Buffer.from('\r\n\r\n');
 

@@ -1,15 +1,22 @@
+import { CallLimits } from './call-limits.ts';
+
+/** Of all waits: a timer for each would be set and cleared with every request. */
+const limits = new CallLimits();
+
 /** Waits for a promise, but not longer than this or than the signal. True: it settled in time. A rejection passes through. */
 export function settlesWithin(promise: Promise<unknown>, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const end = () => {
-      clearTimeout(timer);
+      limits.forget(wait);
       signal?.removeEventListener('abort', tooLate);
     };
     const tooLate = () => {
       end();
       resolve(false);
     };
-    const timer = setTimeout(tooLate, Math.max(0, delayMs));
+    const wait = { endsByMs: performance.now() + delayMs, expire: tooLate };
+    limits.watch(wait);
+    limits.lookBy(wait.endsByMs);
     signal?.addEventListener('abort', tooLate, { once: true });
     if (signal?.aborted) tooLate();
     promise.then(

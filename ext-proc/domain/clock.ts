@@ -21,7 +21,11 @@ export function utcDay(nowMs: number): UtcDay {
   return Math.floor(nowMs / DAY_MS);
 }
 
+/** The day that was asked for last, nearly always today: to write one takes ten times as long as to look here. */
+let written: { readonly day: UtcDay; readonly text: string } = { day: Number.NaN, text: '' };
+
 /** `2026-11-21` */
 export function utcDayText(day: UtcDay): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+  if (day !== written.day) written = { day, text: new Date(day * DAY_MS).toISOString().slice(0, 10) };
+  return written.text;
 }

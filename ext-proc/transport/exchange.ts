@@ -49,8 +49,8 @@ export interface Answer extends ResponseHead {
 }
 
 export interface ResponseStream {
-  /** False: the buffer is full, wait for `drained` before writing more. Writing after the client left does nothing. */
-  write(bytes: Uint8Array): boolean;
+  /** Text as UTF-8. False: the buffer is full, wait for `drained` before writing more. Writing after the client left does nothing. */
+  write(piece: Uint8Array | string): boolean;
   /** Resolves when there is room again, or the client is gone. */
   drained(): Promise<void>;
   /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */

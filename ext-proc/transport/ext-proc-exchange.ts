@@ -95,8 +95,10 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#head?.header(name);
   }
 
-  async readBody(bounds: BodyBounds): Promise<BodyResult> {
-    if (this.#body === undefined) return { kind: 'gone' };
+  readBody(bounds: BodyBounds): Promise<BodyResult> {
+    if (this.#body === undefined) return Promise.resolve({ kind: 'gone' });
+    // What came while the stream was paused is mostly all of it, and then there is nothing to wait for.
+    this.#stream.resume();
     const result = this.#body.read(bounds);
     this.#stream.resume();
     return result;

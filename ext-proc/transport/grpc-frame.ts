@@ -1,3 +1,5 @@
+import { giveBackMemory, takeMemory } from './spare-memory.ts';
+
 /** gRPC's length-prefixed messages: one flag byte, four bytes of length, the message. */
 
 const PREFIX_BYTES = 5;
@@ -18,15 +20,15 @@ export interface MessageListener {
 }
 
 /**
- * Cuts a byte stream into messages. Every byte is copied at most once, however the stream was cut: a message of a megabyte that
- * arrives in pieces of 16 KiB is joined when its last piece is here, not at each.
+ * Cuts a byte stream into messages. Every byte is copied at most once, however the stream was cut, and only where a message arrives in
+ * pieces; into memory that is used again, since each 64 MB outside the heap cost a full garbage collection.
  */
 export class FrameReader {
   readonly #maxMessageBytes: number;
   readonly #listener: MessageListener;
-  /** Pieces of the unfinished prefix or message. */
-  #parts: Buffer[] = NOTHING;
-  #held = 0;
+  /** An unfinished prefix or message, of which this much is here. */
+  #unfinished: Buffer | undefined;
+  #heldBytes = 0;
   /** Of the message being collected; negative while the prefix is incomplete. */
   #messageBytes = -1;
 
@@ -40,17 +42,16 @@ export class FrameReader {
     let at = start;
     for (;;) {
       const wanted = this.#messageBytes < 0 ? PREFIX_BYTES : this.#messageBytes;
-      const taken = wanted - this.#held;
-      if (end - at < taken) {
-        if (end > at) this.#hold(bytes.subarray(at, end));
-        return undefined;
-      }
-      const whole = this.#held === 0 ? bytes : this.#join(bytes.subarray(at, at + taken));
-      const wholeStart = whole === bytes ? at : 0;
+      const taken = Math.min(wanted - this.#heldBytes, end - at);
+      const isWhole = taken === wanted;
+      const whole = isWhole ? bytes : this.#collect(bytes, at, at + taken, wanted);
+      const wholeStart = isWhole ? at : 0;
       at += taken;
+      if (whole === undefined) return undefined;
       if (this.#messageBytes >= 0) {
         this.#messageBytes = -1;
         this.#listener.message(whole, wholeStart, wholeStart + wanted);
+        if (!isWhole) giveBackMemory(whole);
         continue;
       }
       if (whole[wholeStart] !== 0) return 'compressed';
@@ -59,18 +60,14 @@ export class FrameReader {
     }
   }
 
-  #hold(part: Buffer): void {
-    if (this.#parts === NOTHING) this.#parts = [part];
-    else this.#parts.push(part);
-    this.#held += part.length;
-  }
-
-  #join(last: Buffer): Buffer {
-    const whole = Buffer.concat([...this.#parts, last], this.#held + last.length);
-    this.#parts = NOTHING;
-    this.#held = 0;
-    return whole;
+  /** The whole, once its last byte is here. */
+  #collect(bytes: Buffer, start: number, end: number, wanted: number): Buffer | undefined {
+    if (start === end) return undefined;
+    const unfinished = this.#unfinished ?? takeMemory(wanted);
+    this.#heldBytes += bytes.copy(unfinished, this.#heldBytes, start, end);
+    const isWhole = this.#heldBytes === wanted;
+    this.#unfinished = isWhole ? undefined : unfinished;
+    if (isWhole) this.#heldBytes = 0;
+    return isWhole ? unfinished : undefined;
   }
 }
-
-const NOTHING: Buffer[] = [];

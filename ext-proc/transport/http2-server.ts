@@ -1,5 +1,6 @@
 import { createServer, type Socket } from 'node:net';
 import { type AcceptStream, Http2Connection } from './http2/connection.ts';
+import { withReusedReads } from './reused-reads.ts';
 import { listenOn, type TcpAddress } from './unix-socket.ts';
 
 export interface Http2Server {
@@ -8,6 +9,9 @@ export interface Http2Server {
   close(): void;
 }
 
+/** One for all connections: what is read is taken out of it before the next read. */
+const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
+
 /** HTTP/2 for clients that know that it is spoken here: without TLS, and without an upgrade from HTTP/1.1. */
 export async function startHttp2Server(
   where: string | TcpAddress,
@@ -15,8 +19,10 @@ export async function startHttp2Server(
   onError: (error: Error) => void,
 ): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
-  const server = createServer({ noDelay: true }, (socket) => {
-    connections.set(socket, new Http2Connection(socket, accept, onError));
+  const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
+    const socket = withReusedReads(accepted, READ_BUFFER, (bytes) => connection.receive(bytes));
+    const connection = new Http2Connection(socket, accept, onError);
+    connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
   });
   await listenOn(server, where);

@@ -1,7 +1,8 @@
-import { HeaderAppendAction, type HeaderValue, ProcessingResponse } from '../../proto/generated/ext_proc.ts';
+import { ProcessingResponse } from '../../proto/generated/ext_proc.ts';
 import { encodeAnswer } from './answer-messages.ts';
 import type { Answer } from './exchange.ts';
 import { frame } from './grpc-frame.ts';
+import { encodeRoute } from './route-message.ts';
 
 /** The messages that the process sends to Envoy, framed for the wire. */
 
@@ -35,21 +36,18 @@ export function routeToStream(
   clientHeaders: Iterable<string>,
   withinMs: number,
 ): Buffer {
-  return encode({
-    requestHeaders: {
-      response: {
-        headerMutation: {
-          setHeaders: [
-            overwrite(':path', '/'),
-            overwrite(STREAM_HEADER, streamId),
-            overwrite(CLUSTER_HEADER, clusterName),
-            overwrite('x-envoy-upstream-rq-timeout-ms', String(Math.max(1, Math.ceil(withinMs)))),
-          ],
-          removeHeaders: [...clientHeaders].filter(isRemovable),
-        },
-        clearRouteCache: true,
-      },
-    },
+  return encodeRoute({
+    setHeaders: [
+      ':path',
+      '/',
+      STREAM_HEADER,
+      streamId,
+      CLUSTER_HEADER,
+      clusterName,
+      'x-envoy-upstream-rq-timeout-ms',
+      String(Math.max(1, Math.ceil(withinMs))),
+    ],
+    removeHeaders: [...clientHeaders].filter(isRemovable),
   });
 }
 
@@ -71,12 +69,4 @@ export const ACCEPT_TRAILERS: Buffer = encode({ requestTrailers: {} });
 
 function encode(message: ProcessingResponse): Buffer {
   return frame(ProcessingResponse.encode(message).finish());
-}
-
-function headerValue(key: string, value: string): HeaderValue {
-  return { key, rawValue: Buffer.from(value, 'latin1') };
-}
-
-function overwrite(key: string, value: string) {
-  return { header: headerValue(key, value), appendAction: HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD };
 }

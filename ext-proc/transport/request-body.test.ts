@@ -1,8 +1,18 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { BodyBudget } from './body-budget.ts';
 import type { BodyBounds } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+const usedBytes = () => {
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+};
 
 const BOUNDS: BodyBounds = { limitBytes: 100, idleMs: 50, totalMs: 200 };
 const bytes = (length: number) => Buffer.alloc(length, 'x');
@@ -37,6 +47,49 @@ describe('RequestBody', () => {
         },
       ),
     );
+  });
+
+  test('in pieces of one byte takes not much more memory than in one, and none is lost', async () => {
+    const million = 1_000_000;
+    const body = new RequestBody(new BodyBudget(million), 0);
+    const result = body.read({ ...BOUNDS, limitBytes: million });
+    const before = usedBytes();
+    for (let at = 0; at < million; at++) body.push(Buffer.of(at % 251));
+    expect(usedBytes() - before).toBeLessThan(10 * million);
+    body.finish();
+    const got = await result;
+    expect(got.kind === 'complete' && got.bytes.every((byte, at) => byte === at % 251)).toBe(true);
+  });
+
+  test('small pieces among large ones keep their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom(1, 3, 511, 512, 2_000), fc.integer({ min: 1, max: 600 })), { maxLength: 4 }),
+        async (runs) => {
+          const pieces = runs.flatMap(([length, times], run) =>
+            Array.from({ length: times }, (_, at) => Buffer.alloc(length, run * 64 + (at % 64))),
+          );
+          const body = new RequestBody(new BodyBudget(10_000_000), 0);
+          const result = body.read({ ...BOUNDS, limitBytes: 10_000_000 });
+          for (const piece of pieces) body.push(piece);
+          body.finish();
+          const got = await result;
+          expect(got.kind === 'complete' && got.bytes.equals(Buffer.concat(pieces))).toBe(true);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test('copies what is pushed, so that the memory it was read into can be used again', async () => {
+    const body = new RequestBody(budget, 4);
+    const read = bytes(64 * 1024);
+    body.push(read.fill('a').subarray(0, 2));
+    body.push(read.fill('b').subarray(0, 2));
+    body.finish();
+    const result = await body.read(BOUNDS);
+    expect(result).toEqual({ kind: 'complete', bytes: Buffer.from('aabb') });
+    expect(result.kind === 'complete' && result.bytes.buffer).not.toBe(read.buffer);
   });
 
   test('the limit itself is allowed, one byte more is not', async () => {
@@ -85,6 +138,7 @@ describe('RequestBody', () => {
   test('what is over the process-wide budget is refused and frees what it held', async () => {
     const other = new RequestBody(budget, 0);
     other.push(bytes(950));
+    other.finish();
     const body = new RequestBody(budget, 0);
     const result = body.read(BOUNDS);
     body.push(bytes(40));
@@ -94,6 +148,59 @@ describe('RequestBody', () => {
     body.push(bytes(20));
     body.finish();
     expect(budget.heldBytes).toBe(950);
+  });
+
+  test('an upload that stands still gives way to one that comes, and not to itself', async () => {
+    const still = new RequestBody(budget, 0);
+    const refused = still.read({ ...BOUNDS, limitBytes: 1000 });
+    still.push(bytes(900));
+    const coming = new RequestBody(budget, 0);
+    coming.push(bytes(60));
+    coming.push(bytes(60));
+    expect(await refused).toEqual({ kind: 'no_room' });
+    expect(budget.heldBytes).toBe(120);
+    coming.push(bytes(900));
+    expect(await coming.read(BOUNDS)).toEqual({ kind: 'no_room' });
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  test('signs of life are no progress: the one that got on gives way last', async () => {
+    const kib = 1024;
+    const large = new BodyBudget(1000 * kib);
+    const [first, second, third] = Array.from({ length: 3 }, () => new RequestBody(large, 0));
+    first?.push(bytes(400 * kib));
+    second?.push(bytes(400 * kib));
+    first?.push(bytes(64 * kib));
+    for (let drop = 0; drop < 100; drop++) second?.push(bytes(1));
+    third?.push(bytes(200 * kib));
+    expect(large.heldBytes).toBe(664 * kib);
+    for (const body of [first, third]) body?.finish();
+    const results = [first, second, third].map((body) => body?.read({ ...BOUNDS, limitBytes: 1000 * kib }));
+    expect((await Promise.all(results)).map((result) => result?.kind)).toEqual(['complete', 'no_room', 'complete']);
+  });
+
+  test('the budget holds and adds up, whatever comes in which order', () => {
+    const step = fc.record({
+      which: fc.nat(5),
+      act: fc.constantFrom('push', 'push', 'push', 'finish', 'read', 'abandon', 'discard'),
+      length: fc.integer({ min: 1, max: 700 }),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const shared = new BodyBudget(1000);
+        const bodies = Array.from({ length: 6 }, () => new RequestBody(shared, 0));
+        for (const { which, act, length } of steps) {
+          const body = bodies[which];
+          if (act === 'push') body?.push(bytes(length));
+          else if (act === 'read') void body?.read({ ...BOUNDS, limitBytes: 900 });
+          else body?.[act]();
+          expect(shared.heldBytes).toBeGreaterThanOrEqual(0);
+          expect(shared.heldBytes).toBeLessThanOrEqual(1000);
+        }
+        for (const body of bodies) body.discard();
+        expect(shared.heldBytes).toBe(0);
+      }),
+    );
   });
 
   test('silence is bounded, and each piece starts it anew', async () => {

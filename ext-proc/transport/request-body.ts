@@ -1,19 +1,21 @@
-import type { BodyBudget } from './body-budget.ts';
+import { GrowingBytes } from '../domain/growing-bytes.ts';
+import type { BodyBudget, Upload } from './body-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 
-const EMPTY = Buffer.alloc(0);
+/** An upload gets on when it has become longer by this. */
+const STEP_BYTES = 64 * 1024;
 
 /**
  * Collects one request body. Bytes that arrive before somebody reads are kept and counted, and the source is paused after them: an upload
  * that nobody wants stays at the client. What is over a bound is dropped at once, and so is everything after it.
  */
-export class RequestBody {
+export class RequestBody implements Upload {
   readonly #budget: BodyBudget;
   /** From content-length. */
   readonly #declaredBytes: number;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
-  #charged = 0;
+  readonly #bytes: GrowingBytes;
+  /** Of the budget: all that came, until it is dropped. */
+  #chargedBytes = 0;
   /** Set once nothing that still arrives is wanted. */
   #outcome: BodyResult | undefined;
   #reading: { readonly bounds: BodyBounds; readonly resolve: (result: BodyResult) => void } | undefined;
@@ -25,6 +27,7 @@ export class RequestBody {
   constructor(budget: BodyBudget, declaredBytes: number) {
     this.#budget = budget;
     this.#declaredBytes = declaredBytes;
+    this.#bytes = new GrowingBytes(declaredBytes);
   }
 
   /** False while bytes would only pile up: nobody reads, and nothing has decided yet that they may be dropped. */
@@ -32,31 +35,35 @@ export class RequestBody {
     return this.#reading !== undefined || this.#outcome !== undefined;
   }
 
+  /** Bytes that are the caller's again when it returns. */
   push(chunk: Buffer): void {
     if (this.#outcome !== undefined || chunk.length === 0) return;
     const bounds = this.#reading?.bounds;
-    if (bounds !== undefined && this.#bytes + chunk.length > bounds.limitBytes) {
+    if (bounds !== undefined && this.#chargedBytes + chunk.length > bounds.limitBytes) {
       this.#settle({ kind: 'too_large' });
       return;
     }
-    if (!this.#budget.take(chunk.length)) {
-      this.#settle({ kind: 'no_room' });
+    const bytes = this.#chargedBytes + chunk.length;
+    const getsOn =
+      this.#chargedBytes === 0 || Math.floor(bytes / STEP_BYTES) > Math.floor(this.#chargedBytes / STEP_BYTES);
+    if (!this.#budget.take(chunk.length, this, getsOn)) {
+      this.giveUp();
       return;
     }
-    this.#charged += chunk.length;
-    this.#bytes += chunk.length;
-    this.#chunks.push(chunk);
+    this.#chargedBytes = bytes;
+    this.#bytes.append(chunk, 0, chunk.length);
     if (this.#timer !== undefined) this.#lastPieceMs = performance.now();
   }
 
   /** The last byte is here: with the last chunk, with the trailers, or because there is no body. */
   finish(): void {
     if (this.#outcome !== undefined) return;
-    const [only = EMPTY] = this.#chunks;
-    this.#settle({
-      kind: 'complete',
-      bytes: this.#chunks.length <= 1 ? only : Buffer.concat(this.#chunks, this.#bytes),
-    });
+    this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
+  }
+
+  /** There is no room for it. */
+  giveUp(): void {
+    this.#settle({ kind: 'no_room' });
   }
 
   /** The client left, or was answered: what still comes is dropped. A body that was complete stays so. */
@@ -85,7 +92,7 @@ export class RequestBody {
   }
 
   #known(bounds: BodyBounds): BodyResult | undefined {
-    const tooLarge = this.#declaredBytes > bounds.limitBytes || this.#bytes > bounds.limitBytes;
+    const tooLarge = this.#declaredBytes > bounds.limitBytes || this.#chargedBytes > bounds.limitBytes;
     if (this.#outcome !== undefined && (this.#outcome.kind !== 'complete' || !tooLarge)) return this.#outcome;
     return tooLarge ? { kind: 'too_large' } : undefined;
   }
@@ -100,9 +107,9 @@ export class RequestBody {
 
   #settle(outcome: BodyResult): void {
     this.#outcome = outcome;
+    this.#budget.ended(this);
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#chunks = [];
     if (outcome.kind !== 'complete') this.#drop();
     const reading = this.#reading;
     this.#reading = undefined;
@@ -110,8 +117,8 @@ export class RequestBody {
   }
 
   #drop(): void {
-    this.#chunks = [];
-    this.#budget.release(this.#charged);
-    this.#charged = 0;
+    this.#bytes.take();
+    this.#budget.release(this.#chargedBytes);
+    this.#chargedBytes = 0;
   }
 }

@@ -126,20 +126,14 @@ describe('a piece of the body', () => {
     expect(() => read(Buffer.from([0x22, 3, 0x0a, 9, 0x78]))).toThrow(RangeError);
   });
 
-  test('is not copied when it is large, and keeps no large memory alive when it is small', () => {
-    const pieceOf = (bytes: Buffer, message: Buffer) => {
-      const pieces: BodyPiece[] = [];
-      const receiveBody = (piece: BodyPiece) => pieces.push(piece);
-      const ignored = () => undefined;
-      readRequestMessage(bytes, 0, message.length, { receiveBody, receiveHead: ignored, receiveTrailers: ignored });
-      return pieces[0]?.bytes;
-    };
-    const large = encode({ requestBody: { body: Buffer.alloc(100_000, 'x') } });
-    expect(pieceOf(large, large)?.buffer).toBe(large.buffer);
-    const small = encode({ requestBody: { body: Buffer.from('x') } });
-    const chunk = Buffer.alloc(65_536);
-    small.copy(chunk);
-    expect(pieceOf(chunk, small)?.buffer).not.toBe(chunk.buffer);
+  test('is not copied', () => {
+    const message = encode({ requestBody: { body: Buffer.from('x') } });
+    const pieces: BodyPiece[] = [];
+    const receiveBody = (piece: BodyPiece) => pieces.push(piece);
+    const ignored = () => undefined;
+    readRequestMessage(message, 0, message.length, { receiveBody, receiveHead: ignored, receiveTrailers: ignored });
+    message.write('y', message.indexOf('x'));
+    expect(pieces.map(({ bytes }) => bytes.toString())).toEqual(['y']);
   });
 });
 

@@ -25,7 +25,7 @@ export interface RequestListener {
 
 /**
  * Reads a `ProcessingRequest` by hand: the generated decoder reads each name as UTF-8, copies each value, and makes an object of each field.
- * Nothing of the message is kept, except that a large piece of a body is not copied.
+ * Nothing of the message is kept.
  */
 export function readRequestMessage(bytes: Buffer, start: number, end: number, listener: RequestListener): void {
   const reader = new WireReader(bytes, start, end);

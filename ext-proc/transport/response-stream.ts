@@ -26,15 +26,15 @@ export class HttpResponseStream implements ResponseStream {
     this.#bodyBytes = head.bodyBytes;
     this.#head = head.text;
     setImmediate(() => {
-      if (this.#head !== '' && !this.#isOver()) this.#send('', NOTHING, '');
+      if (this.#head !== '' && !this.#isOver()) this.#send('', NOTHING, 0, '');
     });
   }
 
   /** False after the client left, too: a loop that writes for as long as there is room must not run for ever. */
-  write(bytes: Uint8Array): boolean {
+  write(piece: Uint8Array | string): boolean {
     if (this.#isOver()) return false;
-    if (bytes.length === 0) return !this.#socket.writableNeedDrain;
-    return this.#writeBody(bytes, '');
+    if (piece.length === 0) return !this.#socket.writableNeedDrain;
+    return this.#writeBody(piece, '');
   }
 
   drained(): Promise<void> {
@@ -86,28 +86,37 @@ export class HttpResponseStream implements ResponseStream {
     this.#onClosed(complete);
   }
 
-  #writeBody(bytes: Uint8Array, lastChunk: string, onSent?: (error?: Error | null) => void): boolean {
-    this.#writtenBytes += bytes.length;
-    if (this.#bodyBytes !== undefined) return this.#send('', bytes, '', onSent);
-    if (bytes.length === 0) return this.#send('', bytes, lastChunk, onSent);
-    return this.#send(`${bytes.length.toString(16)}\r\n`, bytes, `\r\n${lastChunk}`, onSent);
+  #writeBody(piece: Uint8Array | string, lastChunk: string, onSent?: (error?: Error | null) => void): boolean {
+    const pieceBytes = typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length;
+    this.#writtenBytes += pieceBytes;
+    if (this.#bodyBytes !== undefined) return this.#send('', piece, pieceBytes, '', onSent);
+    if (pieceBytes === 0) return this.#send('', piece, 0, lastChunk, onSent);
+    return this.#send(`${pieceBytes.toString(16)}\r\n`, piece, pieceBytes, `\r\n${lastChunk}`, onSent);
   }
 
-  #send(before: string, bytes: Uint8Array, after: string, onSent?: (error?: Error | null) => void): boolean {
+  #send(
+    before: string,
+    piece: Uint8Array | string,
+    pieceBytes: number,
+    after: string,
+    onSent?: (error?: Error | null) => void,
+  ): boolean {
     const first = this.#head + before;
     this.#head = '';
-    if (bytes.length > COPIED_BYTES) {
+    if (pieceBytes > COPIED_BYTES) {
       this.#socket.cork();
       this.#socket.write(first, 'latin1');
-      this.#socket.write(bytes);
+      // Outside V8's heap, where it may wait for long.
+      this.#socket.write(typeof piece === 'string' ? Buffer.from(piece) : piece);
       const hasRoom = this.#socket.write(after, 'latin1', onSent);
       this.#socket.uncork();
       return hasRoom;
     }
-    const joined = Buffer.allocUnsafe(first.length + bytes.length + after.length);
+    const joined = Buffer.allocUnsafe(first.length + pieceBytes + after.length);
     joined.write(first, 'latin1');
-    joined.set(bytes, first.length);
-    joined.write(after, first.length + bytes.length, 'latin1');
+    if (typeof piece === 'string') joined.write(piece, first.length);
+    else joined.set(piece, first.length);
+    joined.write(after, first.length + pieceBytes, 'latin1');
     return this.#socket.write(joined, onSent);
   }
 }

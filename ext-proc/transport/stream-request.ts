@@ -2,8 +2,11 @@
 const MAX_HEAD_BYTES = 256 * 1024;
 
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ [!-~]+ HTTP\/1\.1$/;
-/** Values are not judged further: the client's host is among them, and what Envoy lets through must not end here. */
-const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\0\r]*)$/;
+/**
+ * Values are not judged further: the client's host is among them, and what Envoy lets through must not end here. A value begins with what is
+ * no blank: were there two ways to read blanks, a line of 40,000 that ends wrongly would be looked at for 12 s.
+ */
+const HEADER_LINE = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[^\0\r \t][^\0\r]*)?)$/;
 const LENGTH = /^[0-9]{1,15}$/;
 /** Extensions mean nothing to us. */
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})(?:[ \t]*;[^\0\r]*)?$/;

@@ -21,6 +21,7 @@ export type AcceptStream = (stream: Http2Stream, path: string) => StreamReader;
 export class Http2Connection implements FrameHandler, StreamOwner {
   readonly sender: Sender;
   readonly #accept: AcceptStream;
+  readonly #onError: (error: Error) => void;
   readonly #reader = new FrameReader(this, DEFAULT_FRAME_BYTES);
   readonly #blocks = new HeaderBlocks();
   readonly #streams = new Map<number, Http2Stream>();
@@ -35,18 +36,21 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   constructor(socket: Socket, accept: AcceptStream, onError: (error: Error) => void) {
     this.sender = new Sender(socket);
     this.#accept = accept;
+    this.#onError = onError;
     this.sender.open(SETTINGS);
-    socket.on('data', (chunk: Buffer) => {
-      if (this.#closed) return;
-      const code = this.#reader.push(chunk);
-      if (code === ErrorCode.noError) return;
-      onError(new Error(`HTTP/2 connection error ${code}`));
-      this.sender.goAway(this.#lastStreamId, code);
-      this.sender.end();
-      this.#close();
-    });
     socket.on('error', onError);
     socket.on('close', () => this.#close());
+  }
+
+  /** Bytes that are the caller's again when it returns. */
+  receive(bytes: Buffer): void {
+    if (this.#closed) return;
+    const code = this.#reader.push(bytes);
+    if (code === ErrorCode.noError) return;
+    this.#onError(new Error(`HTTP/2 connection error ${code}`));
+    this.sender.goAway(this.#lastStreamId, code);
+    this.sender.end();
+    this.#close();
   }
 
   /** Streams in flight go on; then the connection ends. */

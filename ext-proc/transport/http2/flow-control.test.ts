@@ -1,22 +1,26 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { waitFor } from '../processor.fixture.ts';
 import {
   answer,
   data,
   dataOf,
+  END_HEADERS,
   END_STREAM,
   headers,
   OPENING,
   type RawClient,
   type RawServer,
   rawFrame,
+  requestBlock,
   resets,
   type Served,
   serveRaw,
   setting,
   uint32,
 } from './frames.fixture.ts';
-import { ErrorCode, FrameType, Setting, STREAM_WINDOW_BYTES } from './protocol.ts';
+import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, PREFACE, Setting, STREAM_WINDOW_BYTES } from './protocol.ts';
 
 let server: RawServer;
 afterEach(() => server.close());
@@ -95,5 +99,47 @@ describe('flow control', () => {
     client.socket.write(Buffer.concat([OPENING, rawFrame(FrameType.settings, 0, 0, longer), headers(1)]));
     await waitFor(() => dataOf(client, 1).length === 60_000);
     expect(client.ofType(FrameType.data).map(({ payload }) => payload.length)).toEqual([50_000, 10_000]);
+  });
+
+  test('answers of any length come through any windows, whole and never beyond them', { timeout: 60_000 }, async () => {
+    const opened = await start((served) => answer(served, Buffer.alloc(Number(served.path.slice(1)), 'z')));
+    opened.socket.destroy();
+    const lengths = fc.array(fc.oneof(fc.constant(0), fc.nat(50_000)), { minLength: 1, maxLength: 4 });
+    const steps = fc.array(fc.constantFrom(1, 700, 16_384, 40_000), { maxLength: 4 }).map((some) => [...some, 9_000]);
+    await fc.assert(
+      fc.asyncProperty(lengths, fc.constantFrom(0, 1, 1_000, 100_000), steps, async (bodies, first, sizes) => {
+        const client = await server.open();
+        const idOf = (index: number) => 2 * index + 1;
+        const requests = bodies.map((bytes, index) =>
+          headers(idOf(index), END_HEADERS | END_STREAM, requestBlock(`/${bytes}`)),
+        );
+        const window = rawFrame(FrameType.settings, 0, 0, setting(Setting.initialWindowSize, first));
+        client.socket.write(Buffer.concat([PREFACE, window, ...requests]));
+        const granted = bodies.map((): number => first);
+        let grantedToAll = DEFAULT_WINDOW_BYTES;
+        const ended = () => client.ofType(FrameType.headers).filter(({ flags }) => flags & END_STREAM).length;
+        for (let round = 0; ended() < bodies.length; round++) {
+          const step = sizes[round % sizes.length] ?? 1;
+          const got = bodies.map((_, index) => dataOf(client, idOf(index)).length);
+          const gotByAll = got.reduce((sum, bytes) => sum + bytes, 0);
+          expect(gotByAll).toBeLessThanOrEqual(grantedToAll);
+          for (const [index, bytes] of got.entries()) {
+            expect(bytes).toBeLessThanOrEqual(granted[index] ?? 0);
+            // Only who has used all of it gets more: each time the stream has to be woken again.
+            if (bytes < (granted[index] ?? 0) || bytes === bodies[index]) continue;
+            granted[index] = bytes + step;
+            client.socket.write(rawFrame(FrameType.windowUpdate, 0, idOf(index), uint32(step)));
+          }
+          if (gotByAll === grantedToAll) {
+            grantedToAll += step;
+            client.socket.write(rawFrame(FrameType.windowUpdate, 0, 0, uint32(step)));
+          }
+          await turn();
+        }
+        expect(bodies.map((_, index) => dataOf(client, idOf(index)).length)).toEqual(bodies);
+        client.socket.destroy();
+      }),
+      { numRuns: 40 },
+    );
   });
 });

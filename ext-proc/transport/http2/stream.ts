@@ -33,11 +33,7 @@ export class Http2Stream {
   /** From content-length, what is left of it; negative without one. */
   #declaredBytesLeft: number;
   #paused = false;
-  #delivering = false;
-  /** What came while the stream was paused: at most a window of it. */
-  #held: Buffer[] = NOTHING;
   #remoteEnded = false;
-  #endDelivered = false;
 
   #sendWindowBytes: number;
   #headers: Buffer | undefined;
@@ -63,13 +59,14 @@ export class Http2Stream {
     return this.#closed;
   }
 
+  /** The peer may send what is left of the window, and no more until `resume`. */
   pause(): void {
     this.#paused = true;
   }
 
   resume(): void {
     this.#paused = false;
-    if (!this.#delivering) this.#deliverHeld();
+    this.#giveBack(0);
   }
 
   /** Before any data. */
@@ -102,13 +99,8 @@ export class Http2Stream {
       this.#declaredBytesLeft -= end - start;
       if (this.#declaredBytesLeft < 0) return ErrorCode.protocol;
     }
-    if (start === end) this.#giveBack(flowBytes);
-    else if (!this.#paused && this.#held.length === 0) this.#deliver(bytes, start, end, flowBytes);
-    else {
-      this.#giveBack(flowBytes - (end - start));
-      if (this.#held === NOTHING) this.#held = [];
-      this.#held.push(bytes.subarray(start, end));
-    }
+    if (start < end) this.#reader.data(bytes, start, end);
+    this.#giveBack(flowBytes);
     return ErrorCode.noError;
   }
 
@@ -122,8 +114,9 @@ export class Http2Stream {
     if (this.#remoteEnded) return ErrorCode.streamClosed;
     this.#remoteEnded = true;
     if (this.#declaredBytesLeft > 0) return ErrorCode.protocol;
-    // Also to who has paused: that a client has left is no news that can wait.
-    if (this.#held.length === 0) this.#deliverEnd();
+    if (this.#closed) return ErrorCode.noError;
+    this.#reader.ended();
+    if (this.#ended && this.#trailers === undefined) this.#owner.finished(this);
     return ErrorCode.noError;
   }
 
@@ -163,7 +156,6 @@ export class Http2Stream {
     this.#closed = true;
     this.#ended = true;
     this.#waiting = NOTHING;
-    this.#held = NOTHING;
     this.#owner.sender.forget(this);
     this.#reader.closed();
   }
@@ -186,38 +178,10 @@ export class Http2Stream {
     else this.#waiting.shift();
   }
 
-  #deliverHeld(): void {
-    while (!this.#paused && this.#held.length > 0) {
-      const held = this.#held;
-      this.#held = NOTHING;
-      let at = 0;
-      for (; at < held.length && !this.#paused; at++) {
-        const bytes = held[at] ?? EMPTY;
-        this.#deliver(bytes, 0, bytes.length, bytes.length);
-      }
-      if (at < held.length) this.#held = held.slice(at);
-    }
-    if (this.#remoteEnded && this.#held.length === 0) this.#deliverEnd();
-  }
-
-  #deliver(bytes: Buffer, start: number, end: number, flowBytes: number): void {
-    this.#delivering = true;
-    this.#reader.data(bytes, start, end);
-    this.#delivering = false;
-    this.#giveBack(flowBytes);
-  }
-
-  #deliverEnd(): void {
-    if (this.#closed || this.#endDelivered) return;
-    this.#endDelivered = true;
-    this.#reader.ended();
-    if (this.#ended && this.#trailers === undefined) this.#owner.finished(this);
-  }
-
   /** In large steps: most uploads are over before the first. */
   #giveBack(bytes: number): void {
     this.#readBytes += bytes;
-    if (this.#readBytes < STREAM_WINDOW_BYTES / 2 || this.#remoteEnded || this.#closed) return;
+    if (this.#paused || this.#readBytes < STREAM_WINDOW_BYTES / 2 || this.#remoteEnded || this.#closed) return;
     this.#receiveWindowBytes += this.#readBytes;
     this.#owner.sender.windowUpdate(this.id, this.#readBytes);
     this.#readBytes = 0;
@@ -225,5 +189,4 @@ export class Http2Stream {
 }
 
 const NOTHING: Buffer[] = [];
-const EMPTY = Buffer.alloc(0);
 const NOBODY: StreamReader = { data: () => undefined, ended: () => undefined, closed: () => undefined };

@@ -2,8 +2,14 @@ const NONE = Buffer.alloc(0);
 
 /** Bytes put together from pieces, in a buffer that doubles: pieces of one byte must not cost an object each. */
 export class GrowingBytes {
+  readonly #expectedBytes: number;
   #buffer = NONE;
   #length = 0;
+
+  /** `expectedBytes`: how many will come, if somebody said so. It may not be true: there is never room for more than twice what came. */
+  constructor(expectedBytes = 0) {
+    this.#expectedBytes = expectedBytes;
+  }
 
   get length(): number {
     return this.#length;
@@ -12,7 +18,7 @@ export class GrowingBytes {
   append(bytes: Buffer, start: number, end: number): void {
     const needed = this.#length + end - start;
     if (needed > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(needed > 2 * this.#length ? needed : 2 * this.#length);
+      const grown = Buffer.allocUnsafe(this.#roomFor(needed));
       this.#buffer.copy(grown, 0, 0, this.#length);
       this.#buffer = grown;
     }
@@ -36,5 +42,10 @@ export class GrowingBytes {
     this.#buffer = NONE;
     this.#length = 0;
     return all;
+  }
+
+  #roomFor(needed: number): number {
+    if (needed <= this.#expectedBytes) return Math.min(this.#expectedBytes, 2 * needed);
+    return Math.max(needed, 2 * this.#length);
   }
 }

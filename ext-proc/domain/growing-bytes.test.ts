@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { GrowingBytes } from './growing-bytes.ts';
+
+/** The memory behind what was put together; of lengths for which Node has no pool. */
+const roomOf = (bytes: GrowingBytes): number => bytes.view().buffer.byteLength;
+
+function filled(expectedBytes: number, lengths: readonly number[]): GrowingBytes {
+  const bytes = new GrowingBytes(expectedBytes);
+  for (const length of lengths) bytes.append(Buffer.alloc(length, 'x'), 0, length);
+  return bytes;
+}
+
+test('gives back what was appended, however much was expected', () => {
+  const pieces = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 10 });
+  fc.assert(
+    fc.property(pieces, fc.nat(1_000), (appended, expectedBytes) => {
+      const bytes = new GrowingBytes(expectedBytes);
+      for (const piece of appended) bytes.append(Buffer.from([...piece, 0]), 0, piece.length);
+      expect(bytes.take()).toEqual(Buffer.concat(appended));
+      expect(bytes.length).toBe(0);
+    }),
+  );
+});
+
+test('makes room once for as many as were expected', () => {
+  const bytes = filled(100_000, [60_000]);
+  const { buffer } = bytes.view();
+  bytes.append(Buffer.alloc(40_000), 0, 40_000);
+  expect(bytes.view().buffer).toBe(buffer);
+  expect(buffer.byteLength).toBe(100_000);
+});
+
+test('makes room for no more than twice what came, whatever was promised', () => {
+  expect(roomOf(filled(Number.MAX_SAFE_INTEGER, [50_000]))).toBe(100_000);
+  expect(roomOf(filled(Number.MAX_SAFE_INTEGER, [50_000, 50_001]))).toBe(200_002);
+  expect(roomOf(filled(0, [50_000, 1]))).toBe(100_000);
+  expect(roomOf(filled(-1, [50_000, 1]))).toBe(100_000);
+});

@@ -1,0 +1,54 @@
+import { HeaderAppendAction } from '../../proto/generated/ext_proc.ts';
+import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
+
+/** The reply to a request's headers that sends it on, written by hand: every stream begins with it. */
+export interface RouteMessage {
+  /** Names and values in turn, which replace what the request has; names in ASCII, values in Latin-1. */
+  readonly setHeaders: readonly string[];
+  readonly removeHeaders: readonly string[];
+}
+
+/** Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a number. */
+const RESPONSE_REQUEST_HEADERS = (1 << 3) | 2;
+const HEADERS_COMMON = (1 << 3) | 2;
+const COMMON_HEADER_MUTATION = (2 << 3) | 2;
+const COMMON_CLEAR_ROUTE_CACHE = 5 << 3;
+const MUTATION_SET = (1 << 3) | 2;
+const MUTATION_REMOVE = (2 << 3) | 2;
+const OPTION_HEADER = (1 << 3) | 2;
+const OPTION_APPEND_ACTION = 3 << 3;
+const HEADER_KEY = (1 << 3) | 2;
+const HEADER_RAW_VALUE = (3 << 3) | 2;
+
+/** One gRPC frame. */
+export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer {
+  let mutationBytes = 0;
+  for (let at = 0; at < setHeaders.length; at += 2) mutationBytes += fieldBytes(optionBytes(setHeaders, at));
+  for (const name of removeHeaders) mutationBytes += fieldBytes(name.length);
+  const commonBytes = fieldBytes(mutationBytes) + SMALL_NUMBER_BYTES;
+  const messageBytes = fieldBytes(fieldBytes(commonBytes));
+  const writer = new MessageWriter(PREFIX_BYTES + messageBytes);
+  writer.prefix(messageBytes);
+  writer.open(RESPONSE_REQUEST_HEADERS, fieldBytes(commonBytes));
+  writer.open(HEADERS_COMMON, commonBytes);
+  writer.open(COMMON_HEADER_MUTATION, mutationBytes);
+  for (let at = 0; at < setHeaders.length; at += 2) {
+    writer.open(MUTATION_SET, optionBytes(setHeaders, at));
+    writer.open(OPTION_HEADER, headerBytes(setHeaders, at));
+    writer.text(HEADER_KEY, setHeaders[at] ?? '');
+    writer.text(HEADER_RAW_VALUE, setHeaders[at + 1] ?? '');
+    writer.smallNumber(OPTION_APPEND_ACTION, HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD);
+  }
+  for (const name of removeHeaders) writer.text(MUTATION_REMOVE, name);
+  writer.smallNumber(COMMON_CLEAR_ROUTE_CACHE, 1);
+  return writer.bytes;
+}
+
+/** Of the header at that place, with what is done with it. */
+function optionBytes(headers: readonly string[], at: number): number {
+  return fieldBytes(headerBytes(headers, at)) + SMALL_NUMBER_BYTES;
+}
+
+function headerBytes(headers: readonly string[], at: number): number {
+  return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
+}
