@@ -181,6 +181,37 @@ describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
   });
 });
 
+describe("what Envoy's own bounds on frames towards the process would end everybody's requests for", {
+  timeout: CLOSED_WITHIN_MS,
+}, () => {
+  const lostUnderRequests = () => hostile.stat('cluster.gateway.upstream_cx_destroy_with_active_rq');
+
+  test('a body in frames of one byte', async () => {
+    const connection = await openRawHttp2(hostile.stack.apiPort);
+    // As many as the first window of a stream lets through, in one piece.
+    const bytes = Array.from({ length: 60_000 }, () => frame(FRAME.data, 0, 1, Buffer.of(0x20)));
+    connection.send(frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(hostile.attacker.key))), ...bytes);
+    connection.send(frame(FRAME.data, END_STREAM, 1, body('json')));
+    const answer = await connection.ended(1);
+    connection.socket.destroy();
+    expect(answer?.body.toString()).toContain('"chat.completion"');
+    expect(await lostUnderRequests()).toBe(0);
+  });
+
+  test('thousands of clients that leave at once', async () => {
+    const connections = await Promise.all(Array.from({ length: 3 }, () => openRawHttp2(hostile.stack.apiPort)));
+    const requests = Array.from({ length: 900 }, (_, index) =>
+      frame(FRAME.headers, END_HEADERS, 2 * index + 1, headerBlock(fields(hostile.attacker.key))),
+    );
+    for (const connection of connections) connection.send(...requests);
+    const inFlight = () => hostile.stat('cluster.gateway.upstream_rq_active');
+    await expect.poll(inFlight, { timeout: 10_000 }).toBeGreaterThanOrEqual(3 * requests.length);
+    for (const connection of connections) connection.socket.destroy();
+    await expect.poll(inFlight, { timeout: 10_000 }).toBeLessThan(requests.length);
+    expect(await lostUnderRequests()).toBe(0);
+  });
+});
+
 test("thousands of broken requests are answered, and Envoy's log keeps to its rate", {
   timeout: CLOSED_WITHIN_MS,
 }, async () => {
