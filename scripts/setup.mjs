@@ -1,9 +1,10 @@
-// Makes a fresh clone runnable: dependencies, Envoy, the dashboard's page, with --test what the tests need. Plain JavaScript without
+// Makes a fresh clone runnable: dependencies, compiled programs, Envoy, the dashboard's page, with --test what the tests need. Plain JavaScript without
 // dependencies, because it runs on Node 20 before anything is installed. Prints to standard error only: the output of the command after
 // it stays clean. With --quiet, for commands that serve no page, it says nothing and builds none.
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compilePrograms, programsAreCompiled } from './setup/compiled.mjs';
 import { dependenciesAreCurrent, installDependencies } from './setup/dependencies.mjs';
 import { envoyIsReady, installEnvoy } from './setup/envoy.mjs';
 import { withLock } from './setup/lock.mjs';
@@ -24,7 +25,8 @@ function webIsReady() {
 }
 
 function nothingToDo() {
-  return dependenciesAreCurrent(root) && envoyIsReady(root) && (!forTests || pythonIsReady(root)) && webIsReady();
+  const runs = dependenciesAreCurrent(root) && envoyIsReady(root) && programsAreCompiled(root);
+  return runs && (!forTests || pythonIsReady(root)) && webIsReady();
 }
 
 async function setUp() {
@@ -32,6 +34,7 @@ async function setUp() {
     const problem = installDependencies(root, say) ?? findBroughtNodeProblem(root);
     if (problem !== undefined) return problem;
   }
+  if (!programsAreCompiled(root)) compilePrograms(root, say);
   if (!envoyIsReady(root)) {
     const problem = installEnvoy(root, say);
     if (problem !== undefined) return problem;

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from './compile-cache.ts';
 import type { Environment } from './envoy-child.ts';
 import type { Guard } from './guard.ts';
 import { keepTrying, type TriedProcess } from './kept-process.ts';
@@ -24,8 +24,8 @@ export function keepDashboard(settings: Settings, { guard, databaseUrl, report }
     name: 'The dashboard',
     script: fileURLToPath(new URL('../dashboard/server/main.ts', import.meta.url)),
     env: {
-      NODE_COMPILE_CACHE: join(settings.paths.dataDir, 'compile-cache'),
       ...withoutProviderKeys(settings),
+      NODE_COMPILE_CACHE: compileCache(settings),
       GATEWAY_CONFIG: settings.configPath,
       GATEWAY_DATA: settings.paths.dataDir,
       DATABASE_URL: databaseUrl,

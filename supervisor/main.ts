@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
@@ -94,6 +95,8 @@ async function announce(settings: Settings, { databaseUrl, dashboardTried }: Sup
   const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
   const signIn = await onceReachable(() => findSignIn(databaseUrl, organizationId));
   if (signIn !== undefined) process.stdout.write(renderBanner(config, customer, signIn));
+  // Now and not at the exit, which a killed process does not reach.
+  flushCompileCache();
 }
 
 /** The database may go away before the banner, and what runs must not end because of it. `undefined`: asked to stop meanwhile. */

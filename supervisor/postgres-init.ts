@@ -28,8 +28,10 @@ export async function initialisePostgres(
   if (!inPlace) mkdirSync(target, { mode: 0o700 });
   handOver(account, [target]);
   try {
-    await run(account, install.initdb, initArguments(target));
-    await run(account, install.postgres, ['--single', '-D', target, 'template1'], 'CREATE DATABASE gateway\n');
+    await run(account, install.initdb, [...initArguments(target), '--no-sync']);
+    await run(account, install.postgres, ['--single', '-F', '-D', target, 'template1'], 'CREATE DATABASE gateway\n');
+    // All of it to disk, once instead of after each of the two.
+    await run(account, install.initdb, ['--sync-only', `--pgdata=${target}`]);
     if (!inPlace) renameSync(target, postgresDir);
     syncFolder(parent);
   } catch (error) {

@@ -2,7 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
-import { createDatabase } from '../contract/database.ts';
+import { createEmptyDatabase } from '../contract/database.ts';
 import { ipcMessage, startProcess, type TestProcess } from './child-process.ts';
 import { freePorts } from './free-ports.ts';
 
@@ -36,7 +36,7 @@ describe('the dashboard process', () => {
   it('listens, follows the configuration and ends when asked to', async () => {
     const [port = 0] = await freePorts(1);
     writeConfig(port);
-    const one = start(await createDatabase());
+    const one = start(await createEmptyDatabase());
     await ipcMessage(one, 'listening');
     const tls = async () => {
       const answer = await fetch(`http://127.0.0.1:${port}/api/session`, { headers: { connection: 'close' } });
@@ -56,7 +56,7 @@ describe('the dashboard process', () => {
   it('ends with its supervisor', async () => {
     const [port = 0] = await freePorts(1);
     writeConfig(port);
-    const one = start(await createDatabase());
+    const one = start(await createEmptyDatabase());
     await ipcMessage(one, 'listening');
     one.child.disconnect();
     expect(await one.exited).toBe(0);
