@@ -9,16 +9,19 @@ const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`
 const MEASURING = named(
   'integration/load',
   'integration/transport-load',
-  'integration/kill-under-load',
-  'integration/idempotency-durability',
   'integration/storm',
   'integration/crash',
   'integration/chat',
-  'integration/dashboard-speed',
 );
 
-/** As those, and a minute or more each. */
-const LONG = named('faults/soak', 'faults/never-reading-clients', 'bench/ratio');
+/** As those, and long. */
+const LONG = named(
+  'faults/soak',
+  'faults/never-reading-clients',
+  'integration/kill-under-load',
+  'integration/dashboard-speed',
+  'bench/ratio',
+);
 
 /** Needs Docker, and images that a machine without a registry builds and names in the environment: there CI has to run it, too. */
 const CONTAINERS = named('deploy/compose');
@@ -35,6 +38,15 @@ const { name: launcher, because } = chooseLauncher();
 process.env.TEST_LAUNCHER = launcher;
 process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`);
 
+/** They wait for what has to come, and are no judges of when: a busy machine may take long for it. */
+const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 10_000 } } };
+
+/**
+ * Files that follow each other share a process: loading the same modules for each of 300 files was half of the CPU. What a test changes of
+ * its process (clock, environment, globals) it puts back.
+ */
+const SHARING = { ...PATIENT, isolate: false };
+
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
@@ -42,6 +54,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          ...SHARING,
           include: [
             'ext-proc/**/*.test.ts',
             'operator/**/*.test.ts',
@@ -53,22 +66,20 @@ export default defineConfig({
             'test/launchers/choose.test.ts',
             'test/provider/*.test.ts',
           ],
-          // Passwords are slow on purpose, and the machine is busy.
-          testTimeout: 20_000,
         },
       },
       {
         test: {
           name: 'contract',
+          ...SHARING,
           include: ['test/contract/**/*.test.ts'],
           globalSetup: ['test/integration/postgres-server.ts'],
-          testTimeout: 20_000,
-          hookTimeout: 60_000,
         },
       },
       {
         test: {
           name: 'integration',
+          ...SHARING,
           include: [
             'test/integration/**/*.test.ts',
             'test/sdk/**/*.test.ts',
@@ -76,40 +87,35 @@ export default defineConfig({
             'test/deploy/*.test.ts',
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
-          exclude: [...MEASURING, ...CONTAINERS, ...(withoutHistory ? [FORMER_RELEASE] : [])],
+          exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...(withoutHistory ? [FORMER_RELEASE] : [])],
           globalSetup: ['test/integration/postgres-server.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
         },
       },
       {
         test: {
           name: 'faults',
+          ...PATIENT,
           include: ['test/faults/**/*.test.ts'],
           exclude: LONG,
           globalSetup: ['test/integration/postgres-server.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
         },
       },
       {
         test: {
           name: 'measuring',
+          ...PATIENT,
           include: MEASURING,
           fileParallelism: false,
           globalSetup: ['test/integration/postgres-server.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
         },
       },
       {
         test: {
           name: 'long',
+          ...PATIENT,
           include: [...LONG, ...(withoutContainers ? [] : CONTAINERS)],
           fileParallelism: false,
           globalSetup: ['test/integration/postgres-server.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 90_000,
         },
       },
     ],

@@ -6,14 +6,16 @@ import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import type { RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { Settlement } from '../../ext-proc/stores/ledger.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '../../ext-proc/stores/postgres/open.ts';
-import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
+import { newDatabase } from '../integration/new-database.ts';
 
-/** A new, empty database on the test run's PostgreSQL. */
+/** A new database on the test run's PostgreSQL, or on one of the test's own. */
 export async function createDatabase(socketDir: string = inject('postgresSocketDir')): Promise<string> {
-  const name = `t_${randomBytes(6).toString('hex')}`;
-  const url = embeddedDatabaseUrl({ socketDir }, 'postgres');
-  await sql(url, `create database ${name}`);
-  return embeddedDatabaseUrl({ socketDir }, name);
+  return (await newDatabase(socketDir)).url;
+}
+
+/** For tests of what brings the schema. */
+export async function createEmptyDatabase(): Promise<string> {
+  return (await newDatabase(inject('postgresSocketDir'), 'empty')).url;
 }
 
 /** Runs SQL as somebody who is not the gateway would. */
@@ -35,7 +37,7 @@ export interface LogLine {
 
 export async function openStore(
   url: string,
-  options: Pick<PostgresOptions, 'timeouts' | 'pool'> = {},
+  options: Omit<PostgresOptions, 'url' | 'log'> = {},
 ): Promise<Postgres & { readonly logged: LogLine[] }> {
   const logged: LogLine[] = [];
   const log = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });

@@ -39,7 +39,7 @@ export function startProcess(command: string, args: readonly string[], options: 
 }
 
 /** Waits for an IPC message of that type. Rejects with the output when the process ends first. */
-export async function ipcMessage(process: TestProcess, type: string, timeoutMs = 20_000): Promise<void> {
+export async function ipcMessage(process: TestProcess, type: string, timeoutMs = 60_000): Promise<void> {
   const signal = AbortSignal.timeout(timeoutMs);
   const ended = process.exited.then((exit) => {
     throw new Error(`ended with ${exit} instead of sending '${type}':\n${process.output()}`);

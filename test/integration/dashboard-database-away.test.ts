@@ -14,7 +14,7 @@ it('says that the database is away, to everybody alike, and works again when it 
   const organizationId = await dashboard.addOrganization();
   const owner = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
   const keys = `/api/organizations/${organizationId}/keys`;
-  const name = /\/(t_\w+)\?/.exec(dashboard.databaseUrl)?.[1] ?? '';
+  const name = /\/(\w+)\?/.exec(dashboard.databaseUrl)?.[1] ?? '';
   const server = embeddedDatabaseUrl({ socketDir: inject('postgresSocketDir') }, 'postgres');
   await sql(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
   await sql(server, `alter database ${name} rename to ${name}_away`);

@@ -1,12 +1,11 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
-import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 import { migratedFor } from '../contract/database-logins.ts';
 import { freePorts } from './free-ports.ts';
+import { newDatabase } from './new-database.ts';
 import { type Operator, openOperator } from './operator.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
 
@@ -46,7 +45,7 @@ export const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
 
 export async function prepareDeployment(options: DeploymentOptions): Promise<Deployment> {
   const dataDir = mkdtempSync(join(options.folder ?? tmpdir(), 'gw-'));
-  const database = await createDatabase(options.postgresSocketDir);
+  const database = await newDatabase(options.postgresSocketDir);
   const [api = 0, metrics = 0, dashboard = 0] = await freePorts(3);
   const configPath = join(dataDir, 'gateway.yaml');
   const writeConfig = (config: TestConfig): void => {
@@ -73,22 +72,5 @@ export async function prepareDeployment(options: DeploymentOptions): Promise<Dep
       await database.drop();
       rmSync(dataDir, { recursive: true, force: true });
     },
-  };
-}
-
-let databases = 0;
-
-async function createDatabase(socketDir: string): Promise<{ url: string; drop(): Promise<void> }> {
-  databases += 1;
-  const name = `test_${process.pid}_${databases}`;
-  const asAdmin = async (sql: string): Promise<void> => {
-    const client = new pg.Client({ connectionString: embeddedDatabaseUrl({ socketDir }, 'postgres') });
-    await client.connect();
-    await client.query(sql).finally(() => client.end());
-  };
-  await asAdmin(`create database ${name}`);
-  return {
-    url: embeddedDatabaseUrl({ socketDir }, name),
-    drop: () => asAdmin(`drop database ${name} with (force)`),
   };
 }

@@ -182,26 +182,27 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
   await postgres.restart();
   await insist(() => rich.client.get('/v1/credits'));
   await sleep(1_000);
+  // A slow machine has not served enough by now to say anything.
+  await expect.poll(() => generationsOf(received).size, { timeout: 40_000 }).toBeGreaterThan(200);
+  await expect.poll(() => answeredTwice(byKey), { timeout: 40_000 }).toBeGreaterThan(50);
   ending = true;
   await Promise.all(clients);
   await expect.poll(() => readFileSync(join(stack.paths.dataDir, 'spool', 'settlements-0.jsonl')).length).toBe(0);
 
-  const ids = new Set(received.map(({ headers }) => String(headers['x-generation-id'])));
+  const ids = generationsOf(received);
   const charges = await sql<{ id: string; cost: string; n: string }>(
     stack.databaseUrl,
     `select g.id, g.cost_nano_usd as cost, count(e.*) as n from generations g left join ledger_entries e on e.generation_id = g.id group by 1, 2`,
   );
   const charged = new Map(charges.map((row) => [row.id, row]));
-  expect(ids.size).toBeGreaterThan(200);
   const wrong = [...ids].filter((id) => charged.get(id)?.cost !== '100000' || charged.get(id)?.n !== '1');
   expect(wrong).toEqual([]);
   for (const [key, answers] of byKey) {
     expect([key, new Set(answers.map(({ text }) => text)).size]).toEqual([key, Math.min(1, answers.length)]);
   }
-  expect([...byKey.values()].filter((answers) => answers.length === 2).length).toBeGreaterThan(50);
   expect(await stack.operator.balance(poor.organizationId)).toBeGreaterThanOrEqual(0);
   await stack.operator.verifyLedger();
-}, 60_000);
+}, 150_000);
 
 test('keys are free again at their retention, and their rows are deleted', async () => {
   const providers = { fake: { base_url: provider.baseUrl } };
@@ -222,6 +223,14 @@ test('keys are free again at their retention, and their rows are deleted', async
     await short.close();
   }
 });
+
+function generationsOf(received: readonly Received[]): Set<string> {
+  return new Set(received.map(({ headers }) => String(headers['x-generation-id'])));
+}
+
+function answeredTwice(byKey: ReadonlyMap<string, readonly Received[]>): number {
+  return [...byKey.values()].filter((answers) => answers.length === 2).length;
+}
 
 function isComplete({ status, text }: Received): boolean {
   return status === 200 && !text.includes('"finish_reason":"error"');

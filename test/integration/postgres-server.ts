@@ -2,6 +2,7 @@
 import type { TestProject } from 'vitest/node';
 import { launcherName, openLauncher } from '../launchers/launcher.ts';
 import { removeLeftovers } from '../launchers/leftovers.ts';
+import { prepareMigrated } from './new-database.ts';
 
 export interface TestPostgres {
   readonly socketDir: string;
@@ -65,6 +66,7 @@ export async function setup(project: TestProject): Promise<void> {
   if (launcherName() === 'containers') removeLeftovers();
   // Durability has its own tests; here only speed would suffer. Files run side by side, each with up to four gateway processes.
   running = await startTestPostgres({ fsync: 'off', max_connections: '400' });
+  await prepareMigrated(running.socketDir);
   project.provide('postgresSocketDir', running.socketDir);
 }
 

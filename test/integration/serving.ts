@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import type { Deployment } from './deployment.ts';
 
-const READY_TIMEOUT_MS = 20_000;
+const READY_TIMEOUT_MS = 60_000;
 const POLL_MS = 10;
 
 /** Resolves when a request through Envoy would be served. Rejects when a process ends first. */
