@@ -4,7 +4,7 @@ import { better, RATIO_SCENARIOS, type Ratios, ratiosOf, recordedRatios, regress
 import { measureScenario, type Round } from './round.ts';
 import { type BenchSetup, GATEWAY, PLAIN, startSides } from './sides.ts';
 
-const COUNTS = { warmUps: 2, rounds: 3 };
+const COUNTS = { warmUps: 4, rounds: 3 };
 
 let setup: BenchSetup;
 

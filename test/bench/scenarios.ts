@@ -9,7 +9,7 @@ export interface Scenario {
   readonly events?: number;
   /** Between the starts of the first requests. */
   readonly rampMs?: number;
-  /** Rounds before the measured ones: V8 goes on compiling for some 15,000 small requests. */
+  /** Rounds before the measured ones: V8 goes on compiling for some 20,000 small requests. */
   readonly warmUps: number;
   /** Most rounds that are measured, where one takes seconds whatever the machine does. */
   readonly mostRounds?: number;
@@ -24,7 +24,7 @@ export const SMALL: Scenario = {
   bodyBytes: KB,
   concurrency: 32,
   requests: 3000,
-  warmUps: 4,
+  warmUps: 8,
 };
 
 export const LARGE: Scenario = {
