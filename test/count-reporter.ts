@@ -2,36 +2,51 @@ import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** What test/run.ts adds up over all test runs. */
+export interface NamedTest {
+  readonly test: string;
+  /** Of a skipped one what is missing here, of a failed one the first line of its error. */
+  readonly reason: string;
+}
+
+/** Of one file, or of what happened outside of files. test/run.ts adds them up over all test runs. */
 export interface TestCounts {
+  /** Undefined: it cannot be run again by itself. */
+  readonly file?: { readonly path: string; readonly project: string };
   readonly passed: number;
-  readonly failed: number;
-  readonly skipped: readonly { readonly test: string; readonly reason: string }[];
+  readonly failed: readonly NamedTest[];
+  readonly skipped: readonly NamedTest[];
 }
 
 /** Writes the counts of a run to the file that TEST_COUNTS names: vitest's own reports leave out why a test was skipped. */
 export class CountReporter implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { readonly message: string }[]): void {
     const file = process.env.TEST_COUNTS;
-    if (file !== undefined) writeFileSync(file, JSON.stringify(countTests(modules, unhandledErrors.length)));
+    if (file === undefined) return;
+    const outside = unhandledErrors.map(({ message }) => ({ test: 'outside of tests', reason: firstLine(message) }));
+    const counts: TestCounts[] = [...modules.map(countTests), { passed: 0, failed: outside, skipped: [] }];
+    writeFileSync(file, JSON.stringify(counts));
   }
 }
 
-function countTests(modules: readonly TestModule[], unhandledErrors: number): TestCounts {
+function countTests(module: TestModule): TestCounts {
+  const path = relative(process.cwd(), module.moduleId);
   let passed = 0;
-  let failed = unhandledErrors;
-  const skipped: { test: string; reason: string }[] = [];
-  for (const module of modules) {
-    const before = failed;
-    for (const test of module.children.allTests()) {
-      const result = test.result();
-      const name = `${relative(process.cwd(), module.moduleId)} > ${test.fullName}`;
-      if (result.state === 'passed') passed += 1;
-      else if (result.state === 'skipped') skipped.push({ test: name, reason: result.note ?? 'no reason given' });
-      else failed += 1;
-    }
-    // A file that could not be loaded, or whose hooks failed, has failed even if none of its tests was run.
-    if (module.state() === 'failed' && failed === before) failed += 1;
+  const failed: NamedTest[] = [];
+  const skipped: NamedTest[] = [];
+  for (const test of module.children.allTests()) {
+    const result = test.result();
+    const name = `${path} > ${test.fullName}`;
+    if (result.state === 'passed') passed += 1;
+    else if (result.state === 'skipped') skipped.push({ test: name, reason: result.note ?? 'no reason given' });
+    else failed.push({ test: name, reason: firstLine(result.errors?.[0]?.message) });
   }
-  return { passed, failed, skipped };
+  // A file that could not be loaded, or whose hooks failed, has failed even if none of its tests was run.
+  if (module.state() === 'failed' && failed.length === 0) {
+    failed.push({ test: path, reason: firstLine(module.errors()[0]?.message) });
+  }
+  return { file: { path, project: module.project.name }, passed, failed, skipped };
+}
+
+function firstLine(message: string | undefined): string {
+  return message?.split('\n', 1)[0] ?? 'no error given';
 }

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TestCounts } from './count-reporter.ts';
+import type { NamedTest, TestCounts } from './count-reporter.ts';
 
 interface VitestRun {
   readonly projects: readonly string[];
@@ -24,6 +24,8 @@ const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['long'], maxWorkers: 1, asked: true },
 ];
 const RUN_TIMEOUT_MS = 30 * 60_000;
+/** More files than this are not run again. */
+const MAX_FILES_AGAIN = 5;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const inCi = process.env.CI === 'true';
@@ -45,31 +47,59 @@ function run(command: string, args: readonly string[], env: NodeJS.ProcessEnv = 
   });
 }
 
-async function runVitest({ projects, maxWorkers }: VitestRun, countsFile: string): Promise<TestCounts> {
+async function runVitest({ projects, maxWorkers }: Omit<VitestRun, 'asked'>, files: readonly string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
+  const countsFile = join(folder, 'counts.json');
   const args = [
     'run',
     ...projects.flatMap((name) => ['--project', name]),
     '--passWithNoTests',
     `--maxWorkers=${maxWorkers}`,
-    ...filters,
+    ...files,
   ];
-  const ok = await run('vitest', args, { TEST_COUNTS: countsFile });
-  const counts = readCounts(countsFile);
-  // A run that ended badly must show, whatever it managed to count before.
-  return ok || counts.failed > 0 ? counts : { ...counts, failed: 1 };
-}
-
-function readCounts(file: string): TestCounts {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as TestCounts;
-  } catch {
-    return { passed: 0, failed: 1, skipped: [] };
+    const ok = await run('vitest', args, { TEST_COUNTS: countsFile });
+    const counts = readCounts(countsFile);
+    // A run that ended badly must show, whatever it managed to count before.
+    return ok || counts.some(({ failed }) => failed.length > 0) ? counts : [...counts, failure(projects.join(', '))];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function runChecks(): Promise<TestCounts> {
-  let passed = 0;
-  let failed = 0;
+function readCounts(file: string): readonly TestCounts[] {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as readonly TestCounts[];
+  } catch {
+    return [];
+  }
+}
+
+function failure(test: string): TestCounts {
+  return { passed: 0, failed: [{ test, reason: 'ended badly, see above' }], skipped: [] };
+}
+
+/**
+ * Runs files that failed once more, each with the machine for itself: it tells what is broken from what four neighbours disturbed. More than a
+ * few of them are no disturbance.
+ */
+async function runAgain(counts: readonly TestCounts[]): Promise<readonly TestCounts[]> {
+  const isAgain = ({ file, failed }: TestCounts) => file !== undefined && failed.length > 0;
+  if (counts.filter(isAgain).length > MAX_FILES_AGAIN) return counts;
+  const again: TestCounts[] = [];
+  for (const each of counts) {
+    if (each.file === undefined || !isAgain(each)) {
+      again.push(each);
+      continue;
+    }
+    process.stdout.write(`\nOnce more, by itself: ${each.file.path}\n`);
+    again.push(...(await runVitest({ projects: [each.file.project], maxWorkers: 1 }, [each.file.path])));
+  }
+  return again;
+}
+
+async function runChecks(): Promise<readonly TestCounts[]> {
+  const counts: TestCounts[] = [];
   // What did not change since is not checked again: a sixth of the time.
   const types = (name: string) => [
     'tsc',
@@ -85,32 +115,36 @@ async function runChecks(): Promise<TestCounts> {
   ]) {
     const ok = await run(command, args);
     process.stdout.write(`${ok ? 'passed' : 'FAILED'}: ${command} ${args.join(' ')}\n`);
-    if (ok) passed += 1;
-    else failed += 1;
+    counts.push(ok ? { passed: 1, failed: [], skipped: [] } : failure(command));
   }
-  return { passed, failed, skipped: [] };
+  return counts;
+}
+
+function tell(heading: string, tests: readonly NamedTest[]): void {
+  if (tests.length === 0) return;
+  process.stdout.write(`\n${heading}:\n`);
+  for (const { test, reason } of tests) process.stdout.write(`  ${test}\n    ${reason}\n`);
 }
 
 const runs = VITEST_RUNS.filter(({ asked }) => !asked || inCi || filters.length > 0);
-const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
-const all: TestCounts[] = filters.length === 0 ? [await runChecks()] : [];
-try {
-  for (const each of runs) all.push(await runVitest(each, join(folder, `${each.projects.join('-')}.json`)));
-} finally {
-  rmSync(folder, { recursive: true, force: true });
-}
+const first: TestCounts[] = filters.length === 0 ? [...(await runChecks())] : [];
+for (const each of runs) first.push(...(await runVitest(each, filters)));
+const final = inCi ? await runAgain(first) : first;
 
-const skipped = all.flatMap((counts) => counts.skipped);
-if (skipped.length > 0) {
-  process.stdout.write(`\nSkipped${inCi ? ', which counts as failed with CI=true' : ''}:\n`);
-  for (const { test, reason } of skipped) process.stdout.write(`  ${test}\n    ${reason}\n`);
-}
+const failed = final.flatMap((counts) => counts.failed);
+const skipped = final.flatMap((counts) => counts.skipped);
+tell(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
 if (runs.length < VITEST_RUNS.length) {
   process.stdout.write(
     '\nNot run: test/faults, processes killed under load, a dashboard of many rows, bench ratio, docker-compose. `CI=true npm test` runs everything.\n',
   );
 }
-const passed = all.reduce((sum, counts) => sum + counts.passed, 0);
-const failed = all.reduce((sum, counts) => sum + counts.failed, 0) + (inCi ? skipped.length : 0);
-process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
-process.stdout.write(`\n${passed} passed, ${failed} failed\n`);
+const firstOnly = first
+  .flatMap((counts) => counts.failed)
+  .filter(({ test }) => !failed.some((each) => each.test === test));
+tell('Failed beside others, passed alone', firstOnly);
+tell('Failed', failed);
+const passedCount = final.reduce((sum, { passed }) => sum + passed, 0);
+const failedCount = failed.length + (inCi ? skipped.length : 0);
+process.exitCode = failedCount === 0 && passedCount > 0 ? 0 : 1;
+process.stdout.write(`\n${passedCount} passed, ${failedCount} failed\n`);
