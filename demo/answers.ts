@@ -1,7 +1,5 @@
 /** What the demo model says. It is not a language model: the texts are fixed, and say so. */
 
-export const DEMO_MODEL = 'demo-chat';
-
 export interface Message {
   readonly role: string;
   readonly text: string;

@@ -16,7 +16,7 @@ const config = defineConfig({
   build: {
     outDir: '../dist',
     emptyOutDir: true,
-    // test/dashboard-size.test.ts reads it.
+    // test/page-size.test.ts reads it.
     manifest: true,
     // The policy has no `data:` for scripts, styles and fonts, and an inlined asset cannot be cached by itself.
     assetsInlineLimit: 0,

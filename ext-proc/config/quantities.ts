@@ -60,12 +60,6 @@ export function parsePrice(value: string | number): bigint | undefined {
   return picoUsd > MAX_PRICE_PICO_USD ? undefined : picoUsd;
 }
 
-/** The decimal text that `parsePrice` reads back. */
-export function formatPrice(picoUsd: bigint): string {
-  const fraction = (picoUsd % 1_000_000n).toString().padStart(6, '0').replace(/0+$/, '');
-  return `${picoUsd / 1_000_000n}${fraction === '' ? '' : `.${fraction}`}`;
-}
-
 const SHARE = /^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/;
 
 /** From 0 to 1, with at most 6 decimals. */

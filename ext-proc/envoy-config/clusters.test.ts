@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import { loadConfig } from '../config/load.ts';
 import { runtimePaths } from '../config/runtime-paths.ts';
-import { renderClusters } from './clusters.ts';
+import { clusterFile, clustersOf } from './clusters.ts';
 import { ClusterPublisher } from './publish.ts';
 
 let folder: string;
@@ -40,6 +40,10 @@ async function configOf(
   return result.config;
 }
 
+function textFor(config: GatewayConfig): string {
+  return clusterFile(clustersOf(config)).text;
+}
+
 function namesIn(text: string): string[] {
   const { resources }: { resources: { name: string }[] } = JSON.parse(text);
   return resources.map(({ name }) => name.replace(/-[0-9a-f]{12}$/, ''));
@@ -47,15 +51,15 @@ function namesIn(text: string): string[] {
 
 describe('the cluster file', () => {
   test('holds one cluster for each provider that a model uses, and no secret', async () => {
-    const text = renderClusters(await configOf({ a: 1, b: 2, c: 3 }, ['ca', 'a']));
+    const text = textFor(await configOf({ a: 1, b: 2, c: 3 }, ['ca', 'a']));
     expect(namesIn(text)).toEqual(['a', 'c']);
     expect(text).not.toContain('hush');
   });
 
   test('is the same text for the same providers, in whatever order they stand', async () => {
-    const text = renderClusters(await configOf({ a: 1, b: 2 }, ['ab']));
-    expect(renderClusters(await configOf({ b: 2, a: 1 }, ['b', 'ba']))).toBe(text);
-    expect(renderClusters(await configOf({ a: 1, b: 3 }, ['ab']))).not.toBe(text);
+    const text = textFor(await configOf({ a: 1, b: 2 }, ['ab']));
+    expect(textFor(await configOf({ b: 2, a: 1 }, ['b', 'ba']))).toBe(text);
+    expect(textFor(await configOf({ a: 1, b: 3 }, ['ab']))).not.toBe(text);
   });
 });
 
@@ -66,7 +70,7 @@ describe('the publisher', () => {
     const config = await configOf({ a: 1 }, ['a']);
     expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: false });
     expect(await readdir(paths.envoyDir)).toEqual(['clusters.json']);
-    expect(await readFile(join(paths.envoyDir, 'clusters.json'), 'utf8')).toBe(renderClusters(config));
+    expect(await readFile(join(paths.envoyDir, 'clusters.json'), 'utf8')).toBe(textFor(config));
     publisher.close();
   });
 

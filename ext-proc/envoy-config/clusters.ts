@@ -27,8 +27,3 @@ export function clusterFile(clusters: Clusters): ClusterFile {
   const version = createHash('sha256').update(JSON.stringify(resources)).digest('hex').slice(0, 16);
   return { version, text: `${JSON.stringify({ version_info: version, resources }, null, 1)}\n` };
 }
-
-/** What `clusters.json` holds for one configuration. */
-export function renderClusters(config: GatewayConfig): string {
-  return clusterFile(clustersOf(config)).text;
-}

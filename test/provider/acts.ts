@@ -1,14 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Act, Call } from './call.ts';
-import {
-  type CompletionContent,
-  chunkBody,
-  completionBody,
-  DONE,
-  type StreamContent,
-  sse,
-  streamEvents,
-} from './chat-format.ts';
+import { type CompletionContent, completionBody, DONE, type StreamContent, sse, streamEvents } from './chat-format.ts';
 
 /** What a scripted provider can do with a request. Acts compose: `slowly(200, jsonAnswer())`. */
 
@@ -113,18 +105,6 @@ export function slowly(delayMs: number, then: Act): Act {
   return async (call) => {
     await sleep(delayMs, undefined, { signal: call.gone }).catch(() => {});
     if (!call.gone.aborted) await then(call);
-  };
-}
-
-/** An endless or very large stream of content events; stops when the caller hangs up. */
-export function bigStream(totalBytes: number, pieceBytes = 16_384): Act {
-  return async (call) => {
-    begin(call);
-    const event = sse(chunkBody({ model: call.seen.model, delta: { content: 'x'.repeat(pieceBytes) } }));
-    for (let sent = 0; sent < totalBytes && !call.gone.aborted; sent += event.length) await call.write(event);
-    if (call.gone.aborted) return;
-    await call.write(sse(chunkBody({ model: call.seen.model, finishReason: 'stop' })));
-    call.end(DONE);
   };
 }
 

@@ -17,10 +17,9 @@ export interface StoreLog {
 export interface ConnectionOptions {
   readonly url: string;
   readonly log: StoreLog;
-  /** Redis answers a script in far less than a millisecond; when it has been silent for this long the connection is given up. */
-  readonly answerMs?: number;
 }
 
+/** Redis answers a script in far less than a millisecond; when it has been silent for this long the connection is given up. */
 const ANSWER_MS = 1_000;
 const CONNECT_MS = 2_000;
 const FIRST_RETRY_MS = 50;
@@ -73,7 +72,7 @@ async function insistsOnOneSlot(redis: Redis): Promise<boolean> {
 
 /** The first of its nodes that answers. */
 export async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
-  const shared = nodeOptions(address, options);
+  const shared = nodeOptions(address);
   let problem: unknown;
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
@@ -107,7 +106,7 @@ export async function connectToAny(address: RedisAddress, options: ConnectionOpt
 
 async function connectToCluster(address: RedisAddress, options: ConnectionOptions): Promise<Cluster> {
   const cluster = new Cluster([...address.nodes], {
-    redisOptions: nodeOptions(address, options),
+    redisOptions: nodeOptions(address),
     enableOfflineQueue: false,
     lazyConnect: true,
     clusterRetryStrategy: retryAfterMs,
@@ -131,7 +130,7 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
   }
 }
 
-function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: ConnectionOptions) {
+function nodeOptions(address: RedisAddress) {
   return {
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
@@ -140,8 +139,8 @@ function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: Connection
     protocol: 2 as const,
     connectTimeout: CONNECT_MS,
     disconnectTimeout: CLOSE_MS,
-    commandTimeout: answerMs,
-    socketTimeout: answerMs,
+    commandTimeout: ANSWER_MS,
+    socketTimeout: ANSWER_MS,
     // What was sent and not answered is not sent again: it may have been done.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

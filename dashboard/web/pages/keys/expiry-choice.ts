@@ -1,5 +1,3 @@
-import { formatInstant } from '../../format/format-instant.ts';
-
 export const EXPIRY_CHOICES = ['never', '30d', '90d', '1y', 'custom'] as const;
 export type ExpiryChoice = (typeof EXPIRY_CHOICES)[number];
 
@@ -28,8 +26,4 @@ export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefine
 /** What a key that exists has. */
 export function expiryChoiceOf(expiresAtMs: number | undefined): ExpiryChoice {
   return expiresAtMs === undefined ? 'never' : 'custom';
-}
-
-export function expirySummary(expiresAtMs: number | undefined): string {
-  return expiresAtMs === undefined ? 'Never expires' : `Until ${formatInstant(expiresAtMs)}`;
 }

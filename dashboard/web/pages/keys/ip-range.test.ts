@@ -4,7 +4,7 @@ import { inRanges } from '../../../../ext-proc/admission/ip-ranges.ts';
 import { parseCidr } from '../../../../ext-proc/config/network-names.ts';
 import { isIpRange } from './ip-range.ts';
 
-/** What dashboard/server/input-fields.ts asks of a range. */
+/** What dashboard/server/routes/input-fields.ts asks of a range. */
 function serverTakes(text: string): boolean {
   return parseCidr(text) !== undefined && inRanges(text.split('/', 1)[0] ?? '', [text]);
 }

@@ -1,16 +1,9 @@
-import type { KeyRestrictions, KeyStateName, KeyView, ScopeName } from '../../../contract/keys.ts';
+import type { KeyRestrictions, KeyView, ScopeName } from '../../../contract/keys.ts';
 import { formatMoney } from '../../format/format-money.ts';
 import { formatCompact } from '../../format/format-number.ts';
 
 const dayOfYear = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric' });
 const dayOfAnyYear = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric' });
-
-export const STATE_WORDS: Readonly<Record<KeyStateName, string>> = {
-  usable: 'Usable',
-  revoking: 'Revoking',
-  expired: 'Expired',
-  revoked: 'Revoked',
-};
 
 export const SCOPE_WORDS: Readonly<Record<ScopeName, { readonly title: string; readonly means: string }>> = {
   chat: { title: 'Chat', means: 'Send chat completions, which cost money.' },
