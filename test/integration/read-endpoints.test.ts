@@ -136,6 +136,16 @@ test('usage: a year at most, and the refusal names the longest span that is answ
   expect(outcome(await spanning(3659))).toBe('200');
 });
 
+test.each([
+  'end_date=0001-01-15',
+  'start_date=0000-01-01&end_date=0000-12-31',
+  'start_date=9999-12-31&end_date=9999-12-31',
+])('usage: a day that no request can be of has none: %s', async (query) => {
+  const received = await client.get(`/v1/usage?${query}`);
+  expect(received.status).toBe(200);
+  expect(jsonOf(received)).toMatchObject({ data: [], total: { requests: 0, cost: 0 } });
+});
+
 test('read_rpm: reads of one key are limited, another key is not affected', async () => {
   const { key } = await stack.operator.customer();
   const reader = gatewayClient(stack.origin, key);

@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { utcDayText } from '../../domain/clock.ts';
 import type { Credits, Generation, UsageQuery, UsageRow } from '../ledger.ts';
 import { run, type Statement } from './connection-pool.ts';
 
@@ -17,13 +16,14 @@ const CREDITS: Statement = {
   text: 'select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1',
 };
 
+/** Days as whole numbers: PostgreSQL does not read the text of every day that ISO 8601 can write, such as those of the year 0. */
 const USAGE: Statement = {
   name: 'usage',
   text: `
     select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
       sum(requests) as requests, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
       sum(cached_tokens) as cached_tokens, sum(reasoning_tokens) as reasoning_tokens, sum(cost_nano_usd) as cost_nano_usd
-    from daily_usage where organization_id = $1 and day between $2 and $3
+    from daily_usage where organization_id = $1 and day between date '1970-01-01' + $2::int and date '1970-01-01' + $3::int
     group by 1, 2, 3 order by 1 desc, 2, 3`,
 };
 
@@ -100,8 +100,8 @@ export async function credits(pool: pg.Pool, organizationId: string): Promise<Cr
 export async function usage(pool: pg.Pool, query: UsageQuery): Promise<readonly UsageRow[]> {
   const rows = await run<UsageSums>(pool, USAGE, [
     query.organizationId,
-    utcDayText(query.firstDay),
-    utcDayText(query.lastDay),
+    query.firstDay,
+    query.lastDay,
     query.groupBy.has('day'),
     query.groupBy.has('model'),
     query.groupBy.has('key'),
