@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { SharedStore } from '../../ext-proc/stores/postgres/shared-store-mark.ts';
+import type { SharedStore } from '../../ext-proc/stores/shared-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
 

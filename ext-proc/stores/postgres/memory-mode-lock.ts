@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import type { SharedStore } from '../shared-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { StoreLog } from './connection-pool.ts';
 import { abandon, connect, type Mode, query, RETRY_MS, TAKE_TRIES, tryLock, unlock } from './lock-connection.ts';
-import { leaveSharedMark, SHARED_MARK, type SharedStore } from './shared-store-mark.ts';
+import { leaveSharedMark, SHARED_MARK } from './shared-store-mark.ts';
 
 export type MemoryModeLock =
   | { readonly kind: 'held'; release(): Promise<void> }

@@ -2,6 +2,7 @@ import type { Administration } from '../administration.ts';
 import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
+import type { SharedStore } from '../shared-store.ts';
 import type { PoolFigures } from '../store-figures.ts';
 import type { BatchOptions } from './batching.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
@@ -27,7 +28,6 @@ import {
 } from './organization-rows.ts';
 import { makeLogPartitions } from './request-log-partitions.ts';
 import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
-import type { SharedStore } from './shared-store-mark.ts';
 
 export interface PostgresOptions extends BatchOptions {
   readonly url: string;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import type { SharedStore } from '../shared-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { query, RETRY_MS, TAKE_TRIES, tryLock, unlock } from './lock-connection.ts';
 import type { OwnerRow } from './memory-mode-lock.ts';
@@ -14,21 +15,6 @@ const REFUSED_OTHER_STORE =
   'Other gateway processes keep the limits of this database in another Redis than this one. Give all of them the same; to change it, stop all of them first.';
 
 const LOOK_AGAIN_MS = 500;
-
-/** A store that others share, and that may remember what is no longer so. */
-export interface SharedStore {
-  /** The name it bears, by which two stores are told apart; with `given`, that one where it has none. */
-  name(given?: string): Promise<string | undefined>;
-  /** When it forgot its name, a living process has given it back after this long. */
-  readonly namedAgainMs: number;
-  /** Gives it this name back whenever it forgot, and tells when it bears another. */
-  keepName(name: string, onOther: () => void): void;
-  /** Makes it forget everything, and admit nothing until whatever is held elsewhere has ended. */
-  beginAnew(): Promise<{
-    /** Nothing is held anywhere: it need not wait. */
-    open(): Promise<void>;
-  }>;
-}
 
 export type LeftMark =
   | { readonly kind: 'left'; readonly name: string }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { MINUTE_MS } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
 import type {
@@ -9,12 +8,13 @@ import type {
   LiveHold,
   ReadResult,
 } from '../limit-store.ts';
-import { StoreUnavailable } from '../store-unavailable.ts';
+import type { SharedStore } from '../shared-store.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import { createGathering } from './gathering.ts';
 import { answerHolds, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
-import { allShardKeys, organizationKeys, readsKey, STORE_KEY, shardKeyOf } from './shards.ts';
+import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
+import { organizationKeys, readsKey, shardKeyOf } from './shards.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
   /** A hold that is not renewed for this long lapses; a store that forgot admits nothing for as long. */
@@ -28,28 +28,12 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
   readonly idleMs?: number;
 }
 
-export interface RedisLimitStore extends LimitStore {
+export interface RedisLimitStore extends LimitStore, SharedStore {
   /** Milliseconds until every shard is open to admissions. */
   opensInMs(): Promise<number>;
-  /** The name it bears; with `given`, that one where it has none. `undefined`: none. */
-  name(given?: string): Promise<string | undefined>;
-  readonly namedAgainMs: number;
-  /** Gives it this name back whenever it forgot, and tells when it bears another. */
-  keepName(name: string, onOther: () => void): void;
-  /** What Redis remembers must not be believed: all shards begin anew, and are closed for one lease. */
-  beginAnew(): Promise<NewBeginning>;
-}
-
-export interface NewBeginning {
-  /** There are no live holds anywhere: admissions need not wait. Does nothing to a shard that forgot again since. */
-  open(): Promise<void>;
 }
 
 const IDLE_MS = 600_000;
-/** A loss is noticed by touching what was lost: all shards soon, so that the lease they wait is over for all of them at about the same time. */
-const TOUCH_EVERY_MS = 5_000;
-/** Until a touch is done, and a connection that was lost is made again. */
-const ANSWERED_MS = 3_000;
 /** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
 const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about a millisecond. */
@@ -57,10 +41,11 @@ const HOLDS = { mostTogether: 100, mostWaiting: 20_000 };
 
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
-  const { leaseMs, log } = options;
+  const { leaseMs } = options;
   // What is held is never forgotten before it lapses.
   const idleMs = Math.max(options.idleMs ?? IDLE_MS, 2 * leaseMs);
   const connection = await connectRedis(options);
+  const markers = createMarkers(connection, options);
   const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
 
   const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
@@ -69,7 +54,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
       const nowMs = requests[0]?.asked.nowMs ?? 0;
       const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
       const reply = await connection.run('holds', keys, args);
-      if (answerHolds(inOrder, reply as HoldsReply)) keepTouched();
+      if (answerHolds(inOrder, reply as HoldsReply)) touchMarkers();
     } catch (error) {
       for (const { reject } of requests) reject(error);
     }
@@ -126,50 +111,11 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     return { allowed: false, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
-  /** Each is what one call may be told of. */
-  const shardGroups = connection.oneSlot ? allShardKeys().map((shard) => [shard]) : [allShardKeys()];
-
-  async function touchShards(anew: boolean, nonce: string): Promise<number> {
-    const touch = async (shards: readonly string[]): Promise<number> =>
-      Number(await connection.run('touchShards', shards, ['', leaseMs, nonce, anew ? 1 : 0]));
-    return Math.max(...(await Promise.all(shardGroups.map(touch))));
-  }
-
-  async function beginAnew(): Promise<NewBeginning> {
-    const nonce = randomBytes(9).toString('base64url');
-    await touchShards(true, nonce);
-    return {
-      async open() {
-        await Promise.all(shardGroups.map((shards) => connection.run('openShards', shards, [nonce])));
-      },
-    };
-  }
-
-  async function name(given = ''): Promise<string | undefined> {
-    const borne = String(await connection.run('nameStore', [STORE_KEY], [given]));
-    return borne === '' ? undefined : borne;
-  }
-
-  let kept: { readonly name: string; readonly onOther: () => void } | undefined;
-  async function giveNameBack(): Promise<void> {
-    if (kept !== undefined && (await name(kept.name)) !== kept.name) kept.onOther();
-  }
-
-  let touching = false;
   /** Times that callers make up have no part in this. */
-  function keepTouched(): void {
-    if (touching || options.clock === 'caller') return;
-    touching = true;
-    Promise.all([touchShards(false, ''), giveNameBack()])
-      .catch((error: unknown) => {
-        // That Redis is away is told where the connection is kept.
-        if (!(error instanceof StoreUnavailable)) log.warn({ error: String(error) }, 'Redis does not take its markers');
-      })
-      .finally(() => {
-        touching = false;
-      });
+  function touchMarkers(): void {
+    if (options.clock === 'server') markers.touchAll();
   }
-  const timer = setInterval(keepTouched, TOUCH_EVERY_MS);
+  const timer = setInterval(touchMarkers, TOUCH_EVERY_MS);
   timer.unref();
 
   return {
@@ -178,13 +124,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     renew,
     heldNanoUsd,
     takeRead,
-    opensInMs: () => touchShards(false, ''),
-    beginAnew,
-    name,
-    namedAgainMs: TOUCH_EVERY_MS + ANSWERED_MS,
-    keepName(name, onOther) {
-      kept = { name, onOther };
-    },
+    ...markers,
     async close() {
       clearInterval(timer);
       await connection.close();
