@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../domain/clock.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
@@ -124,6 +126,17 @@ export async function deliverTo(
     },
   });
   return { outcome, charges, answersAtRelease };
+}
+
+/** Within some turns of the event loop: unlike by the clock, a process that stands still meanwhile makes no difference. */
+export async function endsSoonAfter(signal: AbortSignal, delivering: Promise<unknown>): Promise<boolean> {
+  let ended = false;
+  void delivering.finally(() => {
+    ended = true;
+  });
+  if (!signal.aborted) await once(signal, 'abort');
+  for (let turn = 0; turn < 20 && !ended; turn++) await setImmediate();
+  return ended;
 }
 
 export function deliveryOver(egress: Egress, options: Partial<DeliveryOptions> = {}): Delivery {

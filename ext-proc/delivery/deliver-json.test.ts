@@ -252,16 +252,6 @@ describe('an answer that cannot be passed on', () => {
     expect(codeOf(to)).toBe('upstream_error');
   });
 
-  test('ends with request_timeout when the total time is over', async () => {
-    egress.answerWith(() => undefined);
-    const to = client();
-    const { charges } = await deliverTo(delivery, to, order({ timeouts: { totalMs: 60 } }));
-    expect(codeOf(to)).toBe('request_timeout');
-    expect(charges).toEqual([]);
-    await egress.asked[0]?.cancelled;
-    expect(egress.asked).toHaveLength(1);
-  });
-
   test('ends with no_capacity when Envoy does not take the call', async () => {
     const nowhere = deliveryOver({ ...egress, socketPath: `${egress.socketPath}.none` });
     const to = client();
