@@ -5,7 +5,7 @@ import type { KeyStore } from '../key-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type BatchOptions, createBatching, type Outcome } from './batching.ts';
 import { run, type Statement } from './connection-pool.ts';
-import { isOwner, type Owner, type OwnerRow } from './memory-mode-lock.ts';
+import { isOwner, type Owner, type OwnerRow } from './limits-owner.ts';
 
 /** A query costs about as much for one key as for ten calls with that key, and twice as much for ten keys (measured). From 333 a second on, calls wait longer. */
 const BOUNDS = {

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { SharedStore } from '../shared-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
+import { type OwnerRow, readOwner } from './limits-owner.ts';
 import { query, RETRY_MS, TAKE_TRIES, tryLock, unlock } from './lock-connection.ts';
-import type { OwnerRow } from './memory-mode-lock.ts';
 
 /** The mark of every process whose limits are in Redis; which Redis, says its name beside it. */
 export const SHARED_MARK = '00000000-0000-0000-0000-000000000000';
@@ -50,7 +50,7 @@ export async function leaveSharedMark(connection: pg.Client, store: SharedStore)
 }
 
 async function readMark(connection: pg.Client): Promise<OwnerRow> {
-  const [row] = await query<OwnerRow>(connection, 'select memory_owner, limit_store from ledger_state', []);
+  const row = await readOwner(connection);
   if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
   return row;
 }

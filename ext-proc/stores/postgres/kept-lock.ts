@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import type { StoreLog } from './connection-pool.ts';
+import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
+import { abandon, connect, type Mode, RETRY_MS, tryLock, unlock } from './lock-connection.ts';
+
+export interface KeptLock {
+  /** Says that somebody else keeps the limits now, unless the lock was released. */
+  takenOver(reason: string): void;
+  release(): Promise<void>;
+}
+
+export interface KeptLockOptions {
+  readonly url: string;
+  readonly mode: Mode;
+  /** What the database says as long as nobody else has taken over. */
+  readonly owner: Owner;
+  readonly onTakenOver: (reason: string) => void;
+  readonly log: StoreLog;
+}
+
+/** Finds connections that died without a word. */
+const HEARTBEAT_MS = 5_000;
+
+/** Keeps a lock with the connection that took it; when that is lost, takes it again in the background, unless another owner has come. */
+export function keepLock(taken: pg.Client, { url, mode, owner, onTakenOver, log }: KeptLockOptions): KeptLock {
+  let client: pg.Client | undefined;
+  let released = false;
+  let heartbeat: NodeJS.Timeout | undefined;
+
+  function keep(connection: pg.Client): void {
+    client = connection;
+    const lost = () => {
+      if (client !== connection || released) return;
+      client = undefined;
+      clearInterval(heartbeat);
+      log.warn({}, 'the connection that holds the memory-mode lock was lost');
+      void regain();
+    };
+    connection.on('error', lost);
+    connection.on('end', lost);
+    heartbeat = setInterval(() => {
+      connection.query('select 1').catch(() => {
+        lost();
+        abandon(connection);
+      });
+    }, HEARTBEAT_MS);
+    heartbeat.unref();
+  }
+
+  async function regain(): Promise<void> {
+    while (!released) {
+      let connection: pg.Client | undefined;
+      try {
+        connection = await connect(url);
+        const locked = await tryLock(connection, mode, 1);
+        const row = await readOwner(connection);
+        if (row === undefined || !isOwner(owner, row)) {
+          abandon(connection);
+          return takenOver(OWNED_BY_ANOTHER);
+        }
+        if (locked && !released) {
+          log.info({}, 'the memory-mode lock is held again');
+          return keep(connection);
+        }
+      } catch (error) {
+        log.warn({ error: String(error) }, 'the memory-mode lock could not be taken again yet');
+      }
+      if (connection) abandon(connection);
+      await sleep(RETRY_MS * 5, undefined, { ref: false });
+    }
+  }
+
+  function takenOver(reason: string): void {
+    if (!released) onTakenOver(reason);
+  }
+
+  async function release(): Promise<void> {
+    released = true;
+    clearInterval(heartbeat);
+    const connection = client;
+    client = undefined;
+    if (!connection) return;
+    try {
+      await unlock(connection, mode);
+    } catch (error) {
+      log.warn({ error: String(error) }, 'the memory-mode lock goes with its connection');
+    }
+    abandon(connection);
+  }
+
+  keep(taken);
+  return { takenOver, release };
+}

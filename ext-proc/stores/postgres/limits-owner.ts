@@ -1,0 +1,26 @@
+import type pg from 'pg';
+import { query } from './lock-connection.ts';
+
+/** Who keeps the limits of a database: a row of it says so, and every request of a key reads the row (key-lookup.ts). */
+export interface Owner {
+  readonly memoryOwner: string;
+  /** The name of the store that is shared. */
+  readonly limitStore?: string;
+}
+
+export interface OwnerRow {
+  readonly memory_owner: string | null;
+  readonly limit_store: string | null;
+}
+
+export const OWNED_BY_ANOTHER =
+  'Another gateway process already keeps the limits of this database, in its memory or in Redis. Stop it, or give all of them one redis:// store.';
+
+export function isOwner({ memoryOwner, limitStore }: Owner, row: OwnerRow): boolean {
+  return row.memory_owner === memoryOwner && (limitStore === undefined || row.limit_store === limitStore);
+}
+
+export async function readOwner(connection: pg.Client): Promise<OwnerRow | undefined> {
+  const [row] = await query<OwnerRow>(connection, 'select memory_owner, limit_store from ledger_state', []);
+  return row;
+}
