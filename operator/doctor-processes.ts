@@ -89,7 +89,8 @@ function sameVersion(fresh: readonly ReportedProcess[], version: string): Findin
 function sameConfiguration(fresh: readonly ReportedProcess[]): Finding {
   const check = 'configuration in force';
   const fingerprints = new Set(fresh.map(({ report }) => report.configurationFingerprint));
-  if (fingerprints.size === 1) return ok(check, `the same models and providers in ${fresh.length} processes`);
+  if (fingerprints.size === 1)
+    return ok(check, `the same models and providers in ${countOf(fresh.length, 'process', 'processes')}`);
   const advice =
     'Give all of them the same file and the same secrets; a moment after a change it may be so for seconds.';
   return problem(check, `${fingerprints.size} different ones at once`, advice);

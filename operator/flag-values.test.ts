@@ -63,6 +63,16 @@ describe('flag values', () => {
     for (const text of ['0', '-0', '', 'five']) expect(parseCredit(text)).toEqual(expect.stringContaining('USD takes'));
   });
 
+  it.each(['', ' ', 'a\tb', '\u202egnp.exe', '\u200b', 'inv\u200b-17', 'x'.repeat(201), '\ud800'])(
+    'a name is not %j: nobody could see it as it is',
+    (text) => {
+      expect(read(text, (reader) => reader.name('f'))).toEqual(REFUSED);
+    },
+  );
+  it('a name is in any script', () => {
+    expect(read(' Zoë 👩‍👩‍👧 می‌خواهم ', (reader) => reader.name('f'))).toBe('Zoë 👩‍👩‍👧 می‌خواهم');
+  });
+
   it.each([
     ['chat', ['chat']],
     ['chat,usage:read', ['chat', 'usage:read']],

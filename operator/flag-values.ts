@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { normalizeEmail } from '../dashboard/store/email-address.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../ext-proc/domain/money.ts';
 import { SCOPES, type Scope } from '../ext-proc/domain/principal.ts';
+import { hidesSomething, showsSomething } from '../ext-proc/domain/visible-text.ts';
 import { SWITCH_ON } from './arguments.ts';
 
 /** Reads values of flags and arguments within the bounds that the database keeps; what does not fit is collected, all of it at once. */
@@ -24,7 +25,7 @@ export interface ValueReader {
 
 const MAX_LIST = 200;
 const MAX_NAME = 200;
-const AMOUNT_FORM = `an amount in USD such as 12.5, at most 9 decimals and ${MAX_AMOUNT_NANO_USD / 1_000_000_000n}`;
+const AMOUNT_FORM = `an amount in USD such as 12.5, up to ${MAX_AMOUNT_NANO_USD / 1_000_000_000n}, with at most 9 decimals`;
 
 export function createValueReader(flags: ReadonlyMap<string, string>): ValueReader {
   const problems: string[] = [];
@@ -50,8 +51,8 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
 
   return {
     problems,
-    name: (flag) => read(flag, `1 to ${MAX_NAME} characters`, (text) => plainText(text, MAX_NAME)),
-    text: (flag, maxLength) => read(flag, `1 to ${maxLength} characters`, (text) => plainText(text, maxLength)),
+    name: (flag) => read(flag, textForm(MAX_NAME), (text) => plainText(text, MAX_NAME)),
+    text: (flag, maxLength) => read(flag, textForm(maxLength), (text) => plainText(text, maxLength)),
     count: (flag, max) =>
       read(
         flag,
@@ -94,9 +95,13 @@ export function isId(kind: 'org' | 'key', text: string): boolean {
   return text.startsWith(`${kind}-`) && /^[a-z]{3}-[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
 }
 
+function textForm(maxLength: number): string {
+  return `1 to ${maxLength} characters, none of them hidden`;
+}
+
 function plainText(text: string, maxLength: number): string | undefined {
   const trimmed = text.trim();
-  return trimmed !== '' && trimmed.length <= maxLength && !/\p{Cc}/u.test(trimmed) ? trimmed : undefined;
+  return trimmed.length <= maxLength && showsSomething(trimmed) && !hidesSomething(trimmed) ? trimmed : undefined;
 }
 
 function parseCount(text: string, max: number): number | undefined {

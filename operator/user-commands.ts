@@ -128,10 +128,12 @@ async function disableOrEnable({ pool }: Database, email: string, disabled: bool
   }
 }
 
-function withPassword({ id, email }: UserRecord, password: string): Result {
+function withPassword(user: UserRecord, password: string): Result {
+  const { id, email } = user;
   const lines = table([
     ['id', id],
     ['e-mail', email],
+    ['rights', rights(user)],
     ['password', password],
   ]);
   return {
@@ -155,5 +157,5 @@ async function everybody(pool: Pool): Promise<readonly UserRecord[]> {
 
 function rights({ isOperator, memberships }: UserRecord): string {
   const all = memberships.map(({ organizationId, role }) => `${role} of ${organizationId}`);
-  return (isOperator ? ['operator', ...all] : all).join(', ') || 'none';
+  return (isOperator ? ['operator', ...all] : all).join(', ') || 'none until invited to an organization';
 }

@@ -77,7 +77,11 @@ export class YamlTree {
     if (++this.#nodes > MAX_NODES) return this.#refuse(position, `more than ${MAX_NODES} entries, aliases expanded`);
     if (path.length > MAX_DEPTH) return this.#refuse(position, `nested more than ${MAX_DEPTH} levels deep`);
     if (isAlias(node)) {
-      if (++this.#aliases > MAX_ALIASES) return this.#refuse(position, `more than ${MAX_ALIASES} aliases`);
+      if (++this.#aliases > MAX_ALIASES) {
+        // Nothing more is read: every alias after it would be one too many as well.
+        this.#nodes += MAX_NODES;
+        return this.#refuse(position, `more than ${MAX_ALIASES} aliases`);
+      }
       const target = node.resolve(this.#document);
       return target
         ? this.#read(target, path)

@@ -142,6 +142,18 @@ describe('partitions of generations', () => {
     await store.close();
   });
 
+  it('are made by one of the processes that start together', async () => {
+    const url = await createEmptyDatabase();
+    await (await openStore(url)).close();
+    const warnings: string[] = [];
+    const log = { info: () => {}, warn: (_: object, message: string) => void warnings.push(message), error: () => {} };
+    const pool = new pg.Pool({ connectionString: url });
+    const later = Date.now() + 250 * 86_400_000;
+    await Promise.all([1, 2, 3].map(() => makePartitions(pool, later, log)));
+    await pool.end();
+    expect(warnings).toEqual([]);
+  });
+
   it('that cannot be made are reported, and nothing else breaks', async () => {
     const url = await createEmptyDatabase();
     const store = await openStore(url);

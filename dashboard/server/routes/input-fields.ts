@@ -3,6 +3,7 @@ import { inRanges } from '../../../ext-proc/admission/ip-ranges.ts';
 import { parseCidr } from '../../../ext-proc/config/network-names.ts';
 import type { IdPrefix } from '../../../ext-proc/domain/ids.ts';
 import { MAX_AMOUNT_NANO_USD } from '../../../ext-proc/domain/money.ts';
+import { hidesSomething, showsSomething } from '../../../ext-proc/domain/visible-text.ts';
 import type { Empty } from '../../contract/empty.ts';
 import { normalizeEmail } from '../../store/email-address.ts';
 
@@ -16,22 +17,15 @@ const MODEL_ID = /^[\x21-\x7e]{1,200}$/;
 
 export const nothing: z.ZodType<Empty> = z.strictObject({});
 
-/**
- * What nobody sees: controls, spaces without width, and marks that turn the order of the text after them, also outside of the name. Joiners
- * and marks of direction stay, because scripts and emoji need them.
- */
-const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
-const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
-
-/** As it can be seen, so that two that look the same are mostly the same; no halves of characters, which neither jsonb nor a CSV takes. */
+/** As it can be seen, so that two that look the same are mostly the same. */
 export function text(maxLength: number) {
   return z
     .string({ error: 'This must be text.' })
     .trim()
     .min(1, { error: 'This must not be empty.' })
     .max(maxLength, { error: `At most ${maxLength} characters.` })
-    .refine((value) => !HIDDEN.test(value) && value.isWellFormed(), { error: 'No control characters, please.' })
-    .refine((value) => value === '' || SEEN.test(value), { error: 'Nothing of this can be seen.' });
+    .refine((value) => !hidesSomething(value), { error: 'No control characters, please.' })
+    .refine((value) => value === '' || showsSomething(value), { error: 'Nothing of this can be seen.' });
 }
 
 export const name = text(MAX_NAME);

@@ -1,3 +1,5 @@
 /** PostgreSQL's advisory locks are numbers, one space for each database: all of ours stand here. */
 export const MIGRATION_LOCK = 7_164_001;
 export const MEMORY_MODE_LOCK = 7_164_002;
+/** Of whoever makes or drops partitions. */
+export const PARTITION_LOCK = 7_164_003;

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { PARTITION_LOCK } from './advisory-locks.ts';
 import type { StoreLog } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
@@ -46,9 +47,12 @@ function monthOf(nowMs: number, ahead: number): Month {
   return { name: `generations_${firstDay.slice(0, 7).replace('-', '_')}`, firstDay };
 }
 
+/** Processes that start together take turns: two that make the same table at once are an error to PostgreSQL, in its log too. */
+const MAKE = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK})) select make_generations_month($1) from turn`;
+
 async function makePartition(pool: pg.Pool, month: Month, log: StoreLog): Promise<void> {
   try {
-    await pool.query('select make_generations_month($1)', [month.firstDay]);
+    await pool.query(MAKE, [month.firstDay]);
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
     log.warn({ partition: month.name, code: error.code }, 'a partition of generations could not be made now');

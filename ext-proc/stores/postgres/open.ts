@@ -84,7 +84,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const lock = createMemoryModeLock(url, log);
   try {
-    for (const name of await migrate(others)) log.info({ migration: name }, 'the database schema was brought forward');
+    const migrations = await migrate(others);
+    if (migrations.length > 0) log.info({ migrations }, 'the database schema was brought forward');
     await makePartitions(others, Date.now(), log);
     await makeLogPartitions(others, Date.now(), log);
   } catch (error) {

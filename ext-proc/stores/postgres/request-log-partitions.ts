@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../domain/clock.ts';
 import { idFloor } from '../../domain/ids.ts';
+import { PARTITION_LOCK } from './advisory-locks.ts';
 import { run, type Statement, type StoreLog } from './connection-pool.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 import { asStoreError } from './unavailable.ts';
@@ -86,11 +87,15 @@ const LIST_PARTITIONS: Statement = {
     where i.inhparent = 'request_log'::regclass order by c.relname`,
 };
 
-/** They lock the whole log for a moment, and give up before anybody queues behind them (migrations/0012_rights.sql). */
-const MAKE = 'select make_request_log_day($1)';
-const DROP = 'select drop_request_log_day($1)';
+/**
+ * They lock the whole log for a moment, and give up before anybody queues behind them (migrations/0012_rights.sql). Processes that start
+ * together take turns: two that make the same table at once are an error to PostgreSQL, in its log too.
+ */
+const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
+const MAKE = `${TURN} select make_request_log_day($1) from turn`;
+const DROP = `${TURN} select drop_request_log_day($1) from turn`;
 
-/** Another process was quicker. */
+/** A process of the release before, which takes no turns, was quicker. */
 const IS_THERE = /^(42P07|42710|23505)$/;
 
 async function change(pool: pg.Pool, sql: string, day: UtcDay, log: StoreLog): Promise<boolean> {

@@ -1,0 +1,15 @@
+/**
+ * What nobody sees: controls, spaces without width, and marks that turn the order of the text after them, also outside of a name. Joiners
+ * and marks of direction stay, because scripts and emoji need them. Half a character is taken by neither jsonb nor a CSV.
+ */
+const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
+const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
+
+/** Whether something in a name or a note would be kept that nobody can see there. */
+export function hidesSomething(text: string): boolean {
+  return HIDDEN.test(text) || !text.isWellFormed();
+}
+
+export function showsSomething(text: string): boolean {
+  return SEEN.test(text);
+}
