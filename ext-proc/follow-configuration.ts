@@ -1,24 +1,62 @@
+import { resolve } from 'node:path';
+import type { GatewayConfig } from './config/gateway-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import { type ConfigWatch, watchConfig } from './config/reload.ts';
-import type { ClusterPublisher } from './envoy-config/publish.ts';
+import type { RuntimePaths } from './config/runtime-paths.ts';
+import type { Clock } from './domain/clock.ts';
+import { writeBootstrap } from './envoy-config/bootstrap.ts';
+import { ClusterPublisher } from './envoy-config/publish.ts';
+import type { ReportedConfiguration } from './stores/process-reports.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
-import type { ConfigurationReport } from './telemetry/process-report-configuration.ts';
+import { type ConfigurationReport, createConfigurationReport } from './telemetry/process-report-configuration.ts';
 
 export interface FollowingOptions {
   readonly path: string;
   readonly initial: LoadedConfig;
-  readonly clusters: ClusterPublisher;
-  readonly report: ConfigurationReport;
-  readonly metrics: Pick<Metrics, 'configurationRead'>;
+  readonly paths: RuntimePaths;
+  /** Of several processes one writes Envoy's files; the others wait until Envoy has what they need. */
+  readonly writes: boolean;
+  readonly clock: Clock;
+  readonly metrics: Pick<Metrics, 'configurationRead' | 'watchConfiguration'>;
   readonly log: Log;
 }
 
+export interface FollowedConfiguration {
+  current(): GatewayConfig;
+  /** As this process reports it. */
+  reported(): ReportedConfiguration;
+  close(): void;
+}
+
 /** The configuration in force: the file as it changes, once Envoy has the clusters for it. SIGHUP asks for it at once. */
-export function followConfiguration(options: FollowingOptions): ConfigWatch {
-  const { path, initial, clusters, report, metrics, log } = options;
-  const config = watchConfig({
+export async function followConfiguration(options: FollowingOptions): Promise<FollowedConfiguration> {
+  const { path, initial, paths, writes, clock, metrics, log } = options;
+  if (writes) await writeBootstrap(initial.config, paths);
+  const clusters = new ClusterPublisher({ paths, follows: !writes, onFault: (message) => log.error(message) });
+  const published = await clusters.publish(initial.config);
+  if (!published.ok) throw new Error(published.reason);
+  const report = createConfigurationReport(resolve(path), clock, initial);
+  metrics.watchConfiguration(report.current);
+  const file = watchFile(options, clusters, report);
+  process.on('SIGHUP', () => void file.reload());
+  return {
+    current: file.current,
+    reported: report.current,
+    close() {
+      file.close();
+      clusters.close();
+    },
+  };
+}
+
+function watchFile(
+  { path, initial, metrics, log }: FollowingOptions,
+  clusters: ClusterPublisher,
+  report: ConfigurationReport,
+): ConfigWatch {
+  return watchConfig({
     path,
     env: process.env,
     initial,
@@ -36,6 +74,4 @@ export function followConfiguration(options: FollowingOptions): ConfigWatch {
       for (const warning of warnings) log.warn(formatProblem(warning));
     },
   });
-  process.on('SIGHUP', () => void config.reload());
-  return config;
 }

@@ -1,6 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
-import { resolve } from 'node:path';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
@@ -11,8 +10,7 @@ import { formatProblem } from './config/problem.ts';
 import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
-import { streamClusterName, writeBootstrap } from './envoy-config/bootstrap.ts';
-import { ClusterPublisher } from './envoy-config/publish.ts';
+import { streamClusterName } from './envoy-config/bootstrap.ts';
 import { ENVOY_STAYS, followEnvoyLeaving } from './envoy-leaving.ts';
 import { followConfiguration } from './follow-configuration.ts';
 import { createGateway } from './gateway.ts';
@@ -29,10 +27,10 @@ import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { watchActivity } from './telemetry/process-report-activity.ts';
-import { createConfigurationReport } from './telemetry/process-report-configuration.ts';
 import { createReadiness, sharedProbeKey } from './telemetry/readiness.ts';
 import { watchLimitStore } from './telemetry/watch-limit-store.ts';
-import { startTransport } from './transport/start.ts';
+import type { ExchangeHandler } from './transport/exchange.ts';
+import { startTransport, type Transport } from './transport/start.ts';
 
 /**
  * The gateway process: configuration, stores, gateway, sockets, in this order; then `{type: 'listening'}` to the supervisor. Ends by
@@ -125,6 +123,7 @@ interface Serving {
   readonly drainTimeoutMs: number;
 }
 
+/** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
 async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
   const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
@@ -151,17 +150,12 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     probeKey: await sharedProbeKey(paths.probeKey),
     completionsRefused: async () => envoy.notReady() ?? completionsRefused(accounting, limitsOpenInMs),
   });
-  if (isFirst) await writeBootstrap(initial, paths);
-  const clusters = new ClusterPublisher({ paths, follows: !isFirst, onFault: (message) => log.error(message) });
-  const published = await clusters.publish(initial);
-  if (!published.ok) throw new Error(published.reason);
-  const configuration = createConfigurationReport(resolve(configPath), clock, loaded);
-  metrics.watchConfiguration(configuration.current);
-  const config = followConfiguration({
+  const config = await followConfiguration({
     path: configPath,
     initial: loaded,
-    clusters,
-    report: configuration,
+    paths,
+    writes: isFirst,
+    clock,
     metrics,
     log,
   });
@@ -170,30 +164,22 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
   const requestLog = keepRequestLog({ databaseUrl, retentionMs, metrics, log });
   const { version } = packageFile;
   const tracing = openTracing({ config: config.current, workerIndex, version, clock, metrics, log });
-  const transport = await startTransport({
-    extProcSocket: paths.extProcSocket(workerIndex),
-    streamSocket: paths.streamSocket(workerIndex),
-    streamClusterName: streamClusterName(workerIndex),
-    bodyBudgetBytes: BODY_BUDGET_BYTES,
-    exchangeDeadlineMs: () => config.current().timeouts.totalMs * 2 + DRAIN_MARGIN_MS,
-    handler: createGateway({
-      keys: database.keys,
-      ledger: database.ledger,
-      limits,
-      accounting,
-      claims: money.claims,
-      delivery,
-      clock,
-      metrics,
-      log,
-      requestLog,
-      tracing,
-      config: config.current,
-      isProbe: readiness.isProbe,
-    }),
-    onFault: ({ kind, requestId, error }) =>
-      log.error({ err: error, request_id: requestId, fault: kind }, 'transport fault'),
+  const handler = createGateway({
+    keys: database.keys,
+    ledger: database.ledger,
+    limits,
+    accounting,
+    claims: money.claims,
+    delivery,
+    clock,
+    metrics,
+    log,
+    requestLog,
+    tracing,
+    config: config.current,
+    isProbe: readiness.isProbe,
   });
+  const transport = await openTransport(paths, handler, config.current, log);
   metrics.watchMemory(() => [
     { use: 'request_bodies', heldBytes: transport.bodyBytes(), limitBytes: BODY_BUDGET_BYTES },
     { use: 'answers', heldBytes: delivery.answers.heldBytes, limitBytes: delivery.answers.limitBytes },
@@ -209,7 +195,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     clock,
     activity,
     config: config.current,
-    configuration: configuration.current,
+    configuration: config.reported,
     spooled: money.spool.pending,
     requestLog: () => ({ waiting: requestLog.waiting(), dropped: requestLog.dropped() }),
     liveHolds: money.holds.live,
@@ -225,7 +211,6 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     await envoy.close();
     await transport.close();
     config.close();
-    clusters.close();
     stopDeleting();
     const told = [requestLog.close(LOG_FLUSH_MS), tracing.close(LOG_FLUSH_MS)];
     await Promise.all([reporter.close(), delivery.close(), tokens.close(), money.close(), health.close()]);
@@ -233,6 +218,24 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();
+}
+
+function openTransport(
+  paths: RuntimePaths,
+  handler: ExchangeHandler,
+  config: () => GatewayConfig,
+  log: Log,
+): Promise<Transport> {
+  return startTransport({
+    extProcSocket: paths.extProcSocket(workerIndex),
+    streamSocket: paths.streamSocket(workerIndex),
+    streamClusterName: streamClusterName(workerIndex),
+    bodyBudgetBytes: BODY_BUDGET_BYTES,
+    exchangeDeadlineMs: () => config().timeouts.totalMs * 2 + DRAIN_MARGIN_MS,
+    handler,
+    onFault: ({ kind, requestId, error }) =>
+      log.error({ err: error, request_id: requestId, fault: kind }, 'transport fault'),
+  });
 }
 
 /** Why an admitted request would not be served now; `undefined` when it would. */
