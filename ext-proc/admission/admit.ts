@@ -103,7 +103,7 @@ function refusalFor(refused: Refused, request: AdmissionRequest, config: Gateway
     case 'tokens':
       return refuse('tpm_exceeded', {}, { headers, retryAfterSeconds });
     case 'daily_budget':
-      // Some SDKs would sleep until midnight (reference/clients.md 5.1).
+      // Some SDKs would sleep until midnight.
       return refuse(
         'daily_budget_exceeded',
         {},

@@ -5,7 +5,7 @@ export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
  * The end of a stream that failed (INTERFACE 4). Its exact shape is measured: `error` first and the role `error` make every client
- * library of reference/clients.md 5.5 report it, where an ordinary delta is swallowed by some.
+ * library that was tried report it, where an ordinary delta is swallowed by some.
  */
 export function failureEvent(order: Order, refusal: Refusal): string {
   return dataEvent(

@@ -17,7 +17,7 @@ export function readIdempotencyKey(header: string | undefined): string | Refusal
 /** Long enough not to be asked all the time, short enough not to be what a client waits for. */
 const RETRY_AFTER_MS = 1_000;
 
-/** `retry-after-ms` is what client libraries read first (reference/clients.md). */
+/** `retry-after-ms` is what client libraries read first. */
 export function keyInFlight(): Refusal {
   return refuse('idempotency_key_in_flight', {}, { headers: { 'retry-after-ms': String(RETRY_AFTER_MS) } });
 }

@@ -1,0 +1,87 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { allFiles } from './fixtures/source-files.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PAGES = [
+  'README.md',
+  'test/README.md',
+  'dashboard/web/README.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+
+/** As GitHub makes them of headings. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** Links to files and headings that are not there. */
+function brokenLinks(page: string, text: string): string[] {
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+  return links
+    .filter(([, path, anchor]) => {
+      const target = path ? join(dirname(page), path) : page;
+      if (!existsSync(join(ROOT, target))) return true;
+      return anchor !== undefined && !anchorsOf(target === page ? text : read(target)).includes(anchor);
+    })
+    .map(([link]) => `${page}: ${link}`);
+}
+
+/** `DESIGN 3`, `INTERFACE 4 and 5`: sections that no page has. */
+function brokenCitations(path: string, text: string): string[] {
+  const cited = [...text.matchAll(/\b(DESIGN|INTERFACE) (\d+)(?:(?:, | and )(\d+))?/g)];
+  return cited.flatMap(([, name = '', ...numbers]) => {
+    const sections = read(`docs/${name.toLowerCase()}.md`);
+    return numbers
+      .filter((number) => number !== undefined && !sections.includes(`\n## ${number}. `))
+      .map((number) => `${path}: ${name} ${number}`);
+  });
+}
+
+/** `integration/keys` and the like, where there is no such test. */
+function missingTests(page: string, text: string): string[] {
+  const named = [
+    ...text.matchAll(/`(?:test\/)?((?:contract|integration|faults|browser|bench|deploy)\/[\w-]+)(?:\.test\.ts)?`/g),
+  ];
+  return named
+    .filter(([, name]) => !existsSync(join(ROOT, `test/${name}.test.ts`)))
+    .map(([, name]) => `${page}: ${name}`);
+}
+
+describe('documentation', () => {
+  it('has no link to what is not there', () => {
+    expect(PAGES.flatMap((page) => brokenLinks(page, read(page)))).toEqual([]);
+    expect(
+      brokenLinks('docs/stores.md', '# A b\n[x](#a-b) [x](design.md#4-delivery) [x](https://a.b) [x](../LICENSE)'),
+    ).toEqual([]);
+    expect(brokenLinks('docs/stores.md', '[x](#b) [x](design.md#40) [x](nothing.md)')).toHaveLength(3);
+  });
+
+  it('names no test that is not there', () => {
+    expect(PAGES.flatMap((page) => missingTests(page, read(page)))).toEqual([]);
+    expect(missingTests('a.md', '`integration/keys`, `test/faults/soak.test.ts`, `contract/nothing`')).toEqual([
+      'a.md: contract/nothing',
+    ]);
+  });
+
+  it('has every section that a comment cites', () => {
+    const sources = allFiles(['ext-proc', 'operator', 'supervisor', 'demo', 'dashboard', 'test']);
+    expect(sources.some(({ text }) => text.includes('INTERFACE 4'))).toBe(true);
+    const inCode = sources.filter(({ path }) => !path.endsWith('documentation.test.ts'));
+    expect(inCode.flatMap(({ path, text }) => brokenCitations(path, text))).toEqual([]);
+    expect(brokenCitations('a.ts', '// (DESIGN 3), INTERFACE 4 and 55, DESIGN 99')).toEqual([
+      'a.ts: INTERFACE 55',
+      'a.ts: DESIGN 99',
+    ]);
+  });
+});
