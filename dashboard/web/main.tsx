@@ -5,6 +5,7 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { onReturn } from './api/connection.ts';
 import { createQueryClient } from './api/query-client.ts';
 import { askInForm } from './api/session-end.ts';
 import { HintLayer } from './components/hint-layer.tsx';
@@ -19,6 +20,10 @@ const queryClient = createQueryClient(() => {
   void router.navigate({ to: '/sign-in', search: { back: href } }).then(() => queryClient.clear());
 });
 const router = createPageRouter(queryClient);
+onReturn(() => {
+  void queryClient.invalidateQueries();
+  void router.invalidate();
+});
 
 const place = document.getElementById('page');
 if (!place) throw new Error('index.html has no place for the page');

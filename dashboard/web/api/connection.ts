@@ -1,11 +1,19 @@
 import { useSyncExternalStore } from 'react';
+import { ask } from './api.ts';
+import { ApiProblem } from './problem.ts';
+
+const ASK_EVERY_MS = 2_000;
 
 let lost = false;
+let asking: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
 function set(next: boolean): void {
   if (lost === next) return;
   lost = next;
+  clearInterval(asking);
+  // Most pages ask only once, so nobody else would find out that the server is back.
+  if (lost) asking = setInterval(() => void checkConnection(), ASK_EVERY_MS);
   for (const listener of listeners) listener();
 }
 
@@ -15,6 +23,24 @@ export function reportLost(): void {
 
 export function reportReached(): void {
   set(false);
+}
+
+/** Asks the server something small. Any answer of its own will do, a refusal too. */
+export async function checkConnection(): Promise<void> {
+  const answered = await ask('GET /api/session', {}, AbortSignal.timeout(ASK_EVERY_MS)).then(
+    () => true,
+    (error: unknown) => error instanceof ApiProblem && !error.isConnection,
+  );
+  set(!answered);
+}
+
+/** `goOn` is called whenever the server is reached again. */
+export function onReturn(goOn: () => void): () => void {
+  const listener = () => {
+    if (!lost) goOn();
+  };
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 function subscribe(listener: () => void): () => void {

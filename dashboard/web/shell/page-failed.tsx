@@ -1,5 +1,6 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
+import { checkConnection, onReturn, useConnectionLost } from '../api/connection.ts';
 import { ApiProblem } from '../api/problem.ts';
 import { Button } from '../components/button.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
@@ -10,6 +11,7 @@ import styles from './shell.module.css';
 /** Instead of a page that threw: a bug, or a part of the page that a new release took away. */
 export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
   const router = useRouter();
+  const lost = useConnectionLost();
   const isProblem = error instanceof ApiProblem;
   useEffect(() => {
     if (!isProblem) console.error(error);
@@ -17,9 +19,8 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
   // A part of the page that could not be loaded is not asked for again by itself. Nothing was typed on a page that never came.
   useEffect(() => {
     if (isProblem) return;
-    const reload = () => location.reload();
-    window.addEventListener('online', reload);
-    return () => window.removeEventListener('online', reload);
+    void checkConnection();
+    return onReturn(() => location.reload());
   }, [isProblem]);
   return (
     <>
@@ -32,14 +33,17 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
             icon="errors"
             title="This page could not be shown"
             action={
-              <Button icon="refresh" onClick={() => location.reload()}>
-                Load the page anew
-              </Button>
+              // Without the server the browser's own error would take the place of everything.
+              !lost && (
+                <Button icon="refresh" onClick={() => location.reload()}>
+                  Load the page anew
+                </Button>
+              )
             }
           >
-            {navigator.onLine
-              ? 'A newer version of the dashboard may have been installed since you opened it.'
-              : 'You are offline. The page comes when there is a connection again.'}
+            {lost
+              ? 'It comes by itself when the server can be reached again.'
+              : 'A newer version of the dashboard may have been installed since you opened it.'}
           </EmptyState>
         </div>
       )}

@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
   {
     id: 'name',
     header: 'Key',
-    width: '21%',
+    width: '20%',
     cell: (key) => (
       <div className={styles.name}>
         <strong>{key.name}</strong>
@@ -70,7 +70,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
         <Instant atMs={lastUsedAtMs} show="relative" note={lastAddress && `from ${lastAddress}`} />
       ),
   },
-  { id: 'spent', header: 'Spent today', numeric: true, width: '14%', cell: (key) => <KeySpend of={key} /> },
+  { id: 'spent', header: 'Spent today', numeric: true, width: '13%', cell: (key) => <KeySpend of={key} /> },
   {
     id: 'creator',
     header: 'Created by',

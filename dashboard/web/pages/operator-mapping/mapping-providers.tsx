@@ -43,7 +43,8 @@ const COLUMNS: readonly Column<ProviderView>[] = [
   {
     id: 'key',
     header: 'API key',
-    cell: ({ hasKey }) => (hasKey ? 'Present' : <span className={styles.muted}>None</span>),
+    // Also where the file names one that is missing: the banner above says so.
+    cell: ({ hasKey }) => (hasKey ? 'Sent' : <span className={styles.muted}>Not sent</span>),
   },
   {
     id: 'health',

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { requirement } from '../requirement.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+
+/** The dashboard's server is away for a while, as in a restart, and nobody presses anything afterwards. These pages ask only once. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let owner: WatchedPage;
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
+    ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
+    const password = await stack.createUser('owner@acme.example', { organizationId, role: 'owner' });
+    owner = await openPage(stack);
+    await signIn(owner.page, 'owner@acme.example', password);
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  const goAway = () => owner.page.context().route('**/*', (route) => route.abort('connectionrefused'));
+  const comeBack = () => owner.page.context().unrouteAll();
+
+  test('a page that was never loaded comes by itself when the server is back', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/members`);
+    await page.getByRole('row', { name: /owner@acme/ }).waitFor();
+    await goAway();
+    await page.getByRole('link', { name: 'Error codes' }).click();
+    await page.getByText('It comes by itself when the server can be reached again.').waitFor();
+    expect(await page.getByRole('button', { name: 'Load the page anew' }).count()).toBe(0);
+    await comeBack();
+    await page.getByText('context_length_exceeded').first().waitFor();
+  });
+
+  test('what a page asked for in vain is asked for again, and the banner goes', async () => {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/audit`);
+    await page.getByRole('row', { name: /Acme/ }).first().waitFor();
+    await goAway();
+    await page.getByLabel('Action').selectOption({ label: 'Revoked a key' });
+    await page.getByText('The dashboard server cannot be reached').first().waitFor();
+    await page.getByText('Connection lost').waitFor();
+    await comeBack();
+    await page.getByText('Connection lost').waitFor({ state: 'detached' });
+    await page.getByText('The dashboard server cannot be reached').waitFor({ state: 'detached' });
+  });
+});
