@@ -97,6 +97,14 @@ describe('a stream', () => {
     expect(charges).toHaveLength(1);
   });
 
+  test('is passed on without what says nothing: pings, and events without data', async () => {
+    const nothing = ['data:\n\n', 'data: \n\n', event({ type: 'ping' })];
+    egress.answerWith(sendStream([...nothing, ...HELLO, ...nothing, STOP, ...nothing, DONE]));
+    const { outcome, text } = await deliverStream();
+    expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+    expect(outcome.attempts).toMatchObject([{ provider: 'alpha', result: 'ok' }]);
+  });
+
   test('ends only after the charge', async () => {
     egress.answerWith(sendStream([...HELLO, STOP, DONE]));
     const to = client();

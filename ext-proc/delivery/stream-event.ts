@@ -13,13 +13,15 @@ export interface ChunkEvent {
 
 const DONE = '[DONE]';
 
-/** `undefined`: an object that is neither a chunk nor an error, such as a ping. It is dropped: clients could not read it either. */
+/** `undefined`: neither a chunk nor an error, such as a ping or an event without data. It is dropped: clients could not read it either. */
 export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   if (data === DONE) return { kind: 'done' };
   const value = parseObject(data);
   if (value === undefined) {
-    if (data.trim() === DONE) return { kind: 'done' };
-    return type === 'error' ? bodyFailure({}) : FAILURES.malformed;
+    const text = data.trim();
+    if (text === DONE) return { kind: 'done' };
+    if (type === 'error') return bodyFailure({});
+    return text === '' ? undefined : FAILURES.malformed;
   }
   if (type === 'error' || hasError(value)) return bodyFailure(value);
   const completion = asCompletion(value);
