@@ -1,4 +1,4 @@
-import { MINUTE_MS, type UtcDay, utcDay } from '../../domain/clock.ts';
+import { MINUTE_MS, utcDay } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
 import type {
   AdmissionRequest,
@@ -9,9 +9,7 @@ import type {
   ReadResult,
 } from '../limit-store.ts';
 import {
-  addTo,
   believe,
-  distrust,
   forgetDaysBefore,
   type KeyState,
   learn,
@@ -20,23 +18,22 @@ import {
   type OrganizationState,
 } from './account-state.ts';
 import { failingRule, windowsOf } from './admission-rules.ts';
-import { createMinuteClock, emptyWindow, endOf, hasRequest, type MinuteWindow, moveTo } from './minute-window.ts';
+import { createHolds } from './holds.ts';
+import {
+  addRequest,
+  createMinuteClock,
+  emptyWindow,
+  endOf,
+  hasRequest,
+  type MinuteWindow,
+  moveTo,
+} from './minute-window.ts';
 
 export interface MemoryLimitStoreOptions {
   /** A hold that is not renewed for this long lapses. */
   readonly leaseMs: number;
   /** Organizations and keys that hold nothing are forgotten after this long without a request. */
   readonly idleMs?: number;
-}
-
-interface Hold {
-  readonly organization: OrganizationState;
-  readonly key: KeyState;
-  readonly day: UtcDay;
-  readonly minute: number;
-  readonly tokens: number;
-  readonly nanoUsd: NanoUsd;
-  lapsesAtMs: number;
 }
 
 const IDLE_MS = 600_000;
@@ -48,16 +45,15 @@ const SWEEP_EVERY_MS = MINUTE_MS;
  */
 export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
   const { leaseMs, idleMs = IDLE_MS } = options;
+  const holds = createHolds(leaseMs);
   const organizations = new Map<string, OrganizationState>();
-  /** In the order of their lapse, because every lease is as long as the others and a renewed one moves to the end. */
-  const holds = new Map<string, Hold>();
   const reads = new Map<string, MinuteWindow>();
   const minuteOf = createMinuteClock();
   let sweptAtMs = 0;
 
   function admit(request: AdmissionRequest): AdmissionResult {
     const { nowMs, holdId } = request;
-    lapse(nowMs);
+    holds.lapse(nowMs);
     sweep(nowMs);
     const day = utcDay(nowMs);
     const organization = entry(organizations, request.organizationId, newOrganization);
@@ -69,7 +65,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     const minute = minuteOf(nowMs);
     moveTo(organization.window, minute);
     moveTo(key.window, minute);
-    const held = holds.get(holdId);
+    const held = holds.find(holdId);
     if (held) return { kind: 'admitted', day: held.day, windows: windowsOf(request, organization, key) };
     if (!believe(organization, key, snapshot, holdId) || !isOfToday) return { kind: 'read_again', day };
 
@@ -78,70 +74,31 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
       const availableNanoUsd = organization.balanceNanoUsd - organization.heldNanoUsd;
       return { kind: 'refused', ...failing, availableNanoUsd, windows: windowsOf(request, organization, key) };
     }
-    take(request, day, organization, key);
+    addRequest(organization.window, request.tokens);
+    addRequest(key.window, request.tokens);
+    holds.take(request, day, organization, key);
     return { kind: 'admitted', day, windows: windowsOf(request, organization, key) };
   }
 
-  function take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void {
-    const { tokens, holdNanoUsd: nanoUsd, nowMs, holdId } = request;
-    for (const subject of [organization, key]) {
-      subject.slots += 1;
-      subject.window.requests += 1;
-      subject.window.tokens += tokens;
-      addTo(subject.heldByDay, day, nanoUsd);
-    }
-    organization.heldNanoUsd += nanoUsd;
-    const { minute } = organization.window;
-    holds.set(holdId, { organization, key, day, minute, tokens, nanoUsd, lapsesAtMs: nowMs + leaseMs });
-  }
-
   function release({ holdId, organizationId, keyId, nowMs, snapshot, tokensUsed }: HoldRelease): void {
-    lapse(nowMs);
+    holds.lapse(nowMs);
     const organization = organizations.get(organizationId);
     if (organization && snapshot) learn(organization, organization.keys.get(keyId), snapshot);
-    const hold = holds.get(holdId);
+    const hold = holds.find(holdId);
     if (!hold) return;
-    free(holdId, hold);
+    holds.free(holdId, hold);
     for (const { window } of [hold.organization, hold.key]) {
       if (window.minute === hold.minute) window.tokens += tokensUsed - hold.tokens;
     }
   }
 
-  function free(holdId: string, hold: Hold): void {
-    holds.delete(holdId);
-    for (const subject of [hold.organization, hold.key]) {
-      subject.slots -= 1;
-      addTo(subject.heldByDay, hold.day, -hold.nanoUsd);
-    }
-    hold.organization.heldNanoUsd -= hold.nanoUsd;
-  }
-
-  function lapse(nowMs: number): void {
-    for (const [holdId, hold] of holds) {
-      if (hold.lapsesAtMs > nowMs) return;
-      free(holdId, hold);
-      distrust(hold.organization);
-    }
-  }
-
   function renew(live: readonly LiveHold[], nowMs: number): readonly string[] {
-    lapse(nowMs);
-    const lapsed: string[] = [];
-    for (const { holdId } of live) {
-      const hold = holds.get(holdId);
-      if (!hold) {
-        lapsed.push(holdId);
-        continue;
-      }
-      hold.lapsesAtMs = nowMs + leaseMs;
-      holds.delete(holdId);
-      holds.set(holdId, hold);
-    }
-    return lapsed;
+    holds.lapse(nowMs);
+    return live.map(({ holdId }) => holdId).filter((holdId) => !holds.renew(holdId, nowMs));
   }
 
   function held(organizationId: string, nowMs: number): NanoUsd {
-    lapse(nowMs);
+    holds.lapse(nowMs);
     return organizations.get(organizationId)?.heldNanoUsd ?? 0n;
   }
 

@@ -31,6 +31,11 @@ export function moveTo(window: MinuteWindow, minute: number): void {
   window.tokens = 0;
 }
 
+export function addRequest(window: MinuteWindow, tokens: number): void {
+  window.requests += 1;
+  window.tokens += tokens;
+}
+
 export function endOf(window: MinuteWindow): number {
   return (window.minute + 1) * MINUTE_MS;
 }
