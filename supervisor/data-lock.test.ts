@@ -39,4 +39,4 @@ test('of several that find a dead lock at once exactly one gets it', async () =>
   const said = await Promise.all(takers.map((taker) => new Promise((resolve) => taker.once('message', resolve))));
   for (const taker of takers) taker.disconnect();
   expect(said.filter((word) => word === 'taken')).toHaveLength(1);
-}, 10_000);
+});

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type RuntimePaths, runtimePaths } from '../ext-proc/config/runtime-paths.ts';
 import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { handOver } from './postgres-account.ts';
@@ -20,7 +20,6 @@ import { handOver } from './postgres-account.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gw pg, '));
 const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });
 const running: EmbeddedPostgres[] = [];
-vi.setConfig({ testTimeout: 30_000, hookTimeout: 60_000 });
 
 beforeAll(async () => {
   // What a crash in the middle of an earlier initialisation leaves behind.

@@ -97,7 +97,7 @@ export function headerMap(head: { headers: { headers: HeaderValue[] } } | undefi
   return Object.fromEntries((head?.headers.headers ?? []).map(({ key, raw_value }) => [key, String(raw_value)]));
 }
 
-export async function waitFor(condition: () => boolean, withinMs = 2_000): Promise<void> {
+export async function waitFor(condition: () => boolean, withinMs = 20_000): Promise<void> {
   const deadlineMs = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > deadlineMs) throw new Error('never happened');

@@ -6,7 +6,7 @@ import { newId } from '../../ext-proc/domain/ids.ts';
 import type { Actor, AuditAction, AuditChanges } from '../../ext-proc/stores/audit.ts';
 import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { BY, createDatabase, openStore, sql } from './database.ts';
+import { BY, createDatabase, openStore, PATIENT, sql } from './database.ts';
 
 /** A database with everything that changes rows by hand of somebody: administration, users, memberships. */
 export interface AuditedDatabase extends Postgres {
@@ -41,13 +41,12 @@ export interface Event {
 export const ADA: Actor = { actor: 'ada@example.com', userId: `usr-${'0'.repeat(26)}`, address: '192.0.2.7' };
 export const PASSWORD_HASH = 'what the password was hashed to';
 
-const TIMEOUTS = { connectMs: 2_000, statementMs: 5_000 };
 const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 export async function openAudited(): Promise<AuditedDatabase> {
   const url = await createDatabase();
   const store = await openStore(url);
-  const pool = createPool(url, 8, TIMEOUTS, SILENT);
+  const pool = createPool(url, 8, PATIENT, SILENT);
   return {
     ...store,
     url,

@@ -8,7 +8,7 @@ import { sumUpRequestDays } from '../../ext-proc/stores/postgres/request-day-sta
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from './database.ts';
+import { addCustomer, addKey, type Customer, createDatabase, openStore, PATIENT, settlementOf } from './database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;
@@ -25,7 +25,7 @@ describe('the overview', () => {
   beforeAll(async () => {
     const url = await createDatabase();
     store = await openStore(url);
-    log = openRequestLog(url, LOG);
+    log = openRequestLog(url, LOG, PATIENT);
     database = openDatabase(url, LOG);
     close = () => Promise.all([store.close(), log.close(), database.end()]);
   });

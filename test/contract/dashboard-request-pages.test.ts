@@ -9,7 +9,7 @@ import { idMoment, newId } from '../../ext-proc/domain/ids.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { addKey, createDatabase, openStore } from './database.ts';
+import { addKey, createDatabase, openStore, PATIENT } from './database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;
@@ -40,7 +40,7 @@ describe('the request log by pages', () => {
   beforeAll(async () => {
     url = await createDatabase();
     const store = await openStore(url);
-    const log = openRequestLog(url, LOG);
+    const log = openRequestLog(url, LOG, PATIENT);
     database = openDatabase(url, LOG);
     close = () => Promise.all([store.close(), log.close(), database.end()]);
     for (const id of [organizationId, otherId]) {

@@ -5,6 +5,7 @@ import { newId } from '../../ext-proc/domain/ids.ts';
 import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import type { RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { Settlement } from '../../ext-proc/stores/ledger.ts';
+import type { Timeouts } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '../../ext-proc/stores/postgres/open.ts';
 import { newDatabase } from '../integration/new-database.ts';
 
@@ -20,7 +21,7 @@ export async function createEmptyDatabase(): Promise<string> {
 
 /** Runs SQL as somebody who is not the gateway would. */
 export async function sql<R extends object = Record<string, unknown>>(url: string, text: string): Promise<R[]> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 10_000 });
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 20_000, query_timeout: 20_000 });
   await client.connect();
   try {
     const result = await client.query<R>(text);
@@ -35,6 +36,9 @@ export interface LogLine {
   readonly message: string;
 }
 
+/** A connection or an answer that comes late on a busy machine is no outage: only tests of outages have less time. */
+export const PATIENT: Timeouts = { connectMs: 20_000, statementMs: 20_000 };
+
 export async function openStore(
   url: string,
   options: Omit<PostgresOptions, 'url' | 'log'> = {},
@@ -44,6 +48,7 @@ export async function openStore(
   const store = await openPostgres({
     url,
     log: { info: log('info'), warn: log('warn'), error: log('error') },
+    timeouts: PATIENT,
     ...options,
   });
   return { ...store, logged };

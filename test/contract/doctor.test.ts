@@ -14,7 +14,7 @@ import type { Finding } from '../../operator/doctor-check.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
-import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createDatabase, createEmptyDatabase, openStore, PATIENT, settlementOf, sql } from './database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));
@@ -60,7 +60,7 @@ describe('the doctor on a database', () => {
     const customer = await addCustomer(store);
     await store.ledger.settle(settlementOf(customer));
     await store.close();
-    reports = openProcessReports(url, { info: () => {}, warn: () => {}, error: () => {} });
+    reports = openProcessReports(url, { info: () => {}, warn: () => {}, error: () => {} }, PATIENT);
   });
   afterEach(() => reports.close());
 
@@ -199,7 +199,7 @@ describe('the doctor without a database', () => {
     ] as const) {
       const startedMs = performance.now();
       const { ok, findings, text: shown } = await doctor({ DATABASE_URL: `postgres://me:hush-hush@127.0.0.1:${at}/x` });
-      expect(performance.now() - startedMs).toBeLessThan(6_000);
+      expect(performance.now() - startedMs).toBeLessThan(30_000);
       expect(ok).toBe(false);
       expect(findings.find(({ check }) => check === 'database')).toMatchObject({
         verdict: 'problem',
@@ -219,7 +219,7 @@ describe('the doctor without a database', () => {
     const child = spawn(process.execPath, [main, 'doctor', '--json'], {
       env: { PATH: process.env.PATH, ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }) },
       stdio: ['ignore', 'pipe', 'inherit'],
-      timeout: 15_000,
+      timeout: 50_000,
     });
     const ended = once(child, 'exit');
     const told = JSON.parse(await text(child.stdout));

@@ -9,7 +9,7 @@ import {
 } from '../../ext-proc/stores/postgres/process-reports.ts';
 import type { ProcessReports, ReportingProcess } from '../../ext-proc/stores/process-reports.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, PATIENT, sql } from './database.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const STARTED_MS = 1_795_000_000_123;
@@ -21,8 +21,8 @@ describe('process reports', () => {
   beforeEach(async () => {
     url = await createDatabase();
     await (await openStore(url)).close();
-    reports = openProcessReports(url, silent);
-    pool = createPool(url, 1, { connectMs: 1_000, statementMs: 1_000 }, silent);
+    reports = openProcessReports(url, silent, PATIENT);
+    pool = createPool(url, 1, PATIENT, silent);
   });
   afterEach(async () => {
     await Promise.all([reports.close(), pool.end()]);

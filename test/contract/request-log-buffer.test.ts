@@ -7,14 +7,14 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { createRequestLog } from '../../ext-proc/telemetry/request-log.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, PATIENT, sql } from './database.ts';
 
 test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
   const url = await createDatabase();
   await (await openStore(url)).close();
   const metrics = createMetrics();
   const log = pino({ level: 'silent' });
-  const requestLog = createRequestLog({ store: openRequestLog(url, log), metrics, log });
+  const requestLog = createRequestLog({ store: openRequestLog(url, log, PATIENT), metrics, log });
   const organizationId = newId('org', Date.now());
   const session = new pg.Client({ connectionString: url });
   await session.connect();

@@ -7,7 +7,7 @@ import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-write
 import type { RequestLogStore } from '../../ext-proc/stores/request-log.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, PATIENT, sql } from './database.ts';
 
 /** The days that the request log is made of. */
 let url = '';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   url = await createDatabase();
   // Brings the schema.
   await (await openStore(url)).close();
-  store = openRequestLog(url, log);
+  store = openRequestLog(url, log, PATIENT);
   pool = new pg.Pool({ connectionString: url });
 });
 

@@ -5,7 +5,7 @@ import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-write
 import type { RequestLogEntry, RequestLogStore } from '../../ext-proc/stores/request-log.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, type LogLine, openStore, sql } from './database.ts';
+import { createDatabase, type LogLine, openStore, PATIENT, sql } from './database.ts';
 
 let url = '';
 let store: RequestLogStore;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   url = await createDatabase();
   // Brings the schema and makes today's partition.
   await (await openStore(url)).close();
-  store = openRequestLog(url, log);
+  store = openRequestLog(url, log, PATIENT);
 });
 
 afterAll(async () => {
@@ -179,7 +179,7 @@ describe('writing', () => {
 
   it('never deadlocks with other processes, and adds up what all of them write', async () => {
     const organizations = Array.from({ length: 8 }, newOrganization);
-    const stores = Array.from({ length: 4 }, () => openRequestLog(url, log));
+    const stores = Array.from({ length: 4 }, () => openRequestLog(url, log, PATIENT));
     try {
       const writeAll = async (own: RequestLogStore, process: number): Promise<void> => {
         for (let round = 0; round < 12; round++) {

@@ -5,7 +5,7 @@ import { type AttemptResult, countAttempt, forgetAttempts } from '../../dashboar
 import { newId } from '../../ext-proc/domain/ids.ts';
 import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
-import { sql } from './database.ts';
+import { PATIENT, sql } from './database.ts';
 
 const WINDOW_MS = 900_000;
 const EMAIL = 'ada@example.com';
@@ -90,7 +90,7 @@ describe('attempts to sign in', () => {
 
   it('that come side by side through several processes are counted all the same', async () => {
     const silent = { info: () => {}, warn: () => {}, error: () => {} };
-    const other = createPool(database.url, 8, { connectMs: 2_000, statementMs: 5_000 }, silent);
+    const other = createPool(database.url, 8, PATIENT, silent);
     const side = (index: number) => (index % 2 === 0 ? database.pool : other);
     const same = await Promise.all(
       Array.from({ length: 40 }, (_, index) => countAttempt(side(index), { email: EMAIL, address: '192.0.2.1' })),

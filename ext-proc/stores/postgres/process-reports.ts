@@ -17,8 +17,8 @@ const TIMEOUTS: Timeouts = { connectMs: 1_000, statementMs: 1_000 };
 const FORGOTTEN_AFTER_MS = DAY_MS / 24;
 
 /** On a connection of its own, so that a report never waits for a request, nor a request for a report. */
-export function openProcessReports(url: string, log: StoreLog): ProcessReports {
-  const pool = createPool(url, 1, TIMEOUTS, log, { synchronousCommit: 'off' });
+export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOUTS): ProcessReports {
+  const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let written: ReportedConfiguration | undefined;
   return {
     write: async (process, report, configuration) => {

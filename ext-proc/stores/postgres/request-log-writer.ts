@@ -14,8 +14,8 @@ const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::
 const MAX_TRIES = 3;
 
 /** On a connection of its own, so that neither lookups nor charges ever wait for a line of the log. */
-export function openRequestLog(url: string, log: StoreLog): RequestLogStore {
-  const pool = createPool(url, 1, TIMEOUTS, log, { synchronousCommit: 'off' });
+export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS): RequestLogStore {
+  const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let stopTidying: (() => void) | undefined;
   return {
     write: async (batch) => ({ refused: await write(pool, batch, log) }),

@@ -17,6 +17,8 @@ export interface StoreLog {
 export interface ConnectionOptions {
   readonly url: string;
   readonly log: StoreLog;
+  /** Silence of Redis for this long is an outage. More only where a test is about something else, and its machine busy. */
+  readonly answerMs?: number;
 }
 
 /** Redis answers a script in far less than a millisecond; when it has been silent for this long the connection is given up. */
@@ -72,7 +74,7 @@ async function insistsOnOneSlot(redis: Redis): Promise<boolean> {
 
 /** The first of its nodes that answers. */
 export async function connectToAny(address: RedisAddress, options: ConnectionOptions): Promise<Redis> {
-  const shared = nodeOptions(address);
+  const shared = nodeOptions(address, options);
   let problem: unknown;
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
@@ -106,7 +108,7 @@ export async function connectToAny(address: RedisAddress, options: ConnectionOpt
 
 async function connectToCluster(address: RedisAddress, options: ConnectionOptions): Promise<Cluster> {
   const cluster = new Cluster([...address.nodes], {
-    redisOptions: nodeOptions(address),
+    redisOptions: nodeOptions(address, options),
     enableOfflineQueue: false,
     lazyConnect: true,
     clusterRetryStrategy: retryAfterMs,
@@ -130,7 +132,7 @@ async function connectToCluster(address: RedisAddress, options: ConnectionOption
   }
 }
 
-function nodeOptions(address: RedisAddress) {
+function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: ConnectionOptions) {
   return {
     ...(address.username === undefined ? {} : { username: address.username }),
     ...(address.password === undefined ? {} : { password: address.password }),
@@ -139,8 +141,8 @@ function nodeOptions(address: RedisAddress) {
     protocol: 2 as const,
     connectTimeout: CONNECT_MS,
     disconnectTimeout: CLOSE_MS,
-    commandTimeout: ANSWER_MS,
-    socketTimeout: ANSWER_MS,
+    commandTimeout: answerMs,
+    socketTimeout: answerMs,
     // What was sent and not answered is not sent again: it may have been done.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
