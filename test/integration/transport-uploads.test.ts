@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { adminGet } from '../../ext-proc/envoy-config/envoy-admin.ts';
 import type { BodyResult } from '../../ext-proc/transport/exchange.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type HttpClient, httpClient, type Protocol } from './http-client.ts';
@@ -117,6 +118,31 @@ test('an upload that nobody reads stays at the client', async () => {
   expect(before).toBeLessThan(12 * MIB);
   read?.();
   expect(await received(socket, /too_large/)).toContain('{"kind":"too_large"}');
+});
+
+test('of uploads that nobody reads yet, a little is in Envoy and less in the process', async () => {
+  const UPLOADS = 50;
+  const KIB = 1024;
+  const figure = async (path: string, pattern: RegExp): Promise<number> =>
+    Number(pattern.exec((await adminGet(gateway.paths.envoyAdminSocket, path)) ?? '')?.[1] ?? Number.NaN);
+  const inEnvoy = () => figure('/memory', /"allocated": "(\d+)"/);
+  const sentToProcess = () => figure('/stats?filter=^cluster.gateway.upstream_cx_tx_bytes_total$', /: (\d+)/);
+  const released = Promise.withResolvers<void>();
+  let waiting = 0;
+  gateway.handler = async (exchange) => {
+    waiting++;
+    await released.promise;
+    await exchange.respond(json(401, { kind: 'nobody' }));
+  };
+  const before = { inEnvoy: await inEnvoy(), sentToProcess: await sentToProcess() };
+  const sockets = Array.from({ length: UPLOADS }, () => connect(gateway.port, '127.0.0.1'));
+  const uploads = sockets.map((socket) => endlessUpload(socket, 1));
+  await eventually(() => waiting === UPLOADS && uploads.every((sent) => sent() > 0), 'all uploads begin');
+  await sleep(1_000);
+  expect((await sentToProcess()) - before.sentToProcess).toBeLessThan(UPLOADS * 96 * KIB);
+  expect((await inEnvoy()) - before.inEnvoy).toBeLessThan(UPLOADS * 512 * KIB);
+  released.resolve();
+  for (const socket of sockets) socket.destroy();
 });
 
 test('all bodies together stay within the budget, and what is over it is refused', async () => {

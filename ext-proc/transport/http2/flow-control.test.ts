@@ -60,7 +60,8 @@ describe('flow control', () => {
     // More than the connection's first window of 16 MiB, over streams that never read.
     for (let streamId = 1; sent < 17 * 1024 * 1024; streamId += 2) {
       client.socket.write(headers(streamId));
-      for (let count = 0; count < 16; count++, sent += piece.length) client.socket.write(data(streamId, piece));
+      for (let left = STREAM_WINDOW_BYTES; left > 0; left -= piece.length, sent += piece.length)
+        client.socket.write(data(streamId, piece));
     }
     client.socket.write(rawFrame(FrameType.ping, 0, 0, Buffer.alloc(8)));
     await waitFor(() => client.ofType(FrameType.ping).length === 1, 10_000);
