@@ -6,7 +6,8 @@ import type { OnSent } from '../stores/store-figures.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { Spool, SpooledCharge } from './spool.ts';
+import type { Spool } from './spool.ts';
+import { createSpoolReplay } from './spool-replay.ts';
 import type { SpoolRoom } from './spool-room.ts';
 
 /** Makes charges that last: in the ledger, or while PostgreSQL is away in the spool, from where they are taken to the ledger (DESIGN 3). */
@@ -35,21 +36,11 @@ export interface DurableChargesOptions {
   readonly releaseHold: (settlement: Settlement, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
 }
 
-const REPLAY_EVERY_MS = 1000;
-/** Charges that are replayed together share commits; all of them are in memory, with their answers. */
-const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
-
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
   const { ledger, spool, room, metrics, log, releaseHold } = options;
-  let replaying: Promise<void> | undefined;
   /** Whose charges wait in the spool: they keep their keys until then. */
   const waitingAttempts = new Map<string, KeyedAttempt>();
-  const areWaiting = (): boolean => spool.pending().length > 0;
-  const timer = setInterval(() => {
-    if (areWaiting())
-      replay().catch((error: unknown) => log.warn({ err: error }, 'the spool could not be replayed yet'));
-  }, REPLAY_EVERY_MS);
-  timer.unref();
+  const spooled = createSpoolReplay({ spool, charge: chargeSpooled, log });
 
   async function make(
     settlement: Settlement | ClaimedSettlement,
@@ -105,23 +96,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     }
   }
 
-  function replay(): Promise<void> {
-    replaying ??= replayAll().finally(() => {
-      replaying = undefined;
-    });
-    return replaying;
-  }
-
-  async function replayAll(): Promise<void> {
-    for (let group = firstOf(spool.pending()); group.length > 0; group = firstOf(spool.pending())) {
-      const results = await Promise.allSettled(group.map(({ generationId }) => replayOne(generationId)));
-      for (const result of results) if (result.status === 'rejected') throw result.reason;
-    }
-  }
-
-  async function replayOne(generationId: string): Promise<void> {
-    const settlement = await spool.read(generationId);
-    if (settlement === undefined) return;
+  async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    const { generationId } = settlement;
     const outcome = await commit(settlement).catch((error: unknown) => {
       if (error instanceof StoreUnavailable) throw error;
       // A row that PostgreSQL will never take must not keep the others waiting.
@@ -132,7 +108,6 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
     waitingAttempts.get(generationId)?.ended();
     waitingAttempts.delete(generationId);
-    await spool.remove(generationId);
   }
 
   async function bury(settlement: Settlement | ClaimedSettlement, error: unknown): Promise<'buried'> {
@@ -147,23 +122,11 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   return {
     make,
-    replay,
-    refusesBecause: () => (areWaiting() ? 'charges wait for PostgreSQL: completions are refused' : room.problem()),
-    async close() {
-      clearInterval(timer);
-      await replaying?.catch(() => undefined);
-    },
+    replay: spooled.replay,
+    refusesBecause: () =>
+      spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem(),
+    close: spooled.close,
   };
-}
-
-/** As many from the front as may be in memory at once, at least one. */
-function firstOf(pending: readonly SpooledCharge[]): readonly SpooledCharge[] {
-  let bytes = 0;
-  const over = pending.findIndex((charge) => {
-    bytes += charge.bytes;
-    return bytes > REPLAYED_AT_ONCE.bytes;
-  });
-  return pending.slice(0, Math.min(REPLAYED_AT_ONCE.charges, over === -1 ? pending.length : Math.max(1, over)));
 }
 
 function tokensOf({ usage }: Settlement): number {
