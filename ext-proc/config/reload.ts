@@ -55,9 +55,8 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
   let { config: current, source } = options.initial;
   let closed = false;
   let queue: Promise<void> = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  let firstEventMs = 0;
   let checkWaiting = false;
+  const settling = createSettling(() => void inTurn(false));
   const retry = createRetry(() => void inTurn(true), options.firstRetryMs ?? FIRST_RETRY_MS);
 
   async function check(force: boolean): Promise<void> {
@@ -100,18 +99,7 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     return queue;
   }
 
-  function onEvent(): void {
-    const nowMs = performance.now();
-    if (timer === undefined) firstEventMs = nowMs;
-    clearTimeout(timer);
-    const waitMs = Math.max(0, Math.min(QUIET_MS, firstEventMs + LONGEST_WAIT_MS - nowMs));
-    timer = setTimeout(() => {
-      timer = undefined;
-      void inTurn(false);
-    }, waitMs).unref();
-  }
-
-  const folders = new FolderWatch(onEvent);
+  const folders = new FolderWatch(settling.event);
   const poll = setInterval(() => void inTurn(false), options.pollMs ?? 5000).unref();
   // The files may have changed between their reading and now; from here on nothing is missed.
   void folders.follow([path, ...source.files]).then(() => inTurn(false));
@@ -121,11 +109,30 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
     reload: () => inTurn(true),
     close() {
       closed = true;
-      clearTimeout(timer);
+      settling.cancel();
       retry.cancel();
       clearInterval(poll);
       folders.close();
     },
+  };
+}
+
+/** Runs the work once events have paused, or have come for long. */
+function createSettling(work: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let firstEventMs = 0;
+  return {
+    event(): void {
+      const nowMs = performance.now();
+      if (timer === undefined) firstEventMs = nowMs;
+      clearTimeout(timer);
+      const waitMs = Math.max(0, Math.min(QUIET_MS, firstEventMs + LONGEST_WAIT_MS - nowMs));
+      timer = setTimeout(() => {
+        timer = undefined;
+        work();
+      }, waitMs).unref();
+    },
+    cancel: () => clearTimeout(timer),
   };
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { waitFor } from './processor.fixture.ts';
 import { withReusedReads } from './reused-reads.ts';
@@ -64,4 +65,14 @@ test('its server can close, without a trace of the socket it had accepted', asyn
   client.write('still read');
   await waitFor(() => reads.length === 1);
   client.destroy();
+});
+
+test('is read as it is where Node has no handle to take', async () => {
+  const accepted = new PassThrough() as unknown as Socket;
+  expect(withReusedReads(accepted, BUFFER, (bytes) => reads.push({ memory: bytes.buffer, text: String(bytes) }))).toBe(
+    accepted,
+  );
+  accepted.write('hello');
+  await waitFor(() => reads.length === 1);
+  expect(reads[0]?.text).toBe('hello');
 });
