@@ -10,3 +10,10 @@ it.each([
   expect(result.kind).toBe('usage');
   expect(result.kind === 'usage' && result.message.startsWith(begin), JSON.stringify(result)).toBe(true);
 });
+
+it.each(['nonsense', 'localhost:5432/gateway', 'mysql://localhost/gateway'])('DATABASE_URL is not %s', async (url) => {
+  expect(await runCommandLine(['org', 'list'], { DATABASE_URL: url })).toEqual({
+    kind: 'refused',
+    message: 'DATABASE_URL is no postgres:// or postgresql:// URL.',
+  });
+});

@@ -92,7 +92,9 @@ export function configPath(env: Environment): string {
   return env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 }
 
-function atUrl(url: string): DatabaseAddress {
+function atUrl(url: string): DatabaseAddress | Result {
+  if (!/^postgres(ql)?:\/\//.test(url)) return refused('DATABASE_URL is no postgres:// or postgresql:// URL.');
+  // One for a socket may name no host, which only PostgreSQL's own clients read.
   if (!URL.canParse(url)) return { url, where: 'the address in DATABASE_URL' };
   const { hostname, port, searchParams } = new URL(url);
   return { url, where: searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}` };

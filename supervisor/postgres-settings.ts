@@ -27,6 +27,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   // Statements and row values stay out of the log (DESIGN invariant 9).
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
+  // Two lines every few minutes that ask nobody to do anything.
+  log_checkpoints: 'off',
 };
 
 export function serverArguments(

@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
   {
     id: 'name',
     header: 'Key',
-    width: '20%',
+    width: '19%',
     cell: (key) => (
       <div className={styles.name}>
         <strong>{key.name}</strong>
@@ -47,11 +47,11 @@ const COLUMNS: readonly Column<KeyView>[] = [
       </div>
     ),
   },
-  { id: 'state', header: 'State', width: '11%', cell: (key) => <KeyState of={key} /> },
+  { id: 'state', header: 'State', width: '10%', cell: (key) => <KeyState of={key} /> },
   {
     id: 'access',
     header: 'Access',
-    width: '26%',
+    width: '25%',
     cell: (key) => (
       <div className={styles.access}>
         <Scopes of={key} />
@@ -74,6 +74,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
   {
     id: 'creator',
     header: 'Created by',
+    width: '14%',
     hideBelow: 'wide',
     cell: ({ createdBy, createdAtMs }) => (
       <div className={styles.creator}>
