@@ -219,6 +219,14 @@ describe('the usage of a stream', () => {
     }
   });
 
+  test('is left out where it is none: a client reads it once, as it was charged', async () => {
+    const nonsense = [0, 'none', [USAGE]].map((usage) => chunk({ content: 'a' }, null, { usage }));
+    egress.answerWith(sendStream([...nonsense, STOP, usageChunk(), DONE]));
+    const { text } = await deliverStream({ includeUsage: true });
+    const content = ours(chunk({ content: 'a' }));
+    expect(text).toBe(content.repeat(3) + ours(STOP) + ours(usageChunk(COST)) + DONE);
+  });
+
   test('is counted when none comes', async () => {
     egress.answerWith(sendStream([...HELLO, ...done]));
     const { text, charges } = await deliverStream({ includeUsage: true });

@@ -170,8 +170,9 @@ class StreamRelay {
       this.#usageFrame.keep(text, alone);
       return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text));
     }
-    // The usage is always asked of the provider; `"usage":null` on the other chunks is the trace of that.
-    if (usage !== undefined && !this.#includeUsage) return dataEvent(this.#rewriter.rewriteWithoutUsage(text));
+    // The usage is always asked of the provider; `"usage":null` on the other chunks is the trace of that. Anything else is no usage.
+    const isExpected = usage === undefined || (usage === null && this.#includeUsage);
+    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text));
     return dataEvent(this.#rewriter.rewrite(text, completion));
   }
 
