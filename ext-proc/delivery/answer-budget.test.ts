@@ -16,14 +16,20 @@ test('answers share the room, and give theirs back once', () => {
 test('what can be had again is given up for others, the oldest first, and for no more than is needed', () => {
   const budget = new AnswerBudget(100);
   const givenUp: string[] = [];
-  const again = (name: string) => budget.open(() => givenUp.push(name));
-  const [paid, first, second, third] = [budget.open(), again('first'), again('second'), again('third')];
+  const [paid, first, second, third] = [budget.open(), budget.open(), budget.open(), budget.open()];
   expect([paid.take(40), first.take(30), second.take(30)]).toEqual([true, true, true]);
+  first.yields(() => givenUp.push('first'));
+  second.yields(() => givenUp.push('second'));
   expect(budget.open().take(20)).toBe(true);
   expect(givenUp).toEqual(['first']);
+  // It has none any more that others could have.
+  first.yields(() => givenUp.push('first again'));
   first.release();
   expect([third.take(10), third.take(20), third.take(60)]).toEqual([true, true, false]);
   expect([givenUp, budget.heldBytes]).toEqual([['first', 'second'], 90]);
+  third.yields(() => givenUp.push('third'));
+  third.stays();
+  expect([budget.open().take(20), givenUp.length]).toEqual([false, 2]);
 });
 
 test('an answer that finds no room is 503 no_capacity and not charged; there is room again when others are through', async () => {

@@ -5,7 +5,7 @@
 export class AnswerBudget {
   readonly limitBytes: number;
   #heldBytes = 0;
-  /** Rooms of answers that can be had again, and how they are given up; the oldest first. */
+  /** Rooms that have to go where another one finds none, and how their answers are given up; in the order they came to it. */
   readonly #yielding = new Map<AnswerRoom, () => void>();
 
   constructor(limitBytes: number) {
@@ -16,17 +16,20 @@ export class AnswerBudget {
     return this.#heldBytes;
   }
 
-  /** Room for one answer, empty at first. With `giveUp` it can be had again, and has to go where another one finds no room. */
-  open(giveUp?: () => void): AnswerRoom {
+  /** Room for one answer, empty at first. */
+  open(): AnswerRoom {
     let held = 0;
     const room: AnswerRoom = {
       take: (bytes) => {
-        if (this.#heldBytes + bytes > this.limitBytes && !this.#makeRoom(bytes, room)) return false;
+        if (this.#heldBytes + bytes > this.limitBytes && !this.#makeRoom(bytes)) return false;
         this.#heldBytes += bytes;
         held += bytes;
-        if (giveUp) this.#yielding.set(room, giveUp);
         return true;
       },
+      yields: (giveUp) => {
+        if (held > 0) this.#yielding.set(room, giveUp);
+      },
+      stays: () => void this.#yielding.delete(room),
       release: () => {
         this.#yielding.delete(room);
         this.#heldBytes -= held;
@@ -36,9 +39,8 @@ export class AnswerBudget {
     return room;
   }
 
-  #makeRoom(bytes: number, asking: AnswerRoom): boolean {
+  #makeRoom(bytes: number): boolean {
     for (const [room, giveUp] of this.#yielding) {
-      if (room === asking) continue;
       room.release();
       giveUp();
       if (this.#heldBytes + bytes <= this.limitBytes) return true;
@@ -50,5 +52,9 @@ export class AnswerBudget {
 export interface AnswerRoom {
   /** False: there is no room for that much more. */
   take(bytes: number): boolean;
+  /** From now on its answer is given up where another one finds no room. */
+  yields(giveUp: () => void): void;
+  /** No longer. */
+  stays(): void;
   release(): void;
 }

@@ -47,10 +47,11 @@ export function client(): Client {
     async end(bytes) {
       if (bytes && !gone.signal.aborted) written.push(Buffer.from(bytes).toString());
       await untilRead();
-      ended = !gone.signal.aborted && !aborted;
+      ended = !gone.signal.aborted;
     },
     abort() {
       aborted = true;
+      gone.abort();
       wake();
     },
   };

@@ -4,8 +4,10 @@ import { describeAnswer } from './attempt-span.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { editObject, membersOf } from './json-members.ts';
 import { answerRefusal, respond } from './respond.ts';
-import { elapsedMs, type Run } from './run.ts';
+import { elapsedMs, lastBytesMs, type Run } from './run.ts';
+import { LARGE_BYTES, sendLarge } from './send-large.ts';
 import { usageJson } from './usage.ts';
+import { settlesWithin } from './wait.ts';
 
 /** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */
 export async function deliverJson(run: Run, opened: OpenedJson): Promise<DeliveryOutcome> {
@@ -51,6 +53,8 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     'content-type': 'application/json',
     'x-generation-id': order.generationId,
   };
-  await respond(run, { status: 200, headers, body });
+  const answer = { status: 200, headers, body };
+  if (body.length <= LARGE_BYTES) await respond(run, answer);
+  else await settlesWithin(sendLarge(exchange, answer, opened.room, order.keepsAnswer === true), lastBytesMs(run));
   return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone: exchange.gone.aborted };
 }

@@ -1,6 +1,7 @@
 import { type Refusal, refuse } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { AnswerBudget } from './answer-budget.ts';
+import { LARGE_BYTES } from './send-large.ts';
 import { settlesWithin } from './wait.ts';
 
 /** The answer of an earlier attempt with the same Idempotency-Key. */
@@ -15,9 +16,6 @@ export interface Replay {
   readonly timeoutMs: number;
 }
 
-/** Above it an answer is written piece by piece, so that a client which does not read it can be cut off. */
-const LARGE_BYTES = 256 * 1024;
-
 /**
  * Gives the same bytes once more, with the same generation id (INTERFACE 4). A refusal: nothing was answered yet. It costs its client nothing,
  * and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room for.
@@ -28,9 +26,10 @@ export async function replayAnswer(
   budget: AnswerBudget,
 ): Promise<Refusal | undefined> {
   const givenUp = new AbortController();
-  const room = budget.open(() => givenUp.abort());
+  const room = budget.open();
   try {
     if (!room.take(replay.answerBytes)) return refuse('no_capacity');
+    room.yields(() => givenUp.abort());
     const body = await replay.read();
     if (body === undefined || givenUp.signal.aborted) return refuse('no_capacity');
     if (replay.streamed || body.length > LARGE_BYTES) await inPieces(replay, exchange, body, givenUp.signal);

@@ -106,7 +106,7 @@ function addConfigurationGauges(registers: Registry[], current: () => ReportedCo
 function addMemoryGauges(registers: Registry[], budgets: () => readonly MemoryBudget[]): void {
   new Gauge({
     name: 'gateway_memory_held_bytes',
-    help: 'Of request bodies (request_bodies) and JSON answers (answers) in memory; above its limit uploads and replays that stand still give way, then what comes is answered no_capacity.',
+    help: 'Of request bodies (request_bodies) and JSON answers (answers) in memory; above its limit uploads, replays and large answers that stand still give way, then what comes is answered no_capacity.',
     labelNames: ['use'],
     registers,
     collect() {

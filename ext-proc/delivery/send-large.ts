@@ -1,0 +1,37 @@
+import type { Answer, Exchange } from '../transport/exchange.ts';
+import type { AnswerRoom } from './answer-budget.ts';
+import { settlesWithin } from './wait.ts';
+
+/** Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its client reads it. */
+export const LARGE_BYTES = 256 * 1024;
+
+/** A client that takes longer for a piece is in the way of others. */
+const STALLED_MS = 10_000;
+
+/**
+ * Sends an answer that is charged to a client that may be slow to take it, or never does: its room is given to others who find none, at once
+ * where it `isKept` under an Idempotency-Key and can be had again, else while the client stands still. Three clients with 50 MB each that
+ * they do not read would be `no_capacity` for everybody else, until `timeouts.total`.
+ */
+export async function sendLarge(
+  exchange: Exchange,
+  { status, headers, body }: Answer,
+  room: AnswerRoom,
+  isKept: boolean,
+  stalledMs: number = STALLED_MS,
+): Promise<void> {
+  const stream = await exchange.openStream({ status, headers: { ...headers, 'content-length': String(body.length) } });
+  if (stream === undefined) return;
+  const giveUp = () => stream.abort();
+  if (isKept) room.yields(giveUp);
+  for (let at = 0; at < body.length; at += LARGE_BYTES) {
+    if (exchange.gone.aborted) return;
+    if (stream.write(body.subarray(at, at + LARGE_BYTES))) continue;
+    const drained = stream.drained();
+    const goesOn = isKept || (await settlesWithin(drained, stalledMs));
+    if (!goesOn) room.yields(giveUp);
+    await drained;
+    if (!goesOn) room.stays();
+  }
+  await stream.end();
+}
