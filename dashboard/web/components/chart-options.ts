@@ -1,11 +1,5 @@
 import uPlot from 'uplot';
-
-export interface Palette {
-  readonly colour: Record<string, string>;
-  readonly grid: string;
-  readonly text: string;
-  readonly font: string;
-}
+import type { Palette } from './chart-palette.ts';
 
 export interface ChartSetup {
   readonly kind: 'stacked-bars' | 'lines';
