@@ -1,5 +1,5 @@
 import type { LedgerEntryView } from '../../../contract/money.ts';
-import { formatMoney, formatMoneyExactly } from '../../format/format-money.ts';
+import { formatMoneyInFull } from '../../format/format-money.ts';
 
 /** What an entry of the ledger is, in a word. A credit that takes away corrects another. */
 export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): 'Charge' | 'Credit' | 'Correction' {
@@ -7,17 +7,8 @@ export function entryTitle({ kind, amountNanoUsd }: LedgerEntryView): 'Charge' |
   return BigInt(amountNanoUsd) < 0n ? 'Correction' : 'Credit';
 }
 
-/** `+$25.00` and `−$0.00033`: with its sign, because both stand in one column. */
+/** `+$25.00` and `−$0.000325001`: with its sign, because both stand in one column, and every digit, so that each line leads to the next. */
 export function signedAmount(amountNanoUsd: string): string {
-  return withSign(amountNanoUsd, formatMoney(amountNanoUsd));
-}
-
-/** Every digit of it. */
-export function exactAmount(amountNanoUsd: string): string {
-  return withSign(amountNanoUsd, formatMoneyExactly(amountNanoUsd));
-}
-
-/** Money below zero comes with its sign already. */
-function withSign(amountNanoUsd: string, text: string): string {
+  const text = formatMoneyInFull(amountNanoUsd);
   return BigInt(amountNanoUsd) > 0n ? `+${text}` : text;
 }

@@ -4,9 +4,9 @@ import type { LedgerEntryView } from '../../../contract/money.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { Money } from '../../components/money.tsx';
 import { type Column, Table } from '../../components/table.tsx';
-import { entryTitle, exactAmount, signedAmount } from './ledger-entry.ts';
+import { formatMoneyInFull } from '../../format/format-money.ts';
+import { entryTitle, signedAmount } from './ledger-entry.ts';
 import styles from './ledger-table.module.css';
 
 export interface LedgerTableProps {
@@ -57,17 +57,14 @@ function columnsFor(organization: string): readonly Column<LedgerEntryView>[] {
       id: 'balance',
       header: 'Balance after',
       numeric: true,
-      cell: ({ balanceNanoUsd }) => <Money nanoUsd={balanceNanoUsd} />,
+      cell: ({ balanceNanoUsd }) => formatMoneyInFull(balanceNanoUsd),
     },
   ];
 }
 
 function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
   return (
-    <span
-      className={BigInt(entry.amountNanoUsd) > 0n ? styles.credit : undefined}
-      data-hint={exactAmount(entry.amountNanoUsd)}
-    >
+    <span className={BigInt(entry.amountNanoUsd) > 0n ? styles.credit : undefined}>
       {signedAmount(entry.amountNanoUsd)}
     </span>
   );
