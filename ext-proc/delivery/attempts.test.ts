@@ -1,31 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../domain/clock.ts';
-import { type Client, client, deliverTo, deliveryOver, endsSoonAfter } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
+import { type Client, client, deliverTo, deliveryOver, endsSoonAfter, openDelivery } from './client.fixture.ts';
 import {
   COMPLETION,
   chunk,
   DONE,
-  type Egress,
   envoyReply,
   event,
   type ProviderHandler,
   sendJson,
   sendStream,
-  startEgress,
 } from './egress.fixture.ts';
 import { type OrderOptions, order, provider } from './order.fixture.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
+const { egress, delivery } = await openDelivery();
 
 let to: Client;
 beforeEach(() => {

@@ -1,27 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { client, deliverTo, deliveryOver } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
-import { chunk, DONE, type Egress, event, HELLO, ours, STOP, sendStream, startEgress } from './egress.fixture.ts';
-import { type OrderOptions, order } from './order.fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { openDelivery } from './client.fixture.ts';
+import { chunk, DONE, event, HELLO, ours, STOP, sendStream } from './egress.fixture.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
+const { egress, deliverStream } = await openDelivery();
 
 const FAILED =
   'data: {"error":{"message":"The model provider failed.","type":"api_error","code":"upstream_error","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
-async function deliverStream(options: OrderOptions = {}, to = client()) {
-  const delivered = await deliverTo(delivery, to, order({ stream: true, ...options }));
-  return { ...delivered, to, text: to.text() };
-}
 
 describe('a stream that fails midway', () => {
   const resets = (response: { destroy(): unknown }) => response.destroy();

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
+import { afterAll } from 'vitest';
 import { systemClock } from '../domain/clock.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import type { Account, CountTokens, DeliveryOutcome, Order, Produced } from './delivery.ts';
-import type { Egress } from './egress.fixture.ts';
+import { type Egress, startEgress } from './egress.fixture.ts';
+import { type OrderOptions, order } from './order.fixture.ts';
 
 /** A client, and what reached it. */
 export interface Client {
@@ -127,6 +129,24 @@ export async function deliverTo(
     },
   });
   return { outcome, charges, answersAtRelease };
+}
+
+/** For all tests of a file: an egress of its own, and deliveries through it. Both are closed after the last of them. */
+export async function openDelivery() {
+  const egress = await startEgress();
+  const delivery = deliveryOver(egress);
+  afterAll(async () => {
+    await delivery.close();
+    await egress.close();
+  });
+  return {
+    egress,
+    delivery,
+    async deliverStream(options: OrderOptions = {}, to = client()) {
+      const delivered = await deliverTo(delivery, to, order({ stream: true, ...options }));
+      return { ...delivered, to, text: to.text() };
+    },
+  };
 }
 
 /** Within some turns of the event loop: unlike by the clock, a process that stands still meanwhile makes no difference. */

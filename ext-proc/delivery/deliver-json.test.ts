@@ -1,30 +1,11 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { envelopeOf, refuse } from '../errors/refusal.ts';
-import { type Client, client, deliverTo, deliveryOver } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
-import {
-  COMPLETION,
-  chunk,
-  type Egress,
-  type ProviderHandler,
-  sendJson,
-  sendStream,
-  startEgress,
-  USAGE,
-} from './egress.fixture.ts';
+import { type Client, client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
+import { COMPLETION, chunk, type ProviderHandler, sendJson, sendStream, USAGE } from './egress.fixture.ts';
 import { order, provider } from './order.fixture.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
+const { egress, delivery } = await openDelivery();
 
 function bodyOf(to: Client): string {
   expect(to.answers).toHaveLength(1);

@@ -1,38 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { refuse } from '../errors/refusal.ts';
-import { client, deliverTo, deliveryOver } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
-import {
-  chunk,
-  DONE,
-  type Egress,
-  event,
-  HELLO,
-  ours,
-  STOP,
-  sendStream,
-  startEgress,
-  USAGE,
-  usageChunk,
-} from './egress.fixture.ts';
-import { type OrderOptions, order } from './order.fixture.ts';
+import { client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
+import { chunk, DONE, event, HELLO, ours, STOP, sendStream, USAGE, usageChunk } from './egress.fixture.ts';
+import { order } from './order.fixture.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
+const { egress, delivery, deliverStream } = await openDelivery();
 
 const COST = { ...USAGE, cost: 0.25 };
-async function deliverStream(options: OrderOptions = {}, to = client()) {
-  const delivered = await deliverTo(delivery, to, order({ stream: true, ...options }));
-  return { ...delivered, to, text: to.text() };
-}
 
 describe('a stream', () => {
   test('is passed on with our id and model, charged, and ended', async () => {

@@ -1,33 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { refuse } from '../errors/refusal.ts';
 import { AnswerBudget } from './answer-budget.ts';
-import { type Client, client, deliverTo, deliveryOver } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
-import {
-  COMPLETION,
-  DONE,
-  type Egress,
-  HELLO,
-  ours,
-  STOP,
-  sendJson,
-  sendStream,
-  startEgress,
-  usageChunk,
-} from './egress.fixture.ts';
+import { type Client, client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
+import { COMPLETION, DONE, HELLO, ours, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
 import { type OrderOptions, order, provider } from './order.fixture.ts';
 import { type Replay, replayAnswer } from './replay.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
+const { egress, delivery } = await openDelivery();
 
 const WHOLE = [...HELLO, STOP, usageChunk(), DONE];
 

@@ -1,24 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { client, deliverTo, deliveryOver } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
-import { DONE, type Egress, HELLO, ours, STOP, sendStream, startEgress, usageChunk } from './egress.fixture.ts';
-import { type OrderOptions, order, provider } from './order.fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { client, openDelivery } from './client.fixture.ts';
+import { DONE, HELLO, ours, STOP, sendStream, usageChunk } from './egress.fixture.ts';
+import { type OrderOptions, provider } from './order.fixture.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
-
-async function deliverStream(options: OrderOptions = {}, to = client()) {
-  const delivered = await deliverTo(delivery, to, order({ stream: true, ...options }));
-  return { ...delivered, to, text: to.text() };
-}
+const { egress, deliverStream } = await openDelivery();
 
 describe('a client that leaves', () => {
   const open = { includeUsage: true };

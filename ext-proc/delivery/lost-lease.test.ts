@@ -1,19 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { client, deliverTo, deliveryOver, endsSoonAfter } from './client.fixture.ts';
-import type { Delivery } from './deliver.ts';
-import { DONE, type Egress, HELLO, sendStream, startEgress } from './egress.fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { client, deliverTo, endsSoonAfter, openDelivery } from './client.fixture.ts';
+import { DONE, HELLO, sendStream } from './egress.fixture.ts';
 import { order, provider } from './order.fixture.ts';
 
-let egress: Egress;
-let delivery: Delivery;
-beforeAll(async () => {
-  egress = await startEgress();
-  delivery = deliveryOver(egress);
-});
-afterAll(async () => {
-  await delivery.close();
-  await egress.close();
-});
+const { egress, delivery } = await openDelivery();
 
 const providers = [provider('alpha'), provider('beta', { onDisconnect: 'drain' })];
 
