@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { CountReporter } from './test/count-reporter.ts';
 import { chooseLauncher } from './test/launchers/choose.ts';
@@ -6,18 +7,15 @@ import { chooseLauncher } from './test/launchers/choose.ts';
 const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`);
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
-const MEASURING = named(
-  'integration/load',
-  'integration/transport-load',
-  'integration/storm',
-  'integration/crash',
-  'integration/chat',
-);
+const MEASURING = named('integration/load', 'integration/crash', 'integration/chat');
 
-/** As those, and long. */
+/** As those, and long, or about what is rare. */
 const LONG = named(
   'faults/soak',
   'faults/never-reading-clients',
+  'deploy/envoy-leaving',
+  'integration/transport-load',
+  'integration/storm',
   'integration/kill-under-load',
   'integration/dashboard-speed',
   'bench/ratio',
@@ -37,6 +35,9 @@ if (withoutHistory) process.stderr.write(`No git history: ${FORMER_RELEASE} is l
 const { name: launcher, because } = chooseLauncher();
 process.env.TEST_LAUNCHER = launcher;
 process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`);
+
+/** For the processes that tests start, and for vitest's own: without it a start costs half as much again. Programs that set-up compiled are there. */
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
 /** They wait for what has to come, and are no judges of when: a busy machine may take long for it. */
 const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 10_000 } } };

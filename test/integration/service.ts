@@ -134,3 +134,25 @@ export function runCurlLine(output: string): string {
   if (line === undefined) throw new Error(`no curl line in:\n${output}`);
   return execFileSync('sh', ['-c', line], { encoding: 'utf8', timeout: 20_000 });
 }
+
+export async function chat(
+  home: Home,
+  service: Pick<Service, 'demoKey'>,
+  content = 'hi',
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${service.demoKey}`, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify({ model: 'demo-chat', stream: true, messages: [{ role: 'user', content }] }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Takes the whole way through Envoy, gateway process and PostgreSQL, and no longer than that. */
+export async function statusOfModels(home: Home, service: Pick<Service, 'demoKey'>): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/models`, {
+    headers: { authorization: `Bearer ${service.demoKey}`, connection: 'close' },
+  });
+  await response.arrayBuffer();
+  return response.status;
+}

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { allGoneWithin, type Home, makeHome, type Service, startService } from './service.ts';
+import { allGoneWithin, type Home, makeHome, startService, statusOfModels } from './service.ts';
 
 /** The dashboard under `npm start`: kept like the rest, but nothing waits for it. */
 const DASHBOARD = 'dashboard/server/main.ts';
@@ -29,13 +29,6 @@ async function dashboardStatus(home: Home): Promise<number> {
   );
   await answer?.arrayBuffer();
   return answer?.status ?? 0;
-}
-
-async function apiStatus(home: Home, { demoKey }: Pick<Service, 'demoKey'>): Promise<number> {
-  const headers = { authorization: `Bearer ${demoKey}`, connection: 'close' };
-  const answer = await fetch(`http://127.0.0.1:${home.apiPort}/v1/models`, { headers });
-  await answer.arrayBuffer();
-  return answer.status;
 }
 
 async function signIn(home: Home, email: string, password: string): Promise<{ status: number; text: string }> {
@@ -87,12 +80,12 @@ test('killed, it is back at once; while its port is taken it is tried on, and th
   await expect
     .poll(() => service.output(), { timeout: 20_000 })
     .toMatch(/The dashboard ended .*; next attempt in \d+ ms/);
-  expect(await apiStatus(home, service)).toBe(200);
+  expect(await statusOfModels(home, service)).toBe(200);
   expect(service.hasEnded()).toBe(false);
   taker.close();
   await once(taker, 'close');
   await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
-  expect(await apiStatus(home, service)).toBe(200);
+  expect(await statusOfModels(home, service)).toBe(200);
   await service.end('SIGTERM', 15_000);
   expect(await service.exited).toBe(0);
 });
@@ -110,7 +103,7 @@ test('one that cannot start is told, and everything else starts without it', asy
   const service = await startService(home, { SHARED: 'a-provider-key' });
   expect(service.output()).toContain('top_up_url: the environment variable SHARED is not set');
   expect(service.output()).toContain('The dashboard ended with exit code 78 before it was ready; next attempt in');
-  expect(await apiStatus(home, service)).toBe(200);
+  expect(await statusOfModels(home, service)).toBe(200);
   writeFileSync(path, config);
   await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
   await service.end('SIGTERM', 15_000);

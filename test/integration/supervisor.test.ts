@@ -1,12 +1,22 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { REPOSITORY } from './deployment.ts';
-import { allGoneWithin, type Home, launch, makeHome, runCurlLine, type Service, startService } from './service.ts';
+import {
+  allGoneWithin,
+  chat,
+  type Home,
+  launch,
+  makeHome,
+  runCurlLine,
+  type Service,
+  startService,
+  statusOfModels,
+} from './service.ts';
 
 const homes: Home[] = [];
 
@@ -18,28 +28,6 @@ async function newHome(owner?: number): Promise<Home> {
   const home = await makeHome(owner);
   homes.push(home);
   return home;
-}
-
-async function chat(
-  home: Home,
-  service: Pick<Service, 'demoKey'>,
-  content = 'hi',
-): Promise<{ status: number; text: string }> {
-  const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${service.demoKey}`, 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify({ model: 'demo-chat', stream: true, messages: [{ role: 'user', content }] }),
-  });
-  return { status: response.status, text: await response.text() };
-}
-
-/** Takes the whole way through Envoy, gateway process and PostgreSQL, and no longer than that. */
-async function statusOfModels(home: Home, service: Pick<Service, 'demoKey'>): Promise<number> {
-  const response = await fetch(`http://127.0.0.1:${home.apiPort}/v1/models`, {
-    headers: { authorization: `Bearer ${service.demoKey}`, connection: 'close' },
-  });
-  await response.arrayBuffer();
-  return response.status;
 }
 
 async function servedAgainAfterMs(home: Home, service: Service): Promise<number> {
@@ -102,29 +90,6 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   expect(await again.exited).toBe(0);
 });
 
-test('kill -9 of the supervisor leaves nothing, and the next start serves the same data', async () => {
-  const home = await newHome();
-  const first = await startService(home);
-  const processes = first.processes();
-  expect(processes.length).toBeGreaterThan(8);
-  process.kill(first.pid, 'SIGKILL');
-  expect(await allGoneWithin(processes, 10_000)).toEqual([]);
-
-  // With the guard killed too, nobody is left to end Envoy: the next start does.
-  const second = await startService(home);
-  const left = second.processes();
-  const envoy = second.childNamed('envoy.yaml');
-  process.kill(second.childNamed('guard.sh').pid, 'SIGKILL');
-  process.kill(second.pid, 'SIGKILL');
-  await sleep(300);
-  expect(await allGoneWithin([envoy], 0)).not.toEqual([]);
-
-  const third = await startService(home);
-  expect(await allGoneWithin(left, 0)).toEqual([]);
-  expect(await statusOfModels(home, first)).toBe(200);
-  await third.end('SIGTERM', 15_000);
-});
-
 test.each(['api', 'metrics', 'dashboard'] as const)(
   'a taken port of listen.%s: a clear message, exit 1, nothing left',
   async (name) => {
@@ -140,34 +105,6 @@ test.each(['api', 'metrics', 'dashboard'] as const)(
     expect(existsSync(join(home.folder, 'data', 'postgres'))).toBe(false);
   },
 );
-
-test('a second Ctrl-C does not wait for requests in flight, and still leaves nothing', async () => {
-  const home = await newHome();
-  const service = await startService(home);
-  const processes = service.processes();
-  const inFlight = chat(home, service, 'fail: stall').catch(() => undefined);
-  await sleep(300);
-  process.kill(service.pid, 'SIGINT');
-  await sleep(1_200);
-  expect(service.hasEnded()).toBe(false);
-  process.kill(service.pid, 'SIGINT');
-  expect(await service.exited).toBe(1);
-  expect(await allGoneWithin(processes, 5_000)).toEqual([]);
-  await inFlight;
-});
-
-test('a stale lock file of PostgreSQL with the id of a living process does not matter', async () => {
-  const home = await newHome();
-  const service = await startService(home);
-  const lockFile = join(home.folder, 'data', 'postgres', 'postmaster.pid');
-  const content = readFileSync(lockFile, 'utf8');
-  await service.end('SIGTERM', 15_000);
-  writeFileSync(lockFile, content.replace(/^\d+/, String(process.pid)));
-
-  const again = await startService(home);
-  expect(await statusOfModels(home, service)).toBe(200);
-  await again.end('SIGTERM', 15_000);
-});
 
 test('a configuration that is refused: where and why, exit 1', async () => {
   const home = await newHome();

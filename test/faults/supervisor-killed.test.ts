@@ -1,0 +1,61 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { allGoneWithin, chat, type Home, makeHome, startService, statusOfModels } from '../integration/service.ts';
+
+/** `npm start` that is not let end in order: what it started goes all the same, and the next start finds nothing in its way. */
+let home: Home;
+
+beforeEach(async () => {
+  home = await makeHome();
+});
+afterEach(() => home.remove());
+
+test('kill -9 of the supervisor leaves nothing, and the next start serves the same data', async () => {
+  const first = await startService(home);
+  const processes = first.processes();
+  expect(processes.length).toBeGreaterThan(8);
+  process.kill(first.pid, 'SIGKILL');
+  expect(await allGoneWithin(processes, 10_000)).toEqual([]);
+
+  // With the guard killed too, nobody is left to end Envoy: the next start does.
+  const second = await startService(home);
+  const left = second.processes();
+  const envoy = second.childNamed('envoy.yaml');
+  process.kill(second.childNamed('guard.sh').pid, 'SIGKILL');
+  process.kill(second.pid, 'SIGKILL');
+  await sleep(300);
+  expect(await allGoneWithin([envoy], 0)).not.toEqual([]);
+
+  const third = await startService(home);
+  expect(await allGoneWithin(left, 0)).toEqual([]);
+  expect(await statusOfModels(home, first)).toBe(200);
+  await third.end('SIGTERM', 15_000);
+});
+
+test('a second Ctrl-C does not wait for requests in flight, and still leaves nothing', async () => {
+  const service = await startService(home);
+  const processes = service.processes();
+  const inFlight = chat(home, service, 'fail: stall').catch(() => undefined);
+  await sleep(300);
+  process.kill(service.pid, 'SIGINT');
+  await sleep(1_200);
+  expect(service.hasEnded()).toBe(false);
+  process.kill(service.pid, 'SIGINT');
+  expect(await service.exited).toBe(1);
+  expect(await allGoneWithin(processes, 5_000)).toEqual([]);
+  await inFlight;
+});
+
+test('a stale lock file of PostgreSQL with the id of a living process does not matter', async () => {
+  const service = await startService(home);
+  const lockFile = join(home.folder, 'data', 'postgres', 'postmaster.pid');
+  const content = readFileSync(lockFile, 'utf8');
+  await service.end('SIGTERM', 15_000);
+  writeFileSync(lockFile, content.replace(/^\d+/, String(process.pid)));
+
+  const again = await startService(home);
+  expect(await statusOfModels(home, service)).toBe(200);
+  await again.end('SIGTERM', 15_000);
+});
