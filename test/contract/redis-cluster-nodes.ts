@@ -38,3 +38,29 @@ export async function startClusterNodes({ settings, meetPort }: ClusterNodesOpti
 export async function emptyNodes(nodes: readonly TestRedis[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.empty()));
 }
+
+/** A slot on its way from one node to another, in the steps of `redis-cli --cluster reshard`. */
+export interface MovingSlot {
+  /** Those of its keys whose names end so; all, if nothing is said. */
+  moveKeys(nameEnd?: string): Promise<void>;
+  /** Both know that it is the other's now. */
+  end(): Promise<void>;
+}
+
+/** From now on each says of a key that it has not: ask the other. */
+export async function beginMoving(slot: number, from: TestRedis, to: TestRedis): Promise<MovingSlot> {
+  const idOf = ({ admin }: TestRedis) => admin.call('CLUSTER', 'MYID').then(String);
+  const [fromId, toId] = [await idOf(from), await idOf(to)];
+  await to.admin.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId);
+  await from.admin.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId);
+  return {
+    async moveKeys(nameEnd = '') {
+      const all = (await from.admin.call('CLUSTER', 'GETKEYSINSLOT', slot, 1_000)) as string[];
+      const keys = all.filter((key) => key.endsWith(nameEnd));
+      if (keys.length > 0) await from.admin.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
+    },
+    async end() {
+      for (const { admin } of [to, from]) await admin.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId);
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { organizationKeys } from '../../ext-proc/stores/redis/shards.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { requirement } from '../requirement.ts';
+import { admitFresh, DAY, LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { beginMoving, emptyNodes, type MovingSlot, startClusterNodes } from './redis-cluster-nodes.ts';
+import { missingRedis, type TestRedis } from './redis-server.ts';
+
+/** A slot moves to a node that knows no script yet, while a process uses it. */
+requirement(missingRedis, () => {
+  /** Of organization and key alike, so that all of it is in one slot. */
+  const ID = 'somebody';
+  let nodes: TestRedis[] = [];
+  let store: RedisLimitStore;
+  let slot: number;
+  /** Has the slot, and the other one not. */
+  let home: TestRedis;
+  let other: TestRedis;
+  let reads: number;
+
+  beforeAll(async () => {
+    nodes = await startClusterNodes();
+    const [first, second] = nodes as [TestRedis, TestRedis];
+    slot = Number(await first.admin.call('CLUSTER', 'KEYSLOT', organizationKeys(ID).shard));
+    [home, other] = slot < 8192 ? [first, second] : [second, first];
+  });
+  afterAll(() => Promise.all(nodes.map((node) => node.stop())));
+  beforeEach(async () => {
+    store = await openEmptyStore({ url: home.url, empty: () => emptyNodes(nodes) }, { leaseMs: LEASE_MS });
+    reads = 0;
+    await countsOn();
+    await other.admin.script('FLUSH');
+  });
+  afterEach(() => store?.close());
+
+  /** One more read is allowed, and counted behind those before: no call was lost, and none was done twice. */
+  async function countsOn(): Promise<void> {
+    reads += 1;
+    expect(await store.takeRead(ID, reads, NOON_ISH)).toEqual({ allowed: true });
+    expect(await store.takeRead(ID, reads, NOON_ISH)).toMatchObject({ allowed: false });
+  }
+
+  async function finish(moving: MovingSlot): Promise<void> {
+    await moving.moveKeys();
+    await moving.end();
+    [home, other] = [other, home];
+  }
+
+  test('calls follow it (MOVED)', async () => {
+    await finish(await beginMoving(slot, home, other));
+    await countsOn();
+  });
+
+  test('calls follow its keys while they move (ASK)', async () => {
+    const moving = await beginMoving(slot, home, other);
+    await countsOn();
+    await moving.moveKeys();
+    await countsOn();
+    await finish(moving);
+    await countsOn();
+  });
+
+  test('calls follow it where it is on its way back already (MOVED, then ASK)', async () => {
+    await finish(await beginMoving(slot, home, other));
+    const back = await beginMoving(slot, home, other);
+    await back.moveKeys();
+    await other.admin.script('FLUSH');
+    await countsOn();
+    await finish(back);
+  });
+
+  test('a call for keys of which some have moved finds Redis away until all have (TRYAGAIN)', async () => {
+    expect(await admitFresh(store, { organizationId: ID, keyId: ID })).toMatchObject({ kind: 'admitted' });
+    const moving = await beginMoving(slot, home, other);
+    await moving.moveKeys(':shard');
+    await expect(store.heldNanoUsd(ID, NOON_ISH)).rejects.toThrow(StoreUnavailable);
+    await finish(moving);
+    // Of another server nobody knows anything yet.
+    expect(await store.heldNanoUsd(ID, NOON_ISH)).toBe(0n);
+  });
+
+  test('another node is another server: live holds are registered there, and who comes waits for one lease', async () => {
+    const asked = { organizationId: ID, keyId: ID, holdId: 'live' };
+    expect(await admitFresh(store, asked)).toMatchObject({ kind: 'admitted' });
+    await finish(await beginMoving(slot, home, other));
+    await expect(admitFresh(store, { organizationId: ID, keyId: ID })).rejects.toThrow(/lost what was held/);
+    const live = { ...asked, day: DAY, holdNanoUsd: 100n };
+    for (const afterMs of [0, LEASE_MS - 1]) expect(await store.renew([live], NOON_ISH + afterMs)).toEqual([]);
+    const nowMs = NOON_ISH + LEASE_MS;
+    expect(await admitFresh(store, { organizationId: ID, keyId: ID, nowMs })).toMatchObject({ kind: 'admitted' });
+    expect(await store.heldNanoUsd(ID, nowMs)).toBe(200n);
+  });
+});
