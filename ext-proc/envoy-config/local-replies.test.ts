@@ -25,6 +25,7 @@ test('every mapper gives a code of the catalogue with its status, type and text'
     'request_too_large',
     'invalid_request',
     'invalid_request',
+    'invalid_request',
     'internal_error',
     'no_capacity',
     'internal_error',

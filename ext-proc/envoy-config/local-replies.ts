@@ -19,7 +19,12 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
     // Headers came too slowly, or nothing happened for longer than any time-out of ours.
     mapper(anyOf(status('EQ', 408), status('EQ', 504)), refuse('request_timeout')),
     mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })),
-    // Every other 4xx that Envoy knows (400, 426 for HTTP/1.0, refused upgrades) is a request that HTTP does not allow.
+    // HTTP/1.0, mostly of a proxy in front that nobody told to speak a later one: it cannot say where a stream was cut.
+    mapper(
+      status('EQ', 426),
+      refuse('invalid_request', { problem: 'This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.' }),
+    ),
+    // Every other 4xx that Envoy knows (400, refused upgrades) is a request that HTTP does not allow.
     mapper(
       allOf(status('GE', 400), status('LE', 499)),
       refuse('invalid_request', { problem: 'The request is not well-formed HTTP/1.1 or HTTP/2.' }),

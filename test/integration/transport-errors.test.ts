@@ -32,6 +32,8 @@ afterAll(async () => {
 
 const MALFORMED =
   '{"error":{"message":"The request is not well-formed HTTP/1.1 or HTTP/2.","type":"invalid_request_error","code":"invalid_request","metadata":{}}}';
+const OLD_HTTP =
+  '{"error":{"message":"This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.","type":"invalid_request_error","code":"invalid_request","metadata":{}}}';
 const CODED =
   '{"error":{"message":"A transfer-encoding other than chunked is not accepted.","type":"invalid_request_error","code":"invalid_request","param":"transfer-encoding","metadata":{}}}';
 const TOO_LARGE =
@@ -46,7 +48,7 @@ const NO_CAPACITY =
 test.each([
   ['bytes that are no HTTP', 'BLAH\r\n\r\n', 400, MALFORMED],
   ['no host', 'GET / HTTP/1.1\r\n\r\n', 400, MALFORMED],
-  ['HTTP/1.0', 'GET / HTTP/1.0\r\nhost: a\r\n\r\n', 400, MALFORMED],
+  ['HTTP/1.0', 'GET / HTTP/1.0\r\nhost: a\r\n\r\n', 400, OLD_HTTP],
   ['a header name with a space', 'GET / HTTP/1.1\r\nhost: a\r\nbad name: x\r\n\r\n', 400, MALFORMED],
   [
     'two framings',
