@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { NOON_ISH } from './limit-store.fixtures.ts';
 import { INTERLEAVING_LEASE_MS, move, neverBeyond } from './limit-store.interleavings.ts';
@@ -12,7 +13,7 @@ export type OpenForProperties = (options: { readonly leaseMs: number; readonly i
 
 /** A hold that no store knows. */
 const UNKNOWN = { holdId: 'unknown', nowMs: NOON_ISH, organizationId: 'org-1', keyId: 'org-1 key-a', holdNanoUsd: 1n };
-const RUNS = process.env.CI === 'true' ? 150 : 80;
+const RUNS = propertyRuns(150);
 /** On a machine that is busy; a Redis takes some ten thousand calls. */
 const TIMEOUT_MS = 120_000;
 /** Short sequences reach nothing that could go wrong. */

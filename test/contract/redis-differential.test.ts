@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { AccountSnapshot, RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import { LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
@@ -163,7 +164,7 @@ requirement(missingRedis, () => {
           await inRedis.close();
         }
       }),
-      { numRuns: 250 },
+      { numRuns: propertyRuns(250) },
     ),
   );
 });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { LiveHold } from '../../ext-proc/stores/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, requestOf, snapshotOf } from './limit-store.fixtures.ts';
@@ -147,7 +148,7 @@ requirement(missingRedis, () => {
     fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 60 }), (moves) => neverBeyond(redis, moves)),
       {
-        numRuns: 150,
+        numRuns: propertyRuns(150),
       },
     ),
   );

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import { admitFresh, LEASE_MS, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
@@ -89,7 +90,7 @@ requirement(missingRedis, () => {
         await patient.close();
         await store.close();
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(150) },
     ),
   );
 

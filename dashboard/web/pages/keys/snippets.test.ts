@@ -68,7 +68,10 @@ async function printed({ label, code }: Snippet): Promise<string> {
 }
 
 function missing(language: Snippet['label'], needsOpenai: boolean): boolean {
-  const python = needsOpenai ? [PYTHON, '-c', 'import openai'] : ['python3', '--version'];
+  // Looked for and not imported, which takes a second.
+  const python = needsOpenai
+    ? [PYTHON, '-c', 'import importlib.util as u; exit(u.find_spec("openai") is None)']
+    : ['python3', '--version'];
   const [command = '', ...args] = {
     curl: ['curl', '--version'],
     Python: python,
