@@ -6,7 +6,8 @@ import { newId } from '../../ext-proc/domain/ids.ts';
 import type { Actor, AuditAction, AuditChanges } from '../../ext-proc/stores/audit.ts';
 import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { BY, createDatabase, openStore, PATIENT, sql } from './database.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { BY, createDatabase, openStore, sql } from './database.ts';
 
 /** A database with everything that changes rows by hand of somebody: administration, users, memberships. */
 export interface AuditedDatabase extends Postgres {

@@ -7,8 +7,9 @@ import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import { sumUpRequestDays } from '../../ext-proc/stores/postgres/request-day-stats.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { addCustomer, addKey, type Customer, createDatabase, openStore, PATIENT, settlementOf } from './database.ts';
+import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from './database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;

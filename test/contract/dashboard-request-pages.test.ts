@@ -8,8 +8,9 @@ import { findRequests } from '../../dashboard/store/request-pages.ts';
 import { idMoment, newId } from '../../ext-proc/domain/ids.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { addKey, createDatabase, openStore, PATIENT } from './database.ts';
+import { addKey, createDatabase, openStore } from './database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;

@@ -5,8 +5,8 @@ import { newId } from '../../ext-proc/domain/ids.ts';
 import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import type { RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { Settlement } from '../../ext-proc/stores/ledger.ts';
-import type { Timeouts } from '../../ext-proc/stores/postgres/connection-pool.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '../../ext-proc/stores/postgres/open.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { newDatabase } from '../integration/new-database.ts';
 
 /** A new database on the test run's PostgreSQL, or on one of the test's own. */
@@ -35,9 +35,6 @@ export interface LogLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
 }
-
-/** A connection or an answer that comes late on a busy machine is no outage: only tests of outages have less time. */
-export const PATIENT: Timeouts = { connectMs: 20_000, statementMs: 20_000 };
 
 export async function openStore(
   url: string,

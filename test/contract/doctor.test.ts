@@ -11,10 +11,11 @@ import { openProcessReports } from '../../ext-proc/stores/postgres/process-repor
 import type { ProcessReport, ProcessReports, ReportingProcess } from '../../ext-proc/stores/process-reports.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import type { Finding } from '../../operator/doctor-check.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
-import { addCustomer, createDatabase, createEmptyDatabase, openStore, PATIENT, settlementOf, sql } from './database.ts';
+import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));

@@ -9,9 +9,10 @@ import { watchActivity } from '../../ext-proc/telemetry/process-report-activity.
 import { createMachineMeter } from '../../ext-proc/telemetry/process-report-machine.ts';
 import { type ProcessReporter, startProcessReports } from '../../ext-proc/telemetry/process-reporter.ts';
 import { configWith } from '../fixtures/gateway-config.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith } from '../fixtures/process-report.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
-import { createDatabase, openStore, PATIENT, sql } from './database.ts';
+import { createDatabase, openStore, sql } from './database.ts';
 
 /** A report takes milliseconds; a busy machine may need its time. */
 const SOON = { timeout: 20_000 };

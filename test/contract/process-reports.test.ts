@@ -8,8 +8,9 @@ import {
   openProcessReports,
 } from '../../ext-proc/stores/postgres/process-reports.ts';
 import type { ProcessReports, ReportingProcess } from '../../ext-proc/stores/process-reports.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
-import { createDatabase, openStore, PATIENT, sql } from './database.ts';
+import { createDatabase, openStore, sql } from './database.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const STARTED_MS = 1_795_000_000_123;

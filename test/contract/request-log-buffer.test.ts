@@ -6,8 +6,9 @@ import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-write
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { createRequestLog } from '../../ext-proc/telemetry/request-log.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, openStore, PATIENT, sql } from './database.ts';
+import { createDatabase, openStore, sql } from './database.ts';
 
 test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
   const url = await createDatabase();

@@ -5,9 +5,10 @@ import { newId } from '../../ext-proc/domain/ids.ts';
 import { dropOldLog, makeLogPartitions, partitionName } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogStore } from '../../ext-proc/stores/request-log.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, openStore, PATIENT, sql } from './database.ts';
+import { createDatabase, openStore, sql } from './database.ts';
 
 /** The days that the request log is made of. */
 let url = '';

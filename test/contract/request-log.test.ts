@@ -4,8 +4,9 @@ import { newId } from '../../ext-proc/domain/ids.ts';
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { RequestLogEntry, RequestLogStore } from '../../ext-proc/stores/request-log.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, type LogLine, openStore, PATIENT, sql } from './database.ts';
+import { createDatabase, type LogLine, openStore, sql } from './database.ts';
 
 let url = '';
 let store: RequestLogStore;

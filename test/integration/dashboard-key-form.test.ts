@@ -3,6 +3,7 @@ import type { CreatedKeyView, KeyView } from '../../dashboard/contract/keys.ts';
 import { MAX_AMOUNT_NANO_USD } from '../../ext-proc/domain/money.ts';
 import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
 import type { ReportedModel } from '../../ext-proc/stores/process-reports.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
@@ -101,7 +102,7 @@ describe('the models of a key', () => {
   it('are those that gateway processes report, disabled ones too, and those that it had', async () => {
     const { id } = await created({ ...SIMPLE, models: ['gone'] });
     const silent = { info: () => {}, warn: () => {}, error: () => {} };
-    const reports = openProcessReports(dashboard.databaseUrl, silent);
+    const reports = openProcessReports(dashboard.databaseUrl, silent, PATIENT);
     const process = { id: crypto.randomUUID(), host: 'h', worker: 0, pid: 1, startedAtMs: 1 };
     const models = [modelWith('known', false), modelWith('disabled', true)];
     await reports.write(process, reportWith(), configurationWith({ models }));

@@ -7,6 +7,7 @@ import { openProcessReports } from '../../ext-proc/stores/postgres/process-repor
 import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
 import type { ReportedModel } from '../../ext-proc/stores/process-reports.ts';
 import { addKey } from '../contract/database.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
 import type { Browser } from './dashboard-browser.ts';
@@ -72,7 +73,7 @@ describe('what the page reads', () => {
 
   it('a page of the request log goes on where the one before ended', async () => {
     const { keyId } = await addKey(dashboard, organizationId);
-    const log = openRequestLog(dashboard.databaseUrl, LOG);
+    const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
     const startMs = Date.now() - 60_000;
     const entries = Array.from({ length: 120 }, (_, i) =>
       entryWith({ arrivedAtMs: startMs + i, organizationId, keyId, requestId: crypto.randomUUID() }),
@@ -101,7 +102,7 @@ describe('what the page reads', () => {
 
   it('what gateway processes report is shown, to each what is theirs', async () => {
     expect((await member.get(own('/models'))).body).toEqual({ models: [] });
-    const reports = openProcessReports(dashboard.databaseUrl, LOG);
+    const reports = openProcessReports(dashboard.databaseUrl, LOG, PATIENT);
     const process = { id: crypto.randomUUID(), host: 'one', worker: 0, pid: 7, startedAtMs: Date.now() };
     await reports.write(
       process,

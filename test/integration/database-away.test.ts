@@ -51,7 +51,7 @@ const USAGE = { prompt_tokens: 1000, completion_tokens: 500 };
 const COST = 0.0015;
 
 async function untilServedAgain(): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 40_000;
   while ((await client.get('/v1/credits')).status !== 200) {
     if (performance.now() > deadline) throw new Error('not served again');
     await sleep(50);

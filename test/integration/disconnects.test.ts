@@ -87,7 +87,7 @@ async function leaveBefore(client: GatewayClient, model: string, act: Act, strea
 }
 
 async function providerIsDone(model: string): Promise<{ hungUp: boolean; answered: boolean }> {
-  const deadline = performance.now() + 5000;
+  const deadline = performance.now() + 20_000;
   for (;;) {
     const seen = provider.requests(model).at(-1);
     if (seen && (seen.hungUp || seen.answered)) return { hungUp: seen.hungUp, answered: seen.answered };

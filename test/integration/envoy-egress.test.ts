@@ -99,9 +99,14 @@ test('a refused connection is tried again; a request that was sent and got no an
 });
 
 test('a reset within an answer is seen at once', async () => {
-  const started = performance.now();
-  await expect(call('up', '/cut')).rejects.toThrow(/aborted|ECONNRESET/);
-  expect(performance.now() - started).toBeLessThan(500);
+  const tookMs: number[] = [];
+  for (let cut = 0; cut < 5; cut++) {
+    const started = performance.now();
+    await expect(call('up', '/cut')).rejects.toThrow(/aborted|ECONNRESET/);
+    tookMs.push(performance.now() - started);
+  }
+  // Envoy holding it back would add a second to each, a machine that stands still to one of them.
+  expect(Math.min(...tookMs)).toBeLessThan(900);
 });
 
 test('an answer that comes before the request was written to its end arrives', async () => {

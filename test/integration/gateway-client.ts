@@ -72,7 +72,7 @@ export function eventsOf(received: Received): string[] {
 export async function settledGeneration(
   client: GatewayClient,
   id: string,
-  timeoutMs = 10_000,
+  timeoutMs = 30_000,
 ): Promise<Readonly<Record<string, unknown>>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -88,7 +88,7 @@ export async function balanceOf(client: GatewayClient): Promise<number> {
 }
 
 /** Nothing is held any more: what was in flight has been settled or released. */
-export async function untilNothingHeld(client: GatewayClient, timeoutMs = 10_000): Promise<void> {
+export async function untilNothingHeld(client: GatewayClient, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const { held } = jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data;

@@ -4,6 +4,7 @@ import { formatUsd, parseUsd } from '../../ext-proc/domain/money.ts';
 import type { Scope } from '../../ext-proc/domain/principal.ts';
 import type { Administration, KeySettings, OrganizationSettings } from '../../ext-proc/stores/administration.ts';
 import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { PATIENT } from '../fixtures/patience.ts';
 
 /** What an operator does, straight on the database while the gateway runs. The command line has tests of its own. */
 export interface Operator {
@@ -37,7 +38,7 @@ export interface Customer {
 }
 
 export async function openOperator(databaseUrl: string): Promise<Operator> {
-  const database: Postgres = await openPostgres({ url: databaseUrl, log: silent });
+  const database: Postgres = await openPostgres({ url: databaseUrl, log: silent, timeouts: PATIENT });
   const { administration } = database;
   const credit = async (organizationId: string, usd: string): Promise<void> => {
     const amountNanoUsd = parseUsd(usd);

@@ -81,7 +81,7 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   await postgres.restart();
 
   const requestIds = [...received, late, overtaken].map(({ headers }) => headers['x-request-id']);
-  await expect.poll(() => loggedOf(requestIds), { timeout: 15_000, interval: 100 }).toBe(42);
+  await expect.poll(() => loggedOf(requestIds), { timeout: 30_000, interval: 100 }).toBe(42);
   expect(await metric(stack.metricsOrigin, 'gateway_request_log_dropped_total')).toBe(0);
   const [sums] = await sql<{ requests: string }>(
     stack.databaseUrl,

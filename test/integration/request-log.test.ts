@@ -51,7 +51,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 /** The organization's lines, oldest first, once there are so many. */
 async function linesOf({ organizationId }: Customer, count: number): Promise<Row[]> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 30_000;
   for (;;) {
     const rows = await sql<Row>(
       stack.databaseUrl,

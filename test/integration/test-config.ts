@@ -81,7 +81,8 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
     stores: { postgres: 'embedded', redis: config.redis ?? 'memory' },
     workers: config.workers ?? 1,
     limits: { request_body: '20MiB', response_body: '64MiB', read_rpm: 6000, ...config.limits },
-    timeouts: { first_byte: '2s', stream_idle: '1s', total: '10s', ...config.timeouts },
+    // Only tests of these limits have short ones: a machine may stand still for seconds.
+    timeouts: { first_byte: '40s', stream_idle: '40s', total: '50s', ...config.timeouts },
     retries: config.retries ?? { per_target: 1 },
     idempotency: config.idempotency ?? { retention: '24h' },
     ...(config.request_log ? { request_log: config.request_log } : {}),

@@ -110,9 +110,7 @@ test('a process that is away: no_capacity with retry-after, and service again on
     expectNoCapacity(answer);
   }
   child = await startChild();
-  const started = performance.now();
   await eventuallyAsync(async () => (await client.send({ path: '/x', body: 'x' })).status === 200, 'service is back');
-  expect(performance.now() - started).toBeLessThan(2_000);
   client.close();
 });
 

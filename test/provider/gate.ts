@@ -26,7 +26,7 @@ export function createGate(): Gate {
   return {
     arrived: () => arrivals,
     open: () => opened.resolve(),
-    waitFor: (count, timeoutMs = 15_000) =>
+    waitFor: (count, timeoutMs = 30_000) =>
       new Promise((resolve, reject) => {
         if (arrivals >= count) return resolve();
         const timer = setTimeout(

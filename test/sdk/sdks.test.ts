@@ -34,6 +34,7 @@ beforeAll(async () => {
       providers: { fake: { base_url: provider.baseUrl } },
       models: { ...Object.fromEntries(MODELS.map((id) => [id, {}])), tools: { capabilities: ['tools'] } },
       retries: { per_target: 0 },
+      timeouts: { stream_idle: '4s' },
     },
   });
   [customer, poor] = await Promise.all([stack.operator.customer(), stack.operator.customer({ credit: '0.000001' })]);
