@@ -99,9 +99,9 @@ describe('alerts', () => {
   requirement(missingPromtool(), () => {
     const folder = fileURLToPath(new URL('../deploy/observability/', import.meta.url));
     const promtool = (...args: string[]) =>
-      execFileSync(PROMTOOL, args, { cwd: folder, encoding: 'utf8', timeout: 60_000, stdio: 'pipe' });
+      execFileSync(PROMTOOL, args, { cwd: folder, encoding: 'utf8', timeout: 280_000, stdio: 'pipe' });
 
-    it('are accepted by promtool, and fire on what they are for, alone', { timeout: 60_000 }, () => {
+    it('are accepted by promtool, and fire on what they are for, alone', { timeout: 300_000 }, () => {
       expect(promtool('check', 'rules', 'alerts.yaml', 'recording-rules.yaml')).not.toContain('FAILED');
       expect(promtool('test', 'rules', 'alerts.test.yaml')).toContain('SUCCESS');
     });
@@ -110,7 +110,7 @@ describe('alerts', () => {
 
 function missingPromtool(): string | undefined {
   try {
-    execFileSync(PROMTOOL, ['--version'], { stdio: 'ignore', timeout: 10_000 });
+    execFileSync(PROMTOOL, ['--version'], { stdio: 'ignore', timeout: 60_000 });
     return undefined;
   } catch {
     return 'promtool on the PATH (Debian: apt-get install prometheus)';

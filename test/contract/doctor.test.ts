@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
@@ -216,8 +216,7 @@ describe('the doctor without a database', () => {
   });
 
   it('ends as a command does, with everything as JSON, although a server never answered', async () => {
-    const main = resolve(import.meta.dirname, '../../operator/main.ts');
-    const child = spawn(process.execPath, [main, 'doctor', '--json'], {
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../../operator/main.ts'), 'doctor', '--json'], {
       env: { PATH: process.env.PATH, ...env({ DATABASE_URL: `postgres://127.0.0.1:${port}/x` }) },
       stdio: ['ignore', 'pipe', 'inherit'],
       timeout: 50_000,

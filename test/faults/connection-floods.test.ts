@@ -85,7 +85,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   },
 };
 
-test('a handshake that stops in the middle is closed', { timeout: 30_000 }, async () => {
+test('a handshake that stops in the middle is closed', async () => {
   const socket = open();
   // The first bytes of a ClientHello of 512.
   await leave(socket, 'connect', () => socket.resume().write(Buffer.from('16030102000100', 'hex')));

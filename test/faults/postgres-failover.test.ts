@@ -41,7 +41,7 @@ requirement(missingRedis, () => {
         workers: 2,
         providers: { fake: { base_url: provider.baseUrl } },
         models: { exact: PLANNED_MODEL },
-        timeouts: { first_byte: '5s', stream_idle: '5s', total: '20s' },
+        timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
       },
     });
   });

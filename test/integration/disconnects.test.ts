@@ -28,7 +28,7 @@ beforeAll(async () => {
         plain: { targets: [{ provider: 'silent', model: 'plain' }] },
         reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
       },
-      timeouts: { first_byte: '5s', stream_idle: '5s', total: '20s' },
+      timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
     },
   });
 });

@@ -76,7 +76,7 @@ function asGrafanaAsks(expr: string): string {
 
 function missingPrometheus(): string | undefined {
   try {
-    execFileSync(PROMETHEUS, ['--version'], { stdio: 'ignore', timeout: 10_000 });
+    execFileSync(PROMETHEUS, ['--version'], { stdio: 'ignore', timeout: 60_000 });
     return undefined;
   } catch {
     return 'prometheus on the PATH (Debian: apt-get install prometheus)';

@@ -32,7 +32,7 @@ async function withScene(redis: TestRedis | undefined, workers: number, play: (s
       ...(redis ? { redis: redis.url, workers } : {}),
       providers: { fake: { base_url: provider.baseUrl } },
       models: { exact: PLANNED_MODEL },
-      timeouts: { first_byte: '5s', stream_idle: '5s', total: '20s' },
+      timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
     },
   });
   try {

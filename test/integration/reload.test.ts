@@ -14,7 +14,7 @@ let second: FakeProvider;
 let stack: Stack;
 let client: GatewayClient;
 
-const TIMEOUTS = { first_byte: '5s', stream_idle: '5s', total: '30s' };
+const TIMEOUTS = { first_byte: '20s', stream_idle: '20s', total: '40s' };
 
 function configWith(provider: FakeProvider, models: TestConfig['models']): TestConfig {
   return { providers: { fake: { base_url: provider.baseUrl } }, models, timeouts: TIMEOUTS };

@@ -26,7 +26,7 @@ const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';
 /** Why there is no Redis to test with; `undefined` when there is one. */
 export function missingRedisServer(): string | undefined {
   try {
-    execFileSync(REDIS_SERVER, ['--version'], { stdio: 'ignore', timeout: 10_000 });
+    execFileSync(REDIS_SERVER, ['--version'], { stdio: 'ignore', timeout: 60_000 });
     return undefined;
   } catch {
     return 'redis-server 7.0 or later on the PATH (Debian: apt-get install redis-server)';
