@@ -62,6 +62,21 @@ requirement(NO_CHROMIUM, () => {
     await signIn(page, EMAIL, password);
   });
 
+  test('signed in again in one tab, another one goes on where it was', async () => {
+    const { page } = owner;
+    const other = await page.context().newPage();
+    await other.goto(`/o/${organizationId}/usage`);
+    await other.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await endSessions();
+    await other.getByRole('link', { name: 'Credits' }).click();
+    await other.waitForURL((url) => url.pathname === '/sign-in');
+    await signIn(page, EMAIL, password);
+    // What the browser says when its tab is chosen again.
+    await other.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+    await other.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
+    await other.close();
+  });
+
   test('a member is removed together with the keys that he made, if wished', async () => {
     const { page } = owner;
     const member = await stack.createUser('ben@acme.example', { organizationId, role: 'member' });

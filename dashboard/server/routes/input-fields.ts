@@ -24,7 +24,7 @@ export function text(maxLength: number) {
     .trim()
     .min(1, { error: 'This must not be empty.' })
     .max(maxLength, { error: `At most ${maxLength} characters.` })
-    .refine((value) => !hidesSomething(value), { error: 'No control characters, please.' })
+    .refine((value) => !hidesSomething(value), { error: 'One of these characters cannot be seen. Type it anew.' })
     .refine((value) => value === '' || showsSomething(value), { error: 'Nothing of this can be seen.' });
 }
 

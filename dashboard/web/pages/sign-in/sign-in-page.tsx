@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import type { SessionView } from '../../../contract/session.ts';
 import { startSession } from '../../api/session.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
@@ -10,6 +11,7 @@ import { PasswordInput } from '../../components/password-input.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { backAddress } from './back-address.ts';
+import { useSignedInElsewhere } from './use-signed-in-elsewhere.ts';
 
 const route = getRouteApi('/sign-in');
 
@@ -19,13 +21,12 @@ export function SignInPage(): ReactNode {
   const [password, setPassword] = useState('');
   const client = useQueryClient();
   const router = useRouter();
-  const signIn = useSend('POST /api/session', {
-    changes: [],
-    onDone: (session) => {
-      startSession(client, session);
-      router.history.push(backAddress(back));
-    },
-  });
+  const enter = (session: SessionView) => {
+    startSession(client, session);
+    router.history.push(backAddress(back));
+  };
+  const signIn = useSend('POST /api/session', { changes: [], onDone: enter });
+  useSignedInElsewhere(enter);
   return (
     <FrontDoor title="Sign in">
       <Form onSubmit={() => signIn.mutate({ body: { email: email.trim(), password } })} problem={signIn.error}>
