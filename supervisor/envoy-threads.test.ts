@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TEST_CONFIG } from '../test/integration/envoy-process.ts';
+import { configWith } from '../test/fixtures/gateway-config.ts';
 import { envoyThreads } from './envoy-threads.ts';
 
 const TLS = { certificatePath: 'a', privateKeyPath: 'b' };
@@ -11,6 +11,6 @@ test.each([
   { workers: 4, tls: true, cores: 2, threads: 2 },
   { workers: 1, tls: true, cores: 1, threads: 1 },
 ])('$workers gateway processes on $cores cores, TLS $tls: $threads', ({ workers, tls, cores, threads }) => {
-  const listen = { ...TEST_CONFIG.listen, ...(tls ? { tls: TLS } : {}) };
+  const listen = { ...configWith().listen, ...(tls ? { tls: TLS } : {}) };
   expect(envoyThreads({ workers, listen }, cores)).toBe(threads);
 });

@@ -5,7 +5,7 @@ import { type StartFailure, startFailure } from './kept-process.ts';
 import { endProcess, exitOf, exitText, type Running } from './running.ts';
 
 /** `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed why. */
-export const CONFIGURATION_EXIT_CODE = 78;
+const CONFIGURATION_EXIT_CODE = 78;
 
 export interface NodeChildOptions {
   readonly name: string;

@@ -11,7 +11,7 @@ export interface ProcessIdentity {
   readonly started: string;
 }
 
-export const UNKNOWN_START = '-';
+const UNKNOWN_START = '-';
 
 export function identityOf(pid: number): ProcessIdentity {
   return { pid, started: stat(pid)?.started ?? UNKNOWN_START };

@@ -20,7 +20,7 @@ export interface OverviewPeriod {
 }
 
 /** The groups with most spend have a series each. */
-export const MAX_SERIES = 8;
+const MAX_SERIES = 8;
 
 export interface SeriesCell {
   readonly startMs: number;

@@ -5,27 +5,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Settlement } from '../stores/ledger.ts';
+import { settlement } from './settlement.fixture.ts';
 import { openSpool } from './spool.ts';
 import { openWorkerSpool } from './spool-files.ts';
-
-const settlement: Settlement = {
-  generationId: 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAV',
-  organizationId: 'org-1',
-  keyId: 'key-1',
-  day: 20_000,
-  model: 'm',
-  provider: 'p',
-  createdAtMs: 1,
-  streamed: true,
-  cancelled: false,
-  usage: { promptTokens: 3, completionTokens: 4, cachedTokens: 1, reasoningTokens: 0 },
-  usageCounted: false,
-  prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n },
-  costNanoUsd: 1n,
-  latencyMs: 1,
-  generationTimeMs: 1,
-};
 
 /** Another process, which opens the spool of one worker, says so, and then does nothing. */
 const OWNER = `

@@ -33,9 +33,9 @@ const modelId = matching(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/, MODEL_ID);
 
 /** One host: `pg` knows no lists of them. */
 export const POSTGRES_URL = /^postgres(?:ql)?:\/\/(?=\S{1,2000}$)(?:[^/?@]*@)?[^,/?]*(?:[/?].*)?$/;
-export const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql:// and names one host';
+const POSTGRES_ACCEPTED = 'embedded, or a URL that begins with postgres:// or postgresql:// and names one host';
 export const REDIS_URL = /^rediss?:\/\/\S{1,2000}$/;
-export const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
+const REDIS_ACCEPTED = 'memory, or a URL that begins with redis:// or rediss://';
 
 const listen = section({
   api: address.prefault('0.0.0.0:8080'),

@@ -18,7 +18,7 @@ export interface Family<S> {
   of(...values: readonly string[]): S;
 }
 
-export class CounterSeries {
+class CounterSeries {
   value = 0;
 
   add(amount = 1): void {
@@ -26,7 +26,7 @@ export class CounterSeries {
   }
 }
 
-export class HistogramSeries {
+class HistogramSeries {
   readonly #bounds: readonly number[];
   /** Of each bucket alone; the last is for what lies above all bounds. */
   readonly counts: number[];

@@ -10,7 +10,7 @@ import type { HttpResponseStream } from './response-stream.ts';
 import type { StreamListener } from './stream-listener.ts';
 
 /** An answer on the ext_proc stream has no back-pressure: Envoy buffers what the client does not read (DESIGN 8). */
-export const IN_PLACE_LIMIT_BYTES = 256 * 1024;
+const IN_PLACE_LIMIT_BYTES = 256 * 1024;
 
 /**
  * An answer that is given before the request's body is here keeps its end back until the body ended, or for this long. With the end,

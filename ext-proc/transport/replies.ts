@@ -7,7 +7,7 @@ import { encodeRoute } from './route-message.ts';
 /** The messages that the process sends to Envoy, framed for the wire. */
 
 export const STREAM_HEADER = 'x-gw-stream';
-export const CLUSTER_HEADER = 'x-gw-cluster';
+const CLUSTER_HEADER = 'x-gw-cluster';
 
 /**
  * A whole answer on the ext_proc stream; without its end unless `ended`. A HEAD request gets the headers of the answer and no body

@@ -22,7 +22,7 @@ export interface Round {
 /** The request log writes its last lines half a second after the last request: they belong to the round that made them. */
 const LOG_TAIL_MS = 700;
 
-export async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): Promise<Round> {
+async function measureRound(setup: BenchSetup, side: Side, scenario: Scenario): Promise<Round> {
   const { generator, provider } = setup;
   const load = { generator: [generator.pid], provider: [provider.pid] };
   const before = cpuMicros({ ...side.processes, ...load });

@@ -20,7 +20,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   return CANDIDATES.find((path) => path !== undefined && path !== '' && existsSync(path));
 }
 

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { clustersPath, writeBootstrap } from '../../ext-proc/envoy-config/bootstrap.ts';
+import { configWith } from '../fixtures/gateway-config.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/launcher.ts';
 
@@ -39,7 +40,8 @@ export async function temporaryPaths(): Promise<RuntimePaths> {
 
 export async function startEnvoy(options: EnvoyOptions = {}): Promise<EnvoyProcess> {
   const paths = options.paths ?? (await temporaryPaths());
-  const bootstrap = await writeBootstrap({ ...TEST_CONFIG, ...options.config }, paths);
+  // Port 0 lets Envoy choose.
+  const bootstrap = await writeBootstrap({ ...configWith(), ...options.config }, paths);
   if (options.clusters !== undefined) {
     await writeFile(clustersPath(paths), JSON.stringify({ version_info: 'test', resources: options.clusters }));
   }
@@ -101,29 +103,3 @@ function adminGet(socketPath: string, path: string): Promise<string> {
     call.end();
   });
 }
-
-/** A configuration without models; port 0 lets Envoy choose. */
-export const TEST_CONFIG: GatewayConfig = {
-  listen: {
-    api: { host: '127.0.0.1', port: 0 },
-    dashboard: { host: '127.0.0.1', port: 0 },
-    metrics: { host: '127.0.0.1', port: 0 },
-  },
-  trustedProxies: [],
-  stores: {
-    postgres: { kind: 'embedded' },
-    redis: { kind: 'memory' },
-    postgresPool: { idempotency: 4, administration: 4 },
-    postgresTimeouts: { connectMs: 2_000, statementMs: 3_000 },
-  },
-  workers: 1,
-  limits: { requestBodyBytes: 20 * 1024 * 1024, responseBodyBytes: 64 * 1024 * 1024, readRequestsPerMinute: 600 },
-  timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 },
-  retriesPerTarget: 1,
-  idempotencyRetentionMs: 86_400_000,
-  requestLogRetentionMs: 2_592_000_000,
-  dashboard: {},
-  demo: false,
-  providers: new Map(),
-  models: new Map(),
-};

@@ -17,7 +17,7 @@ export async function readMetrics(metricsOrigin: string): Promise<MetricsPage> {
   return parseMetrics(await response.text());
 }
 
-export function parseMetrics(text: string): MetricsPage {
+function parseMetrics(text: string): MetricsPage {
   const types = new Map<string, string>();
   const samples: Sample[] = [];
   for (const line of text.split('\n')) {

@@ -51,7 +51,7 @@ export interface Ports {
 export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 
 /** 1 USD per million tokens both ways: a token costs a thousand nano-dollars, which makes sums easy to read. */
-export const PLAIN_PRICES = { input: 1, output: 1 };
+const PLAIN_PRICES = { input: 1, output: 1 };
 
 export function renderTestConfig(config: TestConfig, ports: Ports): string {
   const firstProvider = Object.keys(config.providers)[0] ?? '';

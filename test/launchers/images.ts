@@ -1,5 +1,5 @@
 /** The images of docker-compose.yml, and the variables that name others. */
-export const IMAGES = {
+const IMAGES = {
   NODE_IMAGE: 'node:24-bookworm-slim',
   ENVOY_IMAGE: 'envoyproxy/envoy:v1.39.3',
   POSTGRES_IMAGE: 'postgres:18',

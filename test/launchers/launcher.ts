@@ -33,7 +33,7 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-export const LAUNCHERS = ['binaries', 'containers'] as const;
+const LAUNCHERS = ['binaries', 'containers'] as const;
 export type LauncherName = (typeof LAUNCHERS)[number];
 
 /** What TEST_LAUNCHER says, which vitest.config.ts settles for a whole run. Binaries where nobody chose, as in `npm run bench`. */

@@ -23,10 +23,10 @@ export interface CompletionContent {
   readonly id?: string;
 }
 
-export const PROVIDER_ID = 'chatcmpl-provider-1';
-export const PROVIDER_CREATED = 1_780_000_000;
+const PROVIDER_ID = 'chatcmpl-provider-1';
+const PROVIDER_CREATED = 1_780_000_000;
 export const DEFAULT_TEXT = 'Hello from the provider.';
-export const DEFAULT_USAGE: ProviderUsage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const DEFAULT_USAGE: ProviderUsage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
 
 export function completionBody(content: CompletionContent): string {
   const toolCalls = content.toolCalls?.map(({ id, name, arguments: text }) => ({

@@ -14,7 +14,7 @@ import {
 } from './input-fields.ts';
 
 /** Thirty days: whoever needs longer does not want to replace it. */
-export const MAX_OVERLAP_HOURS = 720;
+const MAX_OVERLAP_HOURS = 720;
 
 const scopes = z
   .array(z.enum(SCOPES, { error: `A key can have ${SCOPES.join(' and ')}.` }), { error: 'This must be a list.' })

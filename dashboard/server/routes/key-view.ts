@@ -58,7 +58,7 @@ function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanion
 }
 
 /** A key that is both expired and to be revoked is of no use already. */
-export function stateOf({ revoked, revokedAtMs, expiresAtMs }: KeyRecord, nowMs: number): KeyStateName {
+function stateOf({ revoked, revokedAtMs, expiresAtMs }: KeyRecord, nowMs: number): KeyStateName {
   if (revoked) return 'revoked';
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';
   return revokedAtMs === undefined ? 'usable' : 'revoking';

@@ -43,7 +43,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-export function framesOf(bytes: Buffer): Frame[] {
+function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
   for (let at = 0; at + FRAME_HEAD_BYTES <= bytes.length; ) {
     const end = at + FRAME_HEAD_BYTES + bytes.readUIntBE(at, 3);

@@ -1,7 +1,7 @@
-export const KINDS = ['credit', 'charge'] as const;
+const KINDS = ['credit', 'charge'] as const;
 export type Kind = (typeof KINDS)[number];
 /** Absent: from the first entry on. */
-export const SPANS = ['24h', '7d', '30d', '90d'] as const;
+const SPANS = ['24h', '7d', '30d', '90d'] as const;
 export type Span = (typeof SPANS)[number];
 
 export interface LedgerTimes {

@@ -16,7 +16,7 @@ export function filterModels(
     .toSorted((a, b) => rank(a) - rank(b) || a.id.localeCompare(b.id, 'en'));
 }
 
-export function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly string[] {
+function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly string[] {
   return reasoningEfforts.length === 0 ? capabilities : [...capabilities, 'reasoning'];
 }
 

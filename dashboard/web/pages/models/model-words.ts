@@ -15,7 +15,7 @@ export function capabilityWord(capability: string): string {
 }
 
 /** `$0.25 in, $2.00 out`: per million tokens. */
-export function priceWords({ inputPicoUsd, outputPicoUsd }: Pick<ModelView, 'inputPicoUsd' | 'outputPicoUsd'>): string {
+function priceWords({ inputPicoUsd, outputPicoUsd }: Pick<ModelView, 'inputPicoUsd' | 'outputPicoUsd'>): string {
   return `${formatPricePerMillion(inputPicoUsd)} in, ${formatPricePerMillion(outputPicoUsd)} out`;
 }
 

@@ -1,6 +1,6 @@
 import { numberOf, oneOf, type RawSearch, textOf } from '../../search-values.ts';
 
-export const RANGES = ['15m', '1h', '24h', '7d', '30d'] as const;
+const RANGES = ['15m', '1h', '24h', '7d', '30d'] as const;
 /** Up to now. */
 export type Range = (typeof RANGES)[number];
 
