@@ -35,7 +35,7 @@ requirement(missingCompose(), () => {
 
   afterAll(async () => {
     client?.close();
-    await compose?.run('down', '-v', '--timeout', '5');
+    await compose?.run('down', '-v', '--remove-orphans', '--timeout', '5');
   }, SLOW_TEST_MS);
 
   test('a completion, a stream and the dashboard answer', async () => {
@@ -110,6 +110,27 @@ requirement(missingCompose(), () => {
       }
     },
     SLOW_TEST_MS,
+  );
+
+  test(
+    'with a database user for each process: everybody may do what is theirs, and the doctor finds no problem from where it is',
+    async () => {
+      const files = ['docker-compose.yml', 'deploy/compose/least-privilege.yaml'].flatMap((file) => ['-f', file]);
+      await compose.run(...files, 'up', '-d');
+      await untilReady(compose);
+      expect(outcome(await client.chat({ model: 'demo-chat' }))).toBe('200');
+      const dashboard = () => fetch(`${compose.dashboardOrigin}/live`).then(({ status }) => status, String);
+      await expect.poll(dashboard, { timeout: 20_000 }).toBe(200);
+      const asOperator = [...files, 'run', '--rm', '-T', 'operator'];
+      const examined = JSON.parse(await compose.run(...asOperator, 'doctor', '--json'));
+      const sawTheProcess = expect.objectContaining({ check: 'gateway versions', verdict: 'ok' });
+      expect(examined).toMatchObject({ ok: true, findings: expect.arrayContaining([sawTheProcess]) });
+      expect(await compose.operate('doctor')).toMatchObject({ ok: true });
+      await expect(compose.run(...asOperator, 'migrate')).rejects.toThrow(
+        /gateway_operator_login does not own the tables/,
+      );
+    },
+    BUILD_AND_START_MS,
   );
 });
 

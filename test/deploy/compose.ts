@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { ROLES } from '../../ext-proc/stores/postgres/roles.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { type ImageVariable, imageOf } from '../launchers/images.ts';
@@ -58,6 +59,7 @@ export async function prepareCompose(): Promise<Compose> {
     API_PORT: String(api),
     DASHBOARD_PORT: String(dashboard),
     METRICS_PORT: String(metrics),
+    ...Object.fromEntries(ROLES.map((role) => [`${role.toUpperCase()}_PASSWORD`, `${role}Password`])),
   };
   const run = (...args: readonly string[]) => runToEnd(command, [...first, ...args], env);
   return {

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { ROLES } from '../../ext-proc/stores/postgres/roles.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 
-/** What compose.test.ts does not start: a file over docker-compose.yml that gives each process a database user of its own. */
+/** The file over docker-compose.yml that gives each process a database user of its own, as it reads; compose.test.ts starts it. */
 interface Service {
   readonly environment?: Readonly<Record<string, string>>;
   readonly read_only?: boolean;
