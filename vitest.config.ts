@@ -40,7 +40,7 @@ process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`)
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
 /** They wait for what has to come, and are no judges of when: a busy machine may take long for it. */
-const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 10_000 } } };
+const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 30_000 } } };
 
 /**
  * Files that follow each other share a process: loading the same modules for each of 300 files was half of the CPU. What a test changes of

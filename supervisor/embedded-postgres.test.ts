@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type RuntimePaths, runtimePaths } from '../ext-proc/config/runtime-paths.ts';
 import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { handOver } from './postgres-account.ts';
@@ -61,7 +61,7 @@ test('its log says what went wrong, and nothing of the routine', async () => {
   const server = await start(paths, { onLog: (line) => lines.push(line) });
   await query(server.url, "INSERT INTO kept VALUES ('more')", 'CHECKPOINT');
   await expect(query(server.url, 'SELECT nothing')).rejects.toThrow();
-  await vi.waitFor(() => expect(lines).not.toEqual([]));
+  await expect.poll(() => lines).not.toEqual([]);
   expect(lines).toEqual([expect.stringMatching(/^ERROR: .*"nothing" does not exist/)]);
 });
 

@@ -48,7 +48,7 @@ async function startOwner(): Promise<Owner> {
 
 /** Without being ended it lives for a minute. */
 async function expectGone(one: ProcessIdentity): Promise<void> {
-  await expect.poll(() => isAlive(one), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => isAlive(one)).toBe(false);
 }
 
 async function guardOf(owner: ChildProcess): Promise<number> {

@@ -31,7 +31,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
   expect(await charges.make({ generationId: 'gen-1' } as Settlement)).toBe('lost');
   expect(charges.refusesBecause()).toContain('could not be written');
   // It is asked again and again, and says why not.
-  await expect.poll(() => charges.refusesBecause(), { timeout: 10_000 }).toContain('no space left on device');
+  await expect.poll(() => charges.refusesBecause()).toContain('no space left on device');
   full = false;
-  await expect.poll(() => charges.refusesBecause(), { timeout: 10_000 }).toBeUndefined();
+  await expect.poll(() => charges.refusesBecause()).toBeUndefined();
 });

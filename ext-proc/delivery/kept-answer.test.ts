@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { refuse } from '../errors/refusal.ts';
 import { AnswerBudget } from './answer-budget.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
@@ -179,7 +179,7 @@ describe('a replay', () => {
         to.exchange,
         budget,
       );
-      await vi.waitFor(() => expect(to.heads.length).toBe(1));
+      await expect.poll(() => to.heads.length).toBe(1);
       expect(budget.open().take(200_000)).toBe(true);
       expect(await replayed).toBeUndefined();
       expect([to.aborted, to.ended, budget.heldBytes]).toEqual([true, false, 200_000]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AnswerBudget } from './answer-budget.ts';
 import { client, deliverTo, deliveryOver } from './client.fixture.ts';
 import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';
@@ -18,7 +18,7 @@ describe('a large answer that its client does not read', () => {
     const room = budget.open();
     expect(room.take(BODY.length)).toBe(true);
     const sent = sendLarge(to.exchange, ANSWER, room, isKept, stalledMs);
-    await vi.waitFor(() => expect(to.written).toHaveLength(1));
+    await expect.poll(() => to.written).toHaveLength(1);
     return { to, sent, findsRoom: () => budget.open().take(1) };
   }
 
@@ -31,7 +31,7 @@ describe('a large answer that its client does not read', () => {
 
   test('gives way when it has stood still for long where it cannot, and only then', async () => {
     const stalls = await sending({ isKept: false, stalledMs: 20 });
-    await vi.waitFor(() => expect(stalls.findsRoom()).toBe(true));
+    await expect.poll(() => stalls.findsRoom()).toBe(true);
     await stalls.sent;
     expect([stalls.to.aborted, stalls.to.ended]).toEqual([true, false]);
     const pauses = await sending({ isKept: false, stalledMs: NEVER_MS });
@@ -68,7 +68,7 @@ describe('by a delivery', () => {
       const [unread, other] = [client(), client()];
       unread.stopReading();
       const first = deliverTo(delivery, unread, { ...order(), keepsAnswer });
-      await vi.waitFor(() => expect(unread.written).toHaveLength(1));
+      await expect.poll(() => unread.written).toHaveLength(1);
       const second = await deliverTo(delivery, other, order());
       expect(second.outcome.refusal?.code).toBe(keepsAnswer ? undefined : 'no_capacity');
       expect([unread.aborted, other.ended]).toEqual([keepsAnswer, keepsAnswer]);

@@ -139,7 +139,7 @@ describe('StreamConnection', () => {
     const alone = begin();
     client.socket.write(REQUEST);
     await alone;
-    await vi.waitFor(() => expect(client.text().endsWith(`0\r\n\r\n${CHUNKED.text}`)).toBe(true));
+    await expect.poll(() => client.text().endsWith(`0\r\n\r\n${CHUNKED.text}`)).toBe(true);
   });
 
   test('requests that do not wait for answers get them one after another', async () => {
@@ -148,10 +148,10 @@ describe('StreamConnection', () => {
     const client = open();
     client.socket.write(REQUEST.repeat(3));
     for (let index = 0; index < 3; index++) {
-      await vi.waitFor(() => expect(begun.length).toBe(index + 1));
+      await expect.poll(() => begun.length).toBe(index + 1);
       await begun[index]?.end(Buffer.from(`answer ${index}`));
     }
-    await vi.waitFor(() => expect(client.text().match(/answer \d/g)).toEqual(['answer 0', 'answer 1', 'answer 2']));
+    await expect.poll(() => client.text().match(/answer \d/g)).toEqual(['answer 0', 'answer 1', 'answer 2']);
   });
 
   test('breaking off after the end does no harm to the next answer, and before it cuts', async () => {
@@ -167,11 +167,11 @@ describe('StreamConnection', () => {
     await response.end();
     expect(response.write(Buffer.from('late'))).toBe(false);
     expect(next.write(Buffer.from('two'))).toBe(true);
-    await vi.waitFor(() => expect(client.text()).toContain('two'));
+    await expect.poll(() => client.text()).toContain('two');
     next.abort();
     next.abort();
     expect(await over).toBe(false);
-    await vi.waitFor(() => expect(client.socket.destroyed).toBe(true));
+    await expect.poll(() => client.socket.destroyed).toBe(true);
     expect(client.text().endsWith('3\r\ntwo\r\n')).toBe(true);
     expect(client.text()).not.toContain('late');
     expect(closed.length).toBe(1);
@@ -198,7 +198,7 @@ describe('StreamConnection', () => {
     client.socket.resume();
     await Promise.all([...waits, ended]);
     expect(await over).toBe(true);
-    await vi.waitFor(() => expect(client.text().split('z').length - 1).toBe(pieces * 50_000));
+    await expect.poll(() => client.text().split('z').length - 1).toBe(pieces * 50_000);
   });
 
   test('who leaves without having read ends every wait', async () => {
@@ -233,6 +233,6 @@ describe('StreamConnection', () => {
     onRequest = (connection) => void connection.answer(CHUNKED, () => undefined).end();
     const client = open();
     client.socket.write(text);
-    await vi.waitFor(() => expect([client.socket.destroyed, closed.length]).toEqual([true, 1]));
+    await expect.poll(() => [client.socket.destroyed, closed.length]).toEqual([true, 1]);
   });
 });

@@ -279,7 +279,7 @@ requirement(missingRedis, () => {
         expect.stringMatching(/^problem: .*, cluster, whose state is fail$/),
       ]);
       await node.admin.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
-      await expect.poll(() => look('redis', node.url), { timeout: 10_000, interval: 100 }).toEqual(['ok']);
+      await expect.poll(() => look('redis', node.url), { interval: 100 }).toEqual(['ok']);
       await node.stop();
     });
 

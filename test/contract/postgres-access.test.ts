@@ -44,7 +44,7 @@ beforeAll(async () => {
   await sql(admin, "create role app login superuser password 'hush-hush'");
   await sql(admin, 'alter system set ssl = on');
   await sql(admin, 'select pg_reload_conf()');
-  await vi.waitFor(async () => expect(await sql(admin, 'show ssl')).toEqual([{ ssl: 'on' }]), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await sql(admin, 'show ssl')).toEqual([{ ssl: 'on' }]), { timeout: 30_000 });
 });
 afterAll(async () => {
   await postgres?.stop();

@@ -102,7 +102,7 @@ describe('a database whose limits are in a shared store', () => {
     await sql(url, TAKE_OVER);
     await expect(shared.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
     await sql(url, CUT_LOCK_CONNECTIONS);
-    await expect.poll(() => reason, { timeout: 5_000 }).toContain('Another gateway process');
+    await expect.poll(() => reason).toContain('Another gateway process');
     await shared.close();
   });
 
@@ -115,7 +115,7 @@ describe('a database whose limits are in a shared store', () => {
     await sql(url, CUT_LOCK_CONNECTIONS);
     for (const store of [one, two]) {
       await expect
-        .poll(() => store.logged.map(({ message }) => message), { timeout: 5_000 })
+        .poll(() => store.logged.map(({ message }) => message))
         .toContain('the memory-mode lock is held again');
       expect((await store.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
     }

@@ -113,7 +113,7 @@ async function untilServed(certificate: TestCertificate): Promise<number> {
 /** Traffic went on, and nothing of it failed. */
 async function expectGoodTraffic(): Promise<void> {
   const before = traffic.good();
-  await expect.poll(() => traffic.good(), { timeout: 20_000 }).toBeGreaterThan(before + 10);
+  await expect.poll(() => traffic.good()).toBeGreaterThan(before + 10);
   expect(traffic.faults()).toEqual({});
 }
 
@@ -134,18 +134,18 @@ test(`${ROTATIONS} certificates, each file replaced by rename: new connections s
 test('a pair that does not fit is not served, is told, and does not stand in the way of the next', async () => {
   const before = current();
   put('server.key', take().key);
-  await expect.poll(refused, { timeout: 20_000 }).toBe(1);
+  await expect.poll(refused).toBe(1);
   expect(stack.logs()).toContain('listen.tls.private_key: does not belong to the certificate');
   expect(await served()).toBe(fingerprintOf(before));
   await expectGoodTraffic();
   put('server.crt', current().cert);
   await untilServed(current());
-  await expect.poll(refused, { timeout: 20_000 }).toBe(0);
+  await expect.poll(refused).toBe(0);
   put('server.crt', 'no certificate');
-  await expect.poll(refused, { timeout: 20_000 }).toBe(1);
+  await expect.poll(refused).toBe(1);
   expect(await served()).toBe(fingerprintOf(current()));
   put('server.crt', current().cert);
-  await expect.poll(refused, { timeout: 20_000 }).toBe(0);
+  await expect.poll(refused).toBe(0);
   await expectGoodTraffic();
   expect(stack.logs()).not.toContain('PRIVATE KEY');
 });
@@ -156,7 +156,7 @@ function refused(): Promise<number> {
 
 test('a file that is read while the pair does not fit is in force once it does', async () => {
   put('server.key', take().key);
-  await expect.poll(refused, { timeout: 20_000 }).toBe(1);
+  await expect.poll(refused).toBe(1);
   const applied = await metric(stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
   stack.writeConfig(config(0));
   put('server.crt', current().cert);

@@ -121,9 +121,7 @@ test.each(Object.entries(VISITS))(
     await untilNothingHeld(client, 30_000);
     client.close();
     // Pools to gateway and provider may have grown by a few; thousands came and went.
-    await expect
-      .poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150), { timeout: 10_000 })
-      .toBe(true);
+    await expect.poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150)).toBe(true);
     // Nothing of thousands is left; what the allocators keep, and a gateway process that warms up, is bounded.
     expect((await hostile.envoyAllocatedBytes()) - allocatedBefore).toBeLessThan(24 * MIB);
     for (const [index, pid] of pids.entries())

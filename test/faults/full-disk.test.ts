@@ -96,9 +96,7 @@ requirement(missingSmallDisk(), () => {
   async function refusesBeforeThereIsNoRoom(disk: SmallDisk): Promise<void> {
     const inFlight = await startFour();
     disk.fill(RESERVED_BYTES / 2);
-    await expect
-      .poll(async () => outcome(await client.chat({ model: 'probe' })), { timeout: 10_000 })
-      .toBe('503 no_capacity');
+    await expect.poll(async () => outcome(await client.chat({ model: 'probe' }))).toBe('503 no_capacity');
     const asked = provider.requests('probe').length;
     for (const stream of [false, true, false]) {
       const refused = await client.chat({ model: 'probe', stream });
@@ -106,9 +104,7 @@ requirement(missingSmallDisk(), () => {
     }
     expect(provider.requests('probe')).toHaveLength(asked);
     expect((await client.get('/v1/credits')).status).toBe(200);
-    await expect
-      .poll(async () => (await fetch(`${stack.metricsOrigin}/ready`)).text(), { timeout: 5_000 })
-      .toContain('free for charges');
+    await expect.poll(async () => (await fetch(`${stack.metricsOrigin}/ready`)).text()).toContain('free for charges');
     inFlight.release();
     expect((await inFlight.answers).map(outcome)).toEqual(['200', '200', '200', '200']);
     expect(await stack.operator.balance(customer.organizationId)).toBe(100 - 4 * COST);
@@ -148,7 +144,7 @@ requirement(missingSmallDisk(), () => {
     linkSync(path, `${path}.before`);
     disk.fill(0);
     renameSync(`${path}.next`, path);
-    await expect.poll(() => stack.logs(), { timeout: 10_000 }).toContain('cannot be written');
+    await expect.poll(() => stack.logs()).toContain('cannot be written');
     expect(await models()).toEqual(['held', 'probe']);
     disk.empty();
     await untilServed();

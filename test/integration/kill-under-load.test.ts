@@ -58,7 +58,7 @@ async function withScene(redis: TestRedis | undefined, workers: number, play: (s
 async function killGateway({ stack }: Scene): Promise<void> {
   const processes = () => supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts');
   // The one before may be on its way back.
-  await expect.poll(() => processes().length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await expect.poll(() => processes().length).toBeGreaterThan(0);
   const [victim] = processes();
   if (victim !== undefined) process.kill(victim, 'SIGKILL');
 }

@@ -11,7 +11,7 @@ import { type Stack, startStack } from './stack.ts';
 import type { TestConfig } from './test-config.ts';
 
 /** Two reports of a process, and time for a busy machine. */
-const SOON = { timeout: 15_000, interval: 200 };
+const SOON = { interval: 200 };
 /** Envoy leaves providers on the loopback alone in no case, and has no figures of it. Nobody asks this one. */
 const FAR = {
   providers: { far: { base_url: 'https://192.0.2.1/v1' } },

@@ -17,7 +17,7 @@ import { PROVIDER_SECRET, type TestConfig } from './test-config.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 /** Two reports, and time for a busy machine. */
-const SOON = { timeout: 10_000, interval: 50 };
+const SOON = { interval: 50 };
 
 let provider: FakeProvider;
 let stack: Stack;

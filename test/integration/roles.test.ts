@@ -57,10 +57,10 @@ describe('the gateway process and the command line', () => {
     await operate('key', 'revoke', keyId);
     expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
     const lines = () => sql(stack.databaseUrl, `select from request_log where organization_id = '${id}'`);
-    await expect.poll(async () => (await lines()).length, { timeout: 10_000 }).toBe(8);
+    await expect.poll(async () => (await lines()).length).toBe(8);
     const days = () =>
       sql<{ until: string }>(stack.databaseUrl, 'select summed_until::text as until from request_days');
-    await expect.poll(async () => (await days())[0]?.until, { timeout: 10_000 }).toMatch(/^20/);
+    await expect.poll(async () => (await days())[0]?.until).toMatch(/^20/);
     client.close();
   });
 

@@ -67,24 +67,22 @@ test('the first start prints who can sign in, and that works; later ones how to 
 test('killed, it is back at once; while its port is taken it is tried on, and the API never notices', async () => {
   const home = await newHome();
   const service = await startService(home);
-  await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
+  await expect.poll(() => dashboardStatus(home)).toBe(401);
   const killed = service.childNamed(DASHBOARD).pid;
   process.kill(killed, 'SIGKILL');
-  await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
+  await expect.poll(() => dashboardStatus(home)).toBe(401);
   expect(service.childNamed(DASHBOARD).pid).not.toBe(killed);
 
   const taker = createServer((socket) => socket.destroy());
   process.kill(service.childNamed(DASHBOARD).pid, 'SIGKILL');
   await takePort(taker, home.dashboardPort);
-  await expect.poll(() => service.output(), { timeout: 20_000 }).toContain('The dashboard ended with exit code 78');
-  await expect
-    .poll(() => service.output(), { timeout: 20_000 })
-    .toMatch(/The dashboard ended .*; next attempt in \d+ ms/);
+  await expect.poll(() => service.output()).toContain('The dashboard ended with exit code 78');
+  await expect.poll(() => service.output()).toMatch(/The dashboard ended .*; next attempt in \d+ ms/);
   expect(await statusOfModels(home, service)).toBe(200);
   expect(service.hasEnded()).toBe(false);
   taker.close();
   await once(taker, 'close');
-  await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
+  await expect.poll(() => dashboardStatus(home)).toBe(401);
   expect(await statusOfModels(home, service)).toBe(200);
   await service.end('SIGTERM', 15_000);
   expect(await service.exited).toBe(0);
@@ -105,7 +103,7 @@ test('one that cannot start is told, and everything else starts without it', asy
   expect(service.output()).toContain('The dashboard ended with exit code 78 before it was ready; next attempt in');
   expect(await statusOfModels(home, service)).toBe(200);
   writeFileSync(path, config);
-  await expect.poll(() => dashboardStatus(home), { timeout: 20_000 }).toBe(401);
+  await expect.poll(() => dashboardStatus(home)).toBe(401);
   await service.end('SIGTERM', 15_000);
   expect(await service.exited).toBe(0);
 });

@@ -8,7 +8,7 @@ import { type Stack, startStack } from './stack.ts';
 import { PROVIDER_SECRET, type TestConfig } from './test-config.ts';
 import { type SeenSpan, startTraceCollector, type TraceCollector } from './trace-collector.ts';
 
-const SOON = { timeout: 15_000, interval: 50 };
+const SOON = { interval: 50 };
 const COLLECTOR_SECRET = 'collector-secret-77aa';
 const PROMPT = 'a prompt that nobody else may read';
 const CLIENT_TRACE = 'c'.repeat(32);
