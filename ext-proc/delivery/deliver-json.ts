@@ -7,7 +7,6 @@ import { answerRefusal, respond } from './respond.ts';
 import { elapsedMs, lastBytesMs, type Run } from './run.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 import { usageJson } from './usage.ts';
-import { settlesWithin } from './wait.ts';
 
 /** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */
 export async function deliverJson(run: Run, opened: OpenedJson): Promise<DeliveryOutcome> {
@@ -55,6 +54,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   };
   const answer = { status: 200, headers, body };
   if (body.length <= LARGE_BYTES) await respond(run, answer);
-  else await settlesWithin(sendLarge(exchange, answer, opened.room, order.keepsAnswer === true), lastBytesMs(run));
+  else
+    await sendLarge(exchange, answer, opened.room, { isKept: order.keepsAnswer === true, timeoutMs: lastBytesMs(run) });
   return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone: exchange.gone.aborted };
 }

@@ -3,7 +3,7 @@ import { AnswerBudget } from './answer-budget.ts';
 import { client, deliverTo, deliveryOver } from './client.fixture.ts';
 import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';
 import { order } from './order.fixture.ts';
-import { LARGE_BYTES, sendLarge } from './send-large.ts';
+import { LARGE_BYTES, type Sending, sendLarge } from './send-large.ts';
 
 const NEVER_MS = 60_000;
 
@@ -11,38 +11,44 @@ describe('a large answer that its client does not read', () => {
   const BODY = Buffer.alloc(3 * LARGE_BYTES, 'x');
   const ANSWER = { status: 200, headers: { 'content-type': 'application/json' }, body: BODY };
 
-  async function sending({ isKept, stalledMs }: { isKept: boolean; stalledMs: number }) {
+  async function sending({ isKept = false, stalledMs = NEVER_MS, timeoutMs = NEVER_MS }: Partial<Sending>) {
     const to = client();
     to.stopReading();
     const budget = new AnswerBudget(BODY.length);
     const room = budget.open();
     expect(room.take(BODY.length)).toBe(true);
-    const sent = sendLarge(to.exchange, ANSWER, room, isKept, stalledMs);
+    const sent = sendLarge(to.exchange, ANSWER, room, { isKept, stalledMs, timeoutMs });
     await expect.poll(() => to.written).toHaveLength(1);
     return { to, sent, findsRoom: () => budget.open().take(1) };
   }
 
   test('gives way at once where it can be had again', async () => {
-    const { to, sent, findsRoom } = await sending({ isKept: true, stalledMs: NEVER_MS });
+    const { to, sent, findsRoom } = await sending({ isKept: true });
     expect(findsRoom()).toBe(true);
     await sent;
     expect([to.aborted, to.ended]).toEqual([true, false]);
   });
 
   test('gives way when it has stood still for long where it cannot, and only then', async () => {
-    const stalls = await sending({ isKept: false, stalledMs: 20 });
+    const stalls = await sending({ stalledMs: 20 });
     await expect.poll(() => stalls.findsRoom()).toBe(true);
     await stalls.sent;
     expect([stalls.to.aborted, stalls.to.ended]).toEqual([true, false]);
-    const pauses = await sending({ isKept: false, stalledMs: NEVER_MS });
+    const pauses = await sending({});
     expect(pauses.findsRoom()).toBe(false);
     pauses.to.read();
     await pauses.sent;
     expect([pauses.to.aborted, pauses.to.ended]).toEqual([false, true]);
   });
 
+  test('is cut when the time for it is over, and its room can be freed', async () => {
+    const { to, sent } = await sending({ timeoutMs: 20 });
+    await sent;
+    expect([to.aborted, to.ended]).toEqual([true, false]);
+  });
+
   test('stays where nobody needs the room, and goes on when its client does', async () => {
-    const { to, sent } = await sending({ isKept: false, stalledMs: 1 });
+    const { to, sent } = await sending({ stalledMs: 1 });
     await new Promise((resolve) => setTimeout(resolve, 20));
     to.read();
     await sent;

@@ -1,4 +1,4 @@
-import type { Answer, Exchange } from '../transport/exchange.ts';
+import type { Answer, Exchange, ResponseStream } from '../transport/exchange.ts';
 import type { AnswerRoom } from './answer-budget.ts';
 import { settlesWithin } from './wait.ts';
 
@@ -8,24 +8,44 @@ export const LARGE_BYTES = 256 * 1024;
 /** A client that takes longer for a piece is in the way of others. */
 const STALLED_MS = 10_000;
 
+export interface Sending {
+  /** Under an Idempotency-Key: it can be had again. */
+  readonly isKept: boolean;
+  /** For all of it. */
+  readonly timeoutMs: number;
+  readonly stalledMs?: number;
+}
+
 /**
  * Sends an answer that is charged to a client that may be slow to take it, or never does: its room is given to others who find none, at once
- * where it `isKept` under an Idempotency-Key and can be had again, else while the client stands still. Three clients with 50 MB each that
- * they do not read would be `no_capacity` for everybody else, until `timeouts.total`.
+ * where it is kept, else while the client stands still. Three clients with 50 MB each that they do not read would be `no_capacity` for
+ * everybody else, until `timeouts.total`.
  */
 export async function sendLarge(
   exchange: Exchange,
   { status, headers, body }: Answer,
   room: AnswerRoom,
-  isKept: boolean,
-  stalledMs: number = STALLED_MS,
+  sending: Sending,
 ): Promise<void> {
+  // The transport bounds this wait.
   const stream = await exchange.openStream({ status, headers: { ...headers, 'content-length': String(body.length) } });
   if (stream === undefined) return;
-  const giveUp = () => stream.abort();
+  if (!(await settlesWithin(sendPieces(stream, body, room, sending), sending.timeoutMs))) stream.abort();
+}
+
+async function sendPieces(
+  stream: ResponseStream,
+  body: Uint8Array,
+  room: AnswerRoom,
+  { isKept, stalledMs = STALLED_MS }: Sending,
+): Promise<void> {
+  let isGivenUp = false;
+  const giveUp = () => {
+    isGivenUp = true;
+    stream.abort();
+  };
   if (isKept) room.yields(giveUp);
-  for (let at = 0; at < body.length; at += LARGE_BYTES) {
-    if (exchange.gone.aborted) return;
+  for (let at = 0; at < body.length && !isGivenUp; at += LARGE_BYTES) {
     if (stream.write(body.subarray(at, at + LARGE_BYTES))) continue;
     const drained = stream.drained();
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));
