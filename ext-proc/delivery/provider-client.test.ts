@@ -188,6 +188,34 @@ describe('connections', () => {
     nowhere.close();
   });
 
+  test('that Envoy closes with a request unread say so: no provider has seen it', async () => {
+    expect(await whole(ask(egress.client))).toBe('ok');
+    const [first] = egress.sockets;
+    first?.pause();
+    const call = ask(egress.client, 'x'.repeat(100_000));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    first?.destroy();
+    expect(await call.head()).toBe(FAILURES.egressUnreachable);
+    expect(egress.sockets).toHaveLength(1);
+  });
+
+  test('that Envoy closes in the middle of an answer have reset it, whatever was unread', async () => {
+    const body = 'x'.repeat(1_000_000);
+    const hasty = createServer((socket) => {
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 200', () => setTimeout(() => socket.destroy(), 20));
+      });
+      socket.on('error', () => undefined);
+    });
+    hasty.listen(`${egress.socketPath}.hasty`);
+    await once(hasty, 'listening');
+    const other = new ProviderClient(`${egress.socketPath}.hasty`);
+    expect(await ask(other, body).head()).toBe(FAILURES.reset);
+    other.close();
+    hasty.close();
+  });
+
   test('end with the client, and none is made after', async () => {
     egress.answer = () => undefined;
     const call = ask(egress.client);

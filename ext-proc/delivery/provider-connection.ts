@@ -31,6 +31,9 @@ export class ProviderConnection implements Carrier, ResponseSink {
   #call: ProviderCall | undefined;
   #isConnected = false;
   #isPaused = false;
+  #hasAnswered = false;
+  /** Of what was sent to it Envoy has left something unread: that is when Linux ends a Unix socket with an error. */
+  #isUnread = false;
 
   constructor(socketPath: string, keeper: ConnectionKeeper) {
     this.#keeper = keeper;
@@ -44,8 +47,10 @@ export class ProviderConnection implements Carrier, ResponseSink {
     this.#socket.on('end', () => {
       if (!this.#reader.finish()) this.destroy();
     });
-    // What is wrong is told by `close`, which follows.
-    this.#socket.on('error', () => undefined);
+    // `close` follows.
+    this.#socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+      this.#isUnread = code === 'ECONNRESET' || code === 'EPIPE';
+    });
     this.#socket.on('close', () => {
       clearTimeout(tooSlow);
       this.#fail();
@@ -59,6 +64,7 @@ export class ProviderConnection implements Carrier, ResponseSink {
 
   send(call: ProviderCall, head: string, { body, bodyBytes }: ProviderRequest): void {
     this.#call = call;
+    this.#hasAnswered = false;
     this.#reader.begin();
     call.onCarried(this);
     if (bodyBytes <= JOINED_BODY_BYTES) {
@@ -109,14 +115,19 @@ export class ProviderConnection implements Carrier, ResponseSink {
 
   /** False: nothing more is to be read. */
   #read(bytes: Buffer): boolean {
+    this.#hasAnswered = true;
     if (!this.#reader.push(bytes)) this.destroy();
     return !this.#isPaused;
   }
 
-  /** Nothing was sent to anybody before the connection stood. */
+  /**
+   * No provider has seen the whole request before the connection stood, or where Envoy left some of it unread. That happens where a
+   * provider's HTTP/2 connection broke between the last byte of the answer before and its end: Envoy closes this one soon after.
+   */
   #fail(): void {
     const call = this.#call;
     this.#call = undefined;
-    call?.onFailure(this.#isConnected ? FAILURES.reset : FAILURES.egressUnreachable);
+    const isUnseen = !this.#isConnected || (this.#isUnread && !this.#hasAnswered);
+    call?.onFailure(isUnseen ? FAILURES.egressUnreachable : FAILURES.reset);
   }
 }

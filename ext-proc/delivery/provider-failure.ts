@@ -59,7 +59,7 @@ const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: strin
 
 export const FAILURES = {
   reset: failure('reset', SPOILED),
-  /** Envoy's egress listener itself did not take the connection: nothing was sent. */
+  /** Envoy's egress listener itself did not take the connection, or not the whole request: no provider has seen it. */
   egressUnreachable: failure('egress_unreachable', BUSY),
   unsendable: failure('unsendable', MISCONFIGURED),
   firstByte: failure('first_byte_timeout', SLOW),
