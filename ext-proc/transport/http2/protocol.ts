@@ -46,8 +46,8 @@ export const MAX_WINDOW_BYTES = 0x7fff_ffff;
 export const MAX_FRAME_BYTES = 0xff_ffff;
 
 /**
- * Bytes of one upload that may wait unread, while its key is looked up: whoever has none has them, too. Most requests are smaller; with four
- * times as many, one of 100 KB costs some 3 % less. The connection's window is not spent by them: those bytes are given back at once.
+ * Bytes of one upload that may wait unread, while its key is looked up: whoever has none has them, too. Most requests are smaller, and one of
+ * 100 KB costs no less with four times as many. The connection's window is not spent by them: those bytes are given back at once.
  */
 export const STREAM_WINDOW_BYTES = 64 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
