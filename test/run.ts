@@ -92,8 +92,11 @@ async function runAgain(counts: readonly TestCounts[]): Promise<readonly TestCou
       again.push(each);
       continue;
     }
-    process.stdout.write(`\nOnce more, by itself: ${each.file.path}\n`);
-    again.push(...(await runVitest({ projects: [each.file.project], maxWorkers: 1 }, [each.file.path])));
+    const { path, project } = each.file;
+    process.stdout.write(`\nOnce more, by itself: ${path}\n`);
+    const second = await runVitest({ projects: [project], maxWorkers: 1 }, [path]);
+    // A run that did not find the file proves nothing.
+    again.push(...(second.some(({ file }) => file?.path === path) ? second : [each]));
   }
   return again;
 }
