@@ -4,7 +4,7 @@ import { type Completion, textOf } from './completion.ts';
 import type { CountTokens, Order } from './delivery.ts';
 import { isObject } from './json-object.ts';
 import { ProducedText } from './produced-text.ts';
-import { readUsage, type UsageBounds } from './usage.ts';
+import { readUsage, type TotalMismatch, totalMismatch, type UsageBounds } from './usage.ts';
 
 /** The provider's ids can be anything; the ledger keeps this much. */
 const MAX_UPSTREAM_ID_CHARACTERS = 200;
@@ -18,6 +18,7 @@ export class AnswerMeter {
   readonly #finished = new Set<unknown>();
   readonly #text = new ProducedText();
   #usage: TokenUsage | undefined;
+  #mismatch: TotalMismatch | undefined;
   #producedSinceUsage = false;
   #finishReason: string | undefined;
   #upstreamId: string | undefined;
@@ -35,7 +36,9 @@ export class AnswerMeter {
     for (const choice of completion.choices) {
       if (isObject(choice)) this.#takeChoice(choice);
     }
-    const usage = completion.usage === undefined ? undefined : readUsage(completion.usage, this.#bounds);
+    if (completion.usage === undefined) return;
+    this.#mismatch = totalMismatch(completion.usage) ?? this.#mismatch;
+    const usage = readUsage(completion.usage, this.#bounds);
     if (usage === undefined) return;
     this.#usage = usage;
     this.#producedSinceUsage = false;
@@ -72,6 +75,11 @@ export class AnswerMeter {
   /** What the provider calls the model that answered. */
   get model(): string | undefined {
     return this.#model;
+  }
+
+  /** How the total of a usage that the provider sent differed from its parts, if it did. */
+  get mismatch(): TotalMismatch | undefined {
+    return this.#mismatch;
   }
 
   /** Every choice that was asked for has said why it ended. */

@@ -56,5 +56,6 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   if (body.length <= LARGE_BYTES) await respond(run, answer);
   else
     await sendLarge(exchange, answer, opened.room, { isKept: order.keepsAnswer === true, timeoutMs: lastBytesMs(run) });
-  return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone: exchange.gone.aborted };
+  const clientGone = exchange.gone.aborted;
+  return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, usageMismatch: meter.mismatch };
 }

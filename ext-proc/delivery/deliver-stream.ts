@@ -51,7 +51,12 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     );
     // It is kept elsewhere by now. The client may take long to read the end.
     record?.release();
-    const outcome = { status: 200, attempts: run.attempts, timeToFirstEventMs: opened.latencyMs };
+    const outcome = {
+      status: 200,
+      attempts: run.attempts,
+      timeToFirstEventMs: opened.latencyMs,
+      usageMismatch: relayed.meter.mismatch,
+    };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;
     // Nothing was charged: there is no usage to report, and what was held is free before the client knows.

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../domain/chat-request.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { TotalMismatch } from './usage.ts';
 
 /** An admitted request on its way to a provider: the hold is taken, what follows must end in exactly one charge or one release. */
 export interface Order {
@@ -60,6 +61,8 @@ export interface DeliveryOutcome {
   readonly attempts: readonly Attempt[];
   readonly timeToFirstEventMs?: number;
   readonly clientGone: boolean;
+  /** Of the answer's usage. */
+  readonly usageMismatch?: TotalMismatch | undefined;
 }
 
 export interface Attempt {

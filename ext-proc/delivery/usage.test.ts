@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readUsage, usageJson } from './usage.ts';
+import { readUsage, totalMismatch, usageJson } from './usage.ts';
 
 const BOUNDS = { contextWindow: 1000, completions: 2 };
 
@@ -41,6 +41,32 @@ describe('a usage that a provider sent', () => {
   });
 
   test.each([
+    ['nothing about reasoning', undefined, 405],
+    ['less reasoning than the difference', 12, 405],
+    ['more reasoning than the difference', 500, 500],
+  ])('has thinking that only the total shows, with %s', (_, reported, reasoningTokens) => {
+    const usage = {
+      ...{ prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 },
+      completion_tokens_details: { reasoning_tokens: reported },
+    };
+    expect(readUsage(usage, BOUNDS)).toEqual({
+      promptTokens: 20,
+      completionTokens: 603,
+      cachedTokens: 0,
+      reasoningTokens,
+    });
+    expect(totalMismatch(usage)).toBe('above');
+  });
+
+  test('has a total that is ignored where it is none', () => {
+    for (const total_tokens of [null, 'many', -1, 1.5]) {
+      const usage = { prompt_tokens: 20, completion_tokens: 5, total_tokens };
+      expect(readUsage(usage, BOUNDS)?.completionTokens).toBe(5);
+      expect(totalMismatch(usage)).toBeUndefined();
+    }
+  });
+
+  test.each([
     ['no object', 'x'],
     ['an array', []],
     ['null', null],
@@ -56,6 +82,8 @@ describe('a usage that a provider sent', () => {
       'more reasoning than output',
       { prompt_tokens: 1, completion_tokens: 1, completion_tokens_details: { reasoning_tokens: 2 } },
     ],
+    ['a total below its parts', { prompt_tokens: 9, completion_tokens: 9, total_tokens: 17 }],
+    ['an absurd total', { prompt_tokens: 9, completion_tokens: 9, total_tokens: 20_010 }],
     ['an absurd prompt', { prompt_tokens: 10_001, completion_tokens: 1 }],
     ['an absurd output', { prompt_tokens: 1, completion_tokens: 20_001 }],
   ])('is not believed with %s', (_, usage) => {
@@ -70,6 +98,18 @@ describe('the usage that the client is shown', () => {
     const text =
       '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18,"prompt_tokens_details":{"cached_tokens":0},"cost":99}';
     expect(usageJson(text, charged, 0.00025)).toBe(text.replace('99', '0.00025'));
+  });
+
+  test.each([
+    [
+      '"completion_tokens_details":{"reasoning_tokens":1,"audio_tokens":0}',
+      '"completion_tokens_details":{"reasoning_tokens":6,"audio_tokens":0}',
+    ],
+    ['"completion_tokens_details":null', '"completion_tokens_details":{"reasoning_tokens":6}'],
+    ['"further":1', '"further":1,"completion_tokens_details":{"reasoning_tokens":6}'],
+  ])('has the reasoning that was charged in %s', (sent, shown) => {
+    const counts = '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
+    expect(usageJson(`${counts},${sent}}`, { ...charged, reasoningTokens: 6 }, 0)).toBe(`${counts},${shown},"cost":0}`);
   });
 
   test('is made from what was counted where the provider sent none', () => {

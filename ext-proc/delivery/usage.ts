@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../domain/pricing.ts';
-import { editObject } from './json-members.ts';
+import { editObject, type Member, membersOf } from './json-members.ts';
 import { isObject } from './json-object.ts';
 
 /** What a believable usage can be at most: far above what a model can read or write, far below what a broken counter prints. */
@@ -19,15 +19,28 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   const reasoningTokens = detail(value.completion_tokens_details, 'reasoning_tokens');
   if (promptTokens === undefined || completionTokens === undefined) return undefined;
   if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
-  // Some providers leave reasoning out of completion_tokens, and their own total shows it. Here it is part of them (INTERFACE 5).
-  const apart = reasoningTokens > 0 && value.total_tokens === promptTokens + completionTokens + reasoningTokens;
+  const mismatch = totalMismatch(value);
+  if (mismatch === 'below') return undefined;
+  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it is part of them (INTERFACE 5).
+  const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
   const usage = {
     promptTokens,
-    completionTokens: apart ? completionTokens + reasoningTokens : completionTokens,
+    completionTokens: completionTokens + missing,
     cachedTokens,
-    reasoningTokens,
+    reasoningTokens: Math.max(reasoningTokens, missing),
   };
   return isBelievable(usage, bounds) ? usage : undefined;
+}
+
+/** How a total differs from prompt and completion together; `undefined` where it does not, or where one of the three is no count. */
+export type TotalMismatch = 'above' | 'below';
+
+export function totalMismatch(value: unknown): TotalMismatch | undefined {
+  if (!isObject(value)) return undefined;
+  const [total, prompt, completion] = [value.total_tokens, value.prompt_tokens, value.completion_tokens].map(count);
+  if (total === undefined || prompt === undefined || completion === undefined) return undefined;
+  if (total === prompt + completion) return undefined;
+  return total > prompt + completion ? 'above' : 'below';
 }
 
 function isBelievable(usage: TokenUsage, { contextWindow, completions }: UsageBounds): boolean {
@@ -42,12 +55,25 @@ function isBelievable(usage: TokenUsage, { contextWindow, completions }: UsageBo
 
 /** The usage that the client is shown is the usage that was charged; the provider's further fields stay as they came. */
 export function usageJson(providerText: string | undefined, usage: TokenUsage, costUsd: number): string {
-  return editObject(providerText ?? '{}', {
-    prompt_tokens: String(usage.promptTokens),
-    completion_tokens: String(usage.completionTokens),
-    total_tokens: String(usage.promptTokens + usage.completionTokens),
-    cost: JSON.stringify(costUsd),
-  });
+  const text = providerText ?? '{}';
+  const members = membersOf(text);
+  return editObject(
+    text,
+    {
+      prompt_tokens: String(usage.promptTokens),
+      completion_tokens: String(usage.completionTokens),
+      total_tokens: String(usage.promptTokens + usage.completionTokens),
+      ...(usage.reasoningTokens > 0 ? { completion_tokens_details: detailsJson(text, members, usage) } : {}),
+      cost: JSON.stringify(costUsd),
+    },
+    members,
+  );
+}
+
+function detailsJson(text: string, members: readonly Member[], { reasoningTokens }: TokenUsage): string {
+  const sent = members.findLast((member) => member.name === 'completion_tokens_details');
+  const details = sent === undefined ? 'null' : text.slice(sent.valueStart, sent.valueEnd);
+  return editObject(details === 'null' ? '{}' : details, { reasoning_tokens: String(reasoningTokens) });
 }
 
 function detail(details: unknown, name: string): number | undefined {

@@ -112,6 +112,7 @@ function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcom
   metrics.attempts(outcome.attempts);
   const provider = outcome.attempts.at(-1)?.provider;
   if (provider !== undefined) notes.provider = provider;
+  if (provider !== undefined && outcome.usageMismatch) metrics.usageMismatched(provider, outcome.usageMismatch);
   notes.attempts = outcome.attempts.map(({ provider, result }) => `${provider}:${result}`);
   notes.clientGone = outcome.clientGone;
   const charged = hold.charged();

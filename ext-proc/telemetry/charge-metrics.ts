@@ -1,4 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { TotalMismatch } from '../delivery/usage.ts';
 import { usdNumber } from '../domain/money.ts';
 import type { LiveHold } from '../stores/limit-store.ts';
 import { createCounters } from './series.ts';
@@ -11,6 +12,8 @@ export interface ChargeMetrics {
     completionTokens: number;
     counted: boolean;
   }): void;
+  /** A provider's usage had a total that is not prompt plus completion. */
+  usageMismatched(provider: string, total: TotalMismatch): void;
   /** Requests that had to end because their hold's lease ran out, or was about to. */
   holdsLost(holds: number): void;
   settlementFailed(): void;
@@ -42,7 +45,14 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     help: 'Answers whose usage the provider did not send, or sent absurd, and which were counted instead.',
     registers,
   });
+  const mismatches = createCounters({
+    name: 'gateway_usage_mismatches_total',
+    help: 'Answers whose usage has a total that is not prompt plus completion, by provider and total: above (the difference was charged as reasoning) or below (not believed).',
+    labelNames: ['provider', 'total'],
+    registers,
+  });
   return {
+    usageMismatched: (provider, total) => mismatches.of(provider, total).add(),
     charged(charge) {
       cost.of(charge.model).add(charge.costUsd);
       tokens.of(charge.model, 'prompt').add(charge.promptTokens);

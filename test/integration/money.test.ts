@@ -6,12 +6,14 @@ import { showLogsOnFailure } from './failure-logs.ts';
 import {
   balanceOf,
   errorOf,
+  eventsOf,
   gatewayClient,
   jsonOf,
   outcome,
   settledGeneration,
   untilNothingHeld,
 } from './gateway-client.ts';
+import { metric } from './metrics-page.ts';
 import { type Stack, startStack } from './stack.ts';
 
 let provider: FakeProvider;
@@ -182,3 +184,42 @@ test('usage that the provider does not send is counted, not free', async () => {
     expect(await balanceOf(client)).toBeLessThan(before);
   }
 });
+
+test('thinking that only the total shows is charged, and the client sees what was charged', async () => {
+  const { organizationId, key } = await stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(stack.origin, key);
+  const told = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 };
+  const shown = { ...told, completion_tokens: 603, completion_tokens_details: { reasoning_tokens: 405 } };
+  provider.script('priced', jsonAnswer({ usage: told }), streamAnswer({ usage: told }));
+  for (const [answered, stream] of [false, true].entries()) {
+    const received = await client.chat({
+      model: 'priced',
+      stream,
+      stream_options: stream ? { include_usage: true } : null,
+    });
+    // 20 x 3 + 603 x 15 = 9105 USD per million.
+    const usage = stream
+      ? JSON.parse(eventsOf(received).at(-2) ?? '').usage
+      : jsonOf<{ usage: object }>(received).usage;
+    expect(usage).toEqual({ ...shown, cost: 0.009105 });
+    const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
+    expect(generation).toMatchObject({ tokens_prompt: 20, tokens_completion: 603, tokens_reasoning: 405 });
+    expect(await stack.operator.balance(organizationId)).toBeCloseTo(1 - (answered + 1) * 0.009105, 9);
+  }
+  expect(await mismatches('above')).toBe(2);
+});
+
+test('usage whose total is less than its parts is counted', async () => {
+  const { key } = await stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(stack.origin, key);
+  provider.script('priced', jsonAnswer({ usage: { prompt_tokens: 2000, completion_tokens: 4000, total_tokens: 10 } }));
+  const received = await client.chat({ model: 'priced' });
+  const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
+  expect(generation.tokens_completion).toBeLessThanOrEqual(12);
+  expect(generation.tokens_prompt).toBeLessThanOrEqual(12);
+  expect(await mismatches('below')).toBe(1);
+});
+
+function mismatches(total: 'above' | 'below'): Promise<number> {
+  return metric(stack.metricsOrigin, 'gateway_usage_mismatches_total', { provider: 'fake', total });
+}
