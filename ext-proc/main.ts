@@ -135,7 +135,6 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     claimLeaseMs: LEASE_MS,
     spoolFolder: spoolFolder(paths.dataDir),
     workerIndex,
-    workers: initial.workers,
     clock,
     metrics,
     log,

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounting, createAccounting } from './accounting/accounting.ts';
@@ -5,6 +6,7 @@ import { createHoldKeeper, type HoldKeeper } from './accounting/holds.ts';
 import type { Spool } from './accounting/spool.ts';
 import { openWorkerSpool } from './accounting/spool-files.ts';
 import { freeBytesAt, watchSpoolRoom } from './accounting/spool-room.ts';
+import { lockWorker } from './accounting/worker-lock.ts';
 import type { Clock } from './domain/clock.ts';
 import { type Claims, createClaims } from './idempotency/claims.ts';
 import type { LimitStore } from './stores/limit-store.ts';
@@ -25,7 +27,6 @@ export interface OpeningOptions {
   readonly claimLeaseMs: number;
   readonly spoolFolder: string;
   readonly workerIndex: number;
-  readonly workers: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -45,10 +46,11 @@ export interface OpenAccounting {
 export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
   const { database, limits, claimLeaseMs, clock, metrics, log } = options;
   const holds = keepHolds(options);
+  await mkdir(options.spoolFolder, { recursive: true, mode: 0o700 });
+  const lock = await lockWorker(options.spoolFolder, options.workerIndex);
   const spool = await openWorkerSpool({
     folder: options.spoolFolder,
     workerIndex: options.workerIndex,
-    workers: options.workers,
     onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
   });
@@ -74,6 +76,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
       await accounting.close();
       room.close();
       await spool.close();
+      lock.release();
     },
   };
 }

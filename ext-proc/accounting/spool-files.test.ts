@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,15 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { settlement } from './settlement.fixture.ts';
 import { openSpool } from './spool.ts';
 import { openWorkerSpool } from './spool-files.ts';
-
-/** Another process, which opens the spool of one worker, says so, and then does nothing. */
-const OWNER = `
-  const { openWorkerSpool } = await import(${JSON.stringify(new URL('./spool-files.ts', import.meta.url).href)});
-  const [folder, index] = process.argv.slice(1);
-  const quiet = () => {};
-  await openWorkerSpool({ folder, workerIndex: Number(index), workers: 9, onDamage: quiet, onAdopted: quiet });
-  process.stdout.write('open');
-  setInterval(quiet, 1000);`;
+import { lockWorker } from './worker-lock.ts';
 
 describe('the spool files of a deployment', () => {
   let folder = '';
@@ -35,51 +25,30 @@ describe('the spool files of a deployment', () => {
     await spool.close();
   }
 
-  function openAs(workerIndex: number, workers: number) {
+  function openAs(workerIndex: number) {
     return openWorkerSpool({
       folder,
       workerIndex,
-      workers,
       onDamage: () => undefined,
       onAdopted: (path, charges) => void adopted.push(`${path.slice(folder.length + 1)} ${charges}`),
     });
   }
 
-  async function owner(index: number) {
-    const child = spawn(process.execPath, ['--input-type=module', '-e', OWNER, folder, String(index)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    await once(child.stdout, 'data');
-    return child;
-  }
-
-  it('are taken over by the first process where no process is configured for them', async () => {
+  it('are taken over by the next process that starts on the volume, but for those whose process is alive', async () => {
     await leave(0, 'own');
-    await leave(1, 'configured');
+    await leave(1, 'alive');
     await leave(2, 'a', 'b');
     await leave(7);
-    const spool = await openAs(0, 2);
+    const alive = await lockWorker(folder, 1);
+    const spool = await openAs(0);
     expect(spool.pending().map(({ generationId }) => generationId)).toEqual(['own', 'a', 'b']);
     expect(await spool.read('b')).toEqual({ ...settlement, generationId: 'b' });
-    expect([1, 2, 7].map((index) => existsSync(pathOf(index)))).toEqual([true, false, false]);
+    expect([0, 1, 2, 7].map((index) => existsSync(pathOf(index)))).toEqual([true, true, false, false]);
     expect(adopted).toEqual(['settlements-2.jsonl 2']);
     await spool.close();
-  });
-
-  it('are left to the process that is alive, and open to the next one when it is killed', async () => {
-    await leave(5, 'held');
-    const alive = await owner(5);
-    try {
-      const first = await openAs(0, 1);
-      expect(first.pending()).toEqual([]);
-      await first.close();
-      const next = openAs(5, 9);
-      alive.kill('SIGKILL');
-      const spool = await next;
-      expect(spool.pending().map(({ generationId }) => generationId)).toEqual(['held']);
-      await spool.close();
-    } finally {
-      alive.kill('SIGKILL');
-    }
+    alive.release();
+    const other = await openAs(3);
+    expect(other.pending().map(({ generationId }) => generationId)).toEqual(['own', 'a', 'b', 'alive']);
+    await other.close();
   });
 });

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { readdir, realpath } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FileLock, lockFile } from './file-lock.ts';
+
+/** What a process with this index keeps on the volume is this process's alone while it has the lock: spool and journal. */
+export type WorkerLock = FileLock;
+
+/** The process that had them before may be about to end. */
+const WAIT_SECONDS = 10;
+const LOOK_AGAIN_MS = 100;
+/** `settlements-3.jsonl` belongs to the process with index 3. */
+const OF_WORKER = /^[a-z]+-(\d+)\.jsonl$/;
+
+/** Throws when another process, of this container or another one, still has the files of this index. */
+export async function lockWorker(folder: string, workerIndex: number): Promise<WorkerLock> {
+  const lock = await tryLock(folder, workerIndex, WAIT_SECONDS);
+  if (lock === undefined)
+    throw new Error(`Another process still writes the files of process ${workerIndex} in ${folder}.`);
+  return lock;
+}
+
+/**
+ * Calls `adopt` for each other index that has files here and whose process is gone, with the lock of that index. An index that is configured
+ * is no reason to wait: its process may never come back, and finds nothing left to do if it does.
+ */
+export async function eachOrphan(
+  folder: string,
+  ownIndex: number,
+  adopt: (workerIndex: number) => Promise<void>,
+): Promise<void> {
+  const indexes = (await readdir(folder)).map((name) => Number(OF_WORKER.exec(name)?.[1] ?? ownIndex));
+  for (const index of new Set(indexes)) {
+    const lock = index === ownIndex ? undefined : await tryLock(folder, index, 0);
+    if (lock === undefined) continue;
+    await adopt(index).finally(() => lock.release());
+  }
+}
+
+async function tryLock(folder: string, index: number, waitSeconds: number): Promise<WorkerLock | undefined> {
+  const lock = await lockFile(join(folder, `worker-${index}.lock`), waitSeconds);
+  if (lock === undefined) return undefined;
+  const former = await takeFormerName(folder, index, waitSeconds);
+  if (former === undefined) {
+    lock.release();
+    return undefined;
+  }
+  return {
+    release() {
+      former.close();
+      lock.release();
+    },
+  };
+}
+
+/** The lock of releases before this one, in Linux's abstract socket space; one of their processes may still be ending. */
+async function takeFormerName(folder: string, index: number, waitSeconds: number): Promise<Server | undefined> {
+  const path = join(await realpath(folder), `settlements-${index}.jsonl`);
+  const name = `\0inference-gateway-spool-${createHash('sha256').update(path).digest('hex')}`;
+  for (let leftMs = waitSeconds * 1000; ; leftMs -= LOOK_AGAIN_MS) {
+    const server = await listenOn(name);
+    if (server !== undefined || leftMs <= 0) return server;
+    await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+function listenOn(name: string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    );
+    // It keeps nothing alive by itself.
+    server.listen(name, () => resolve(server.unref()));
+  });
+}
