@@ -95,6 +95,7 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
     timeouts,
     severalProcesses: redis.kind === 'url',
     onBatch: metrics.databaseBatch,
+    onLoss: metrics.lost,
   });
   metrics.watchDatabase(database.pools);
   const onTakenOver = (reason: string) => {

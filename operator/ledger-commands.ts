@@ -1,4 +1,5 @@
 import { countOf } from '../ext-proc/domain/count-of.ts';
+import { formatUsd, usdNumber } from '../ext-proc/domain/money.ts';
 import { type Command, onDatabase } from './command.ts';
 import { table } from './table.ts';
 
@@ -52,4 +53,41 @@ const renewEpoch: Command = {
     ),
 };
 
-export const LEDGER_COMMANDS: readonly Command[] = [verify, renewEpoch];
+const losses: Command = {
+  name: 'ledger losses',
+  summary: 'List what generations cost and nobody was charged.',
+  positionals: [],
+  flags: [{ name: 'since', value: 'ISO' }],
+  run: (call) =>
+    onDatabase(
+      call,
+      (values) => values.moment('since') ?? 0,
+      async ({ administration }, sinceMs) => {
+        const lost = await administration.losses(sinceMs);
+        const json = lost.map(({ generationId, organizationId, reason, amountNanoUsd, createdAtMs }) => ({
+          generation_id: generationId,
+          organization_id: organizationId,
+          reason,
+          usd: usdNumber(amountNanoUsd),
+          created_at: new Date(createdAtMs).toISOString(),
+        }));
+        if (lost.length === 0) return { kind: 'done', json, text: 'No losses.' };
+        const sum = lost.reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
+        const rows = lost.map(({ generationId, organizationId, reason, amountNanoUsd, createdAtMs }) => [
+          new Date(createdAtMs).toISOString(),
+          reason,
+          formatUsd(amountNanoUsd),
+          organizationId,
+          generationId,
+        ]);
+        const text = table([
+          ['TIME', 'REASON', 'USD', 'ORGANIZATION', 'GENERATION'],
+          ...rows,
+          ['', 'sum', formatUsd(sum), '', ''],
+        ]);
+        return { kind: 'done', json, text };
+      },
+    ),
+};
+
+export const LEDGER_COMMANDS: readonly Command[] = [verify, losses, renewEpoch];

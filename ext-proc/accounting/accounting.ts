@@ -6,7 +6,7 @@ import type { AccountSnapshot } from '../domain/principal.ts';
 import { refuse } from '../errors/refusal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
-import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
 import type { OnSent } from '../stores/store-figures.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -54,7 +54,7 @@ export interface OpenHold extends Account {
   /** Aborts when the hold's lease cannot be relied on any longer: the provider has to be cancelled and what it produced charged at once. */
   readonly leaseLost: AbortSignal;
   /** What was charged; for the log. */
-  charged(): Settlement | undefined;
+  charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
 }
 
 export interface AccountingOptions {
@@ -90,17 +90,17 @@ export function createAccounting(options: AccountingOptions): Accounting {
 
   function open(hold: Hold, { holdNanoUsd, leasedAtMs }: TakenHold, trace?: RequestTrace): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
-    let charged: Settlement | undefined;
+    let charged: ReturnType<OpenHold['charged']>;
     const { generationId: holdId, organizationId, keyId, day } = hold;
     const leaseLost = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd }, leasedAtMs);
     return {
       leaseLost,
       charged: () => charged,
-      costUsd: (usage) => usdNumber(chargeNanoUsd(hold.prices, usage)),
+      costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(hold.prices, usage), holdNanoUsd })),
       async charge(produced, answer) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
-        const settlement = settlementOf(hold, produced, answer);
+        const settlement = settlementOf(hold, holdNanoUsd, produced, answer);
         const step = trace?.step('settle');
         const outcome = await charges.make(settlement, hold.attempt, step && noteSent(step));
         step?.set('gateway.settlement.outcome', outcome);
@@ -108,8 +108,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
         if (outcome === 'lost') return refuse('no_capacity');
         if (outcome === 'taken_over') return keyInFlight();
         state = 'charged';
-        charged = settlement;
-        const costUsd = usdNumber(settlement.costNanoUsd);
+        const costNanoUsd = dueNanoUsd(settlement);
+        charged = { usage: settlement.usage, costNanoUsd };
+        const costUsd = usdNumber(costNanoUsd);
         const { promptTokens, completionTokens } = produced.usage;
         metrics.charged({ model: hold.model, costUsd, promptTokens, completionTokens, counted: produced.usageCounted });
         return undefined;
@@ -132,7 +133,12 @@ function noteSent(step: Span): OnSent {
   };
 }
 
-function settlementOf(hold: Hold, produced: Produced, answer: Buffer | undefined): Settlement | ClaimedSettlement {
+function settlementOf(
+  hold: Hold,
+  holdNanoUsd: NanoUsd,
+  produced: Produced,
+  answer: Buffer | undefined,
+): Settlement | ClaimedSettlement {
   const { attempt } = hold;
   const settlement = {
     ...produced,
@@ -145,6 +151,7 @@ function settlementOf(hold: Hold, produced: Produced, answer: Buffer | undefined
     streamed: hold.streamed,
     createdAtMs: hold.createdAtMs,
     costNanoUsd: chargeNanoUsd(hold.prices, produced.usage),
+    holdNanoUsd,
   };
   if (attempt === undefined) return settlement;
   const { keyHash, bodyHash } = attempt;

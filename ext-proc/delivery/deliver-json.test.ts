@@ -35,6 +35,7 @@ describe('a JSON answer', () => {
     expect(charges).toEqual([
       {
         provider: 'alpha',
+        providerModel: 'alpha-model',
         upstreamId: 'chatcmpl-1',
         finishReason: 'stop',
         usage: { promptTokens: 7, completionTokens: 5, cachedTokens: 0, reasoningTokens: 0 },

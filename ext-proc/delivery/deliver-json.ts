@@ -37,6 +37,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   const refused = await run.account.charge(
     {
       provider,
+      providerModel: opened.target.model,
       ...meter.facts(),
       usage,
       usageCounted: counted,

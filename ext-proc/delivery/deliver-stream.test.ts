@@ -28,6 +28,7 @@ describe('a stream', () => {
     expect(charges).toMatchObject([
       {
         provider: 'alpha',
+        providerModel: 'alpha-model',
         upstreamId: 'chatcmpl-1',
         finishReason: 'stop',
         usage: { promptTokens: 7, completionTokens: 5 },

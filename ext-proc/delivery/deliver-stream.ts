@@ -14,7 +14,7 @@ import { settlesWithin } from './wait.ts';
 /** Relays a stream, charges what was delivered, and only then writes its end (DESIGN invariants 4 and 5). */
 export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
   const { order, exchange } = run;
-  const { provider } = opened.target;
+  const { provider, model } = opened.target;
   const record = order.keepsAnswer ? new AnswerRecord(run.answers) : undefined;
   let complete = false;
   let begun: ResponseStream | undefined;
@@ -38,6 +38,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     const refused = await run.account.charge(
       {
         provider: provider.name,
+        providerModel: model,
         ...relayed.meter.facts(),
         // What the client read in the final event. One that left read none: its generation is `cancelled` instead.
         ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),

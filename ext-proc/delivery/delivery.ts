@@ -31,6 +31,8 @@ export interface Order {
 /** What the provider produced, to be charged. */
 export interface Produced {
   readonly provider: string;
+  /** The provider's name for the model, as the target that answered has it. */
+  readonly providerModel: string;
   readonly upstreamId?: string;
   readonly finishReason?: string;
   readonly usage: TokenUsage;
@@ -42,7 +44,7 @@ export interface Produced {
 
 /** The hold of an order: it ends in one charge, or is released before the client learns that nothing was produced. */
 export interface Account {
-  /** What that usage costs, in USD, for `usage.cost`. */
+  /** What that usage is charged, in USD, for `usage.cost`. */
   costUsd(usage: TokenUsage): number;
   /**
    * Resolves after the commit (DESIGN invariant 4), with which the answer is kept: every byte of a body that is whole, where the order asks

@@ -1,6 +1,7 @@
 import type { NanoUsd } from '../domain/money.ts';
 import type { RateLimits, Scope } from '../domain/principal.ts';
 import type { Actor } from './audit.ts';
+import type { Loss } from './losses.ts';
 
 /**
  * What operators and dashboard change. Every change is in force for the next request: the gateway reads the same rows (DESIGN invariant 8).
@@ -36,6 +37,8 @@ export interface Administration {
   /** Revoking twice keeps the first time. With an organization, only a key of it is found. */
   revokeKey(id: string, by: Actor, organizationId?: string): Promise<KeyRecord | undefined>;
   verifyLedger(): Promise<LedgerReport>;
+  /** Oldest first, all that were written since then. */
+  losses(sinceMs: number): Promise<readonly LossRecord[]>;
   /** After a restore: tells every limit store that what it remembers of this ledger is worth nothing. Returns the new epoch. */
   renewLedgerEpoch(): Promise<string>;
 }
@@ -171,6 +174,10 @@ export type ReplaceKeyResult =
   | { readonly kind: 'revoked'; readonly key: KeyRecord }
   /** The new key would have been of no use: its expiry is the old one's. */
   | { readonly kind: 'expired'; readonly key: KeyRecord };
+
+export interface LossRecord extends Omit<Loss, 'model' | 'provider'> {
+  readonly createdAtMs: number;
+}
 
 export interface LedgerReport {
   readonly organizations: number;

@@ -2,6 +2,7 @@ import type { UtcDay } from '../domain/clock.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { Prices, TokenUsage } from '../domain/pricing.ts';
 import type { AccountSnapshot } from '../domain/principal.ts';
+import type { Loss } from './losses.ts';
 import type { OnSent } from './store-figures.ts';
 
 /** The money's authority. Append-only; every charge exactly once, by generation id (DESIGN invariant 2). */
@@ -16,6 +17,8 @@ export interface Ledger {
    * `undefined`: another attempt has taken the key over, and this one was charged nothing.
    */
   settleClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
+  /** Writes what the operator bears of a generation; once for each reason. Rejects with StoreUnavailable. */
+  lose(loss: Loss): Promise<void>;
   /** Keeps a charge that the ledger refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown): Promise<void>;
   /** `undefined`: not of this organization, or not settled yet. */
@@ -34,6 +37,8 @@ export interface Settlement {
   readonly day: UtcDay;
   readonly model: string;
   readonly provider: string;
+  /** The provider's name for the model. `undefined`: of the release before, which did not tell. */
+  readonly providerModel?: string;
   /** The provider's own id of the answer, when it sent one. At most 200 characters. */
   readonly upstreamId?: string;
   readonly createdAtMs: number;
@@ -45,7 +50,10 @@ export interface Settlement {
   /** Counted by us because the provider sent none that could be believed. */
   readonly usageCounted: boolean;
   readonly prices: Prices;
+  /** The price of the usage. Charged is the least of it, the hold and what is left of the balance. */
   readonly costNanoUsd: NanoUsd;
+  /** The most that it may be charged. `undefined`: of the release before, which did not tell. */
+  readonly holdNanoUsd?: NanoUsd;
   /** To the first event or byte of the answer. */
   readonly latencyMs: number;
   /** From the first event to the last. */
@@ -65,7 +73,15 @@ export interface ClaimEnd {
   readonly answer?: Buffer;
 }
 
-export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices'> {}
+export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices' | 'holdNanoUsd'> {
+  /** As charged. */
+  readonly costNanoUsd: NanoUsd;
+}
+
+/** What is charged as long as the balance has it; the hold was taken from it. */
+export function dueNanoUsd({ costNanoUsd, holdNanoUsd }: Pick<Settlement, 'costNanoUsd' | 'holdNanoUsd'>): NanoUsd {
+  return holdNanoUsd !== undefined && holdNanoUsd < costNanoUsd ? holdNanoUsd : costNanoUsd;
+}
 
 export interface Credits {
   readonly balanceNanoUsd: NanoUsd;

@@ -3,7 +3,7 @@ import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 /** Settlements as one line of text, for the spool and for dead letters. */
 
 /** bigint is not JSON: amounts travel as decimal text under the names of their fields. */
-const AMOUNTS = new Set(['costNanoUsd', 'inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);
+const AMOUNTS = new Set(['costNanoUsd', 'holdNanoUsd', 'inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);
 /** Bytes travel as base64. */
 const BYTES = new Set(['keyHash', 'bodyHash', 'answer']);
 

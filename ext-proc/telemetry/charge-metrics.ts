@@ -1,7 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { TotalMismatch } from '../delivery/usage.ts';
-import { usdNumber } from '../domain/money.ts';
+import { type NanoUsd, usdNumber } from '../domain/money.ts';
 import type { LiveHold } from '../stores/limit-store.ts';
+import type { LossReason } from '../stores/losses.ts';
 import { createCounters } from './series.ts';
 
 export interface ChargeMetrics {
@@ -19,6 +20,8 @@ export interface ChargeMetrics {
   settlementFailed(): void;
   /** A charge went to the dead letters: an operator has to look at it. */
   chargeBuried(): void;
+  /** What a provider is paid for, and no organization. */
+  lost(reason: LossReason, amountNanoUsd: NanoUsd): void;
   /** Neither PostgreSQL nor the spool took a charge. */
   chargeLost(): void;
   /** Says what waits in the spool, and how much more fits, whenever somebody asks. */
@@ -26,6 +29,8 @@ export interface ChargeMetrics {
   /** Says what is held whenever somebody asks. */
   watchHolds(live: () => readonly LiveHold[]): void;
 }
+
+const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance'];
 
 export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   const cost = createCounters({
@@ -51,8 +56,17 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     labelNames: ['provider', 'total'],
     registers,
   });
+  const losses = new Counter({
+    name: 'gateway_losses_usd_total',
+    help: 'What generations cost and nobody was charged, by reason; ledger losses lists them.',
+    labelNames: ['reason'],
+    registers,
+  });
+  // There before the first loss, which an increase would not see otherwise.
+  for (const reason of ALWAYS_SHOWN) losses.inc({ reason }, 0);
   return {
     usageMismatched: (provider, total) => mismatches.of(provider, total).add(),
+    lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
     charged(charge) {
       cost.of(charge.model).add(charge.costUsd);
       tokens.of(charge.model, 'prompt').add(charge.promptTokens);

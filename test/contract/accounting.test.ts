@@ -289,6 +289,7 @@ describe('accounting', () => {
 
 const PRODUCED: Produced = {
   provider: 'p',
+  providerModel: 'm-1',
   usage: { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
   usageCounted: false,
   cancelled: false,

@@ -38,7 +38,7 @@ const charge = (...charges: object[]) =>
   sql<{ charged: { accounts: unknown[][] } }>(
     url,
     `select charge_generations(array(
-       select jsonb_populate_record(null::charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
+       select jsonb_populate_record(null::held_charge, one) from jsonb_array_elements('${JSON.stringify(charges)}') one)) as charged`,
   );
 const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 
@@ -70,7 +70,10 @@ describe('charge_generations()', () => {
     [{ output_pico_usd: -1 }, CHECK],
     [{ cost_nano_usd: -1 }, CHECK],
     [{ cost_nano_usd: 1_000_000_000_000_000_001n.toString() }, CHECK],
-    [{ cost_nano_usd: null }, NOT_NULL],
+    [{ cost_nano_usd: null }, CHECK],
+    [{ hold_nano_usd: -1 }, CHECK],
+    [{ provider_model: '' }, CHECK],
+    [{ provider_model: 'x'.repeat(501) }, CHECK],
     [{ latency_ms: -1 }, CHECK],
     [{ generation_time_ms: -1 }, CHECK],
     [{ organization_id: `org-${'0'.repeat(26)}` }, '23503'],

@@ -59,10 +59,20 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect((await on.read(other, DAY)).organization).toMatchObject({ balanceNanoUsd: 1_000n, spentNanoUsd: 0n });
     });
 
-    it('charges above the balance in full', async () => {
-      const customer = await on.addCustomer(10n);
-      const below = await on.ledger.settle(settlementOf(customer, { costNanoUsd: 25n }));
-      expect(below.organization.balanceNanoUsd).toBe(-15n);
+    it('charges at most the hold, and at most what is left of the balance', async () => {
+      const customer = await on.addCustomer(100n);
+      const above = settlementOf(customer, { costNanoUsd: 2_000n, holdNanoUsd: 40n });
+      expect((await on.ledger.settle(above)).organization).toMatchObject({ balanceNanoUsd: 60n, spentNanoUsd: 40n });
+      const late = settlementOf(customer, { costNanoUsd: 70n, holdNanoUsd: 90n });
+      expect((await on.ledger.settle(late)).organization).toMatchObject({ balanceNanoUsd: 0n, spentNanoUsd: 100n });
+      await on.credit(customer.organizationId, -5n);
+      const below = settlementOf(customer, { costNanoUsd: 1n, holdNanoUsd: 1n });
+      expect((await on.ledger.settle(below)).organization).toMatchObject({ balanceNanoUsd: -5n, spentNanoUsd: 100n });
+      const costs = [];
+      for (const { generationId } of [above, late, below])
+        costs.push((await on.ledger.findGeneration(customer.organizationId, generationId))?.costNanoUsd);
+      expect(costs).toEqual([40n, 60n, 0n]);
+      expect(await on.ledger.credits(customer.organizationId)).toMatchObject({ totalUsageNanoUsd: 100n });
     });
 
     it('rejects what cannot be a charge, and changes nothing', async () => {

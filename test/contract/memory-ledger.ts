@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { UtcDay } from '../../ext-proc/domain/clock.ts';
 import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import type { Ledger, Settlement, UsageRow } from '../../ext-proc/stores/ledger.ts';
+import { dueNanoUsd, type Ledger, type Settlement, type UsageRow } from '../../ext-proc/stores/ledger.ts';
 
 interface Entry {
   readonly organizationId: string;
@@ -19,8 +19,10 @@ export interface MemoryLedger extends Ledger {
   credit(organizationId: string, amountNanoUsd: NanoUsd): void;
   /** What the authentication read of a request brings. */
   read(organizationId: string, keyId: string, day: UtcDay): AccountSnapshot;
-  /** In the order of their commits. */
+  /** As they were charged, in the order of their commits. */
   charges(): readonly Settlement[];
+  /** What this generation cost and was not charged. */
+  lostNanoUsd(generationId: string): NanoUsd;
   /** Of all organizations together. */
   creditedNanoUsd(): NanoUsd;
   entryCount(): number;
@@ -31,6 +33,7 @@ export interface MemoryLedger extends Ledger {
 
 export function createMemoryLedger(): MemoryLedger {
   const entries: Entry[] = [];
+  const lost = new Map<string, NanoUsd>();
   const keys = new Map<string, string>();
   let epoch = randomUUID() as string;
 
@@ -57,7 +60,12 @@ export function createMemoryLedger(): MemoryLedger {
     const earlier = find(generationId);
     if (earlier && earlier.organizationId !== organizationId)
       throw new Error('a generation id of another organization');
-    if (!earlier) entries.push({ organizationId, amountNanoUsd: -costNanoUsd, settlement });
+    if (!earlier) {
+      const left = sum(entriesOf(organizationId), amountOf);
+      const charged = least(dueNanoUsd(settlement), left > 0n ? left : 0n);
+      lost.set(generationId, costNanoUsd - charged);
+      entries.push({ organizationId, amountNanoUsd: -charged, settlement: { ...settlement, costNanoUsd: charged } });
+    }
     return read(organizationId, keyId, day);
   }
 
@@ -66,6 +74,7 @@ export function createMemoryLedger(): MemoryLedger {
     credit: (organizationId, amountNanoUsd) => void entries.push({ organizationId, amountNanoUsd }),
     read,
     charges,
+    lostNanoUsd: (generationId) => lost.get(generationId) ?? 0n,
     creditedNanoUsd: () =>
       sum(
         entries.filter(({ settlement }) => settlement === undefined),
@@ -83,11 +92,13 @@ export function createMemoryLedger(): MemoryLedger {
     settle: async (settlement) => commit(settlement),
     // No keys are claimed here: only the money.
     settleClaimed: async (settlement) => commit(settlement),
+    // Only those of charges are kept here.
+    lose: async () => undefined,
     deadLetter: async () => undefined,
     findGeneration: async (organizationId, generationId) => {
       const found = find(generationId);
       if (found?.organizationId !== organizationId) return undefined;
-      const { organizationId: _, day: __, prices: ___, ...generation } = found;
+      const { organizationId: _, day: __, prices: ___, holdNanoUsd: ____, ...generation } = found;
       return generation;
     },
     credits: async (organizationId) => {
@@ -141,6 +152,8 @@ const ofKey =
   (keyId: string) =>
   (settlement: Settlement): boolean =>
     settlement.keyId === keyId;
+
+const least = (one: NanoUsd, other: NanoUsd): NanoUsd => (one < other ? one : other);
 
 function sum<T>(list: readonly T[], of: (item: T) => NanoUsd): NanoUsd {
   return list.reduce((total, item) => total + of(item), 0n);

@@ -230,7 +230,8 @@ const CHAT = {
 
 function producedOf(completionTokens: number, cancelled: boolean): Produced {
   const usage = { promptTokens: 0, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
-  return { provider: 'played', usage, usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
+  const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
+  return { provider: 'played', providerModel: 'played-1', usage, ...facts };
 }
 
 /** The disk takes its time too: all but what answers at once. */

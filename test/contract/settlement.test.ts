@@ -68,12 +68,14 @@ describe('settlement in PostgreSQL', () => {
     });
   });
 
-  it('charges actual cost above the balance in full, and nothing for a free model, with an entry for both', async () => {
+  it('writes an entry for what is charged nothing: a free model, and a late charge that finds nothing left', async () => {
     const customer = await addCustomer(store, 10n);
-    const below = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 25n }));
-    expect(below.organization.balanceNanoUsd).toBe(-15n);
+    const late = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 25n }));
+    expect(late.organization).toMatchObject({ sequence: 2, balanceNanoUsd: 0n });
     const free = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 0n }));
-    expect(free.organization).toMatchObject({ sequence: 3, balanceNanoUsd: -15n });
+    expect(free.organization).toMatchObject({ sequence: 3, balanceNanoUsd: 0n });
+    const nothing = await store.ledger.settle(settlementOf(customer, { costNanoUsd: 1n }));
+    expect(nothing.organization).toMatchObject({ sequence: 4, balanceNanoUsd: 0n });
   });
 
   it('rejects a row that PostgreSQL refuses alone, and commits its neighbours', async () => {

@@ -131,7 +131,8 @@ async function send(client: GatewayClient, plan: Plan): Promise<string | undefin
   const body = {
     model: plan.model,
     stream: plan.stream,
-    max_tokens: 1000,
+    // So that the hold is above the price of every usage that a plan has.
+    max_tokens: 6000,
     messages: [{ role: 'user', content: `plan ${plan.index}` }],
   };
   await client

@@ -1,3 +1,4 @@
+import type { OnLoss } from '../losses.ts';
 import type { BatchFigures, OnBatch, OnSent } from '../store-figures.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 
@@ -22,6 +23,7 @@ export interface BatchOptions {
   /** Others use the database as well. */
   readonly severalProcesses?: boolean;
   readonly onBatch?: OnBatch;
+  readonly onLoss?: OnLoss;
 }
 
 export type Outcome<R> = { readonly ok: true; readonly value: R } | { readonly ok: false; readonly error: unknown };

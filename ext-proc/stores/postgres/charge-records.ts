@@ -12,7 +12,7 @@ function wholeMs(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 }
 
-/** In the order of the columns of `charge` (0014_cheaper_charges.sql). */
+/** In the order of the columns of `held_charge` (0016_charges_within_holds.sql). */
 const COLUMNS: readonly ((settlement: Settlement) => FieldValue)[] = [
   (s) => s.generationId,
   (s) => s.organizationId,
@@ -36,9 +36,11 @@ const COLUMNS: readonly ((settlement: Settlement) => FieldValue)[] = [
   (s) => s.costNanoUsd,
   (s) => wholeMs(s.latencyMs),
   (s) => wholeMs(s.generationTimeMs),
+  (s) => s.holdNanoUsd,
+  (s) => text(s.providerModel, 500),
 ];
 
-/** A `charge[]`. */
+/** A `held_charge[]`. */
 export function chargeRecords(batch: readonly Settlement[]): string {
   return recordArrayText(batch, COLUMNS);
 }

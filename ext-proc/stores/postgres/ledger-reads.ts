@@ -5,7 +5,7 @@ import { run, type Statement } from './connection-pool.ts';
 const FIND_GENERATION: Statement = {
   name: 'find_generation',
   text: `
-    select id, key_id, model, provider, upstream_id, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
+    select id, key_id, model, provider, provider_model, upstream_id, (extract(epoch from created_at) * 1000)::bigint as created_ms, streamed, cancelled,
       finish_reason, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, cost_nano_usd, latency_ms,
       generation_time_ms
     from generations where id = $1 and organization_id = $2`,
@@ -39,6 +39,7 @@ interface GenerationRow extends TokenColumns {
   readonly key_id: string;
   readonly model: string;
   readonly provider: string;
+  readonly provider_model: string | null;
   readonly upstream_id: string | null;
   readonly created_ms: string;
   readonly streamed: boolean;
@@ -70,6 +71,7 @@ export async function findGeneration(
     keyId: row.key_id,
     model: row.model,
     provider: row.provider,
+    ...(row.provider_model === null ? {} : { providerModel: row.provider_model }),
     ...(row.upstream_id === null ? {} : { upstreamId: row.upstream_id }),
     createdAtMs: Number(row.created_ms),
     streamed: row.streamed,

@@ -14,6 +14,7 @@ import { createKeyLookup } from './key-lookup.ts';
 import { createKey, findKey, listKeys } from './key-rows.ts';
 import { credits, findGeneration, usage } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
+import { addLoss, listLosses } from './loss-rows.ts';
 import { createMemoryModeLock, type MemoryModeLock } from './memory-mode-lock.ts';
 import { migrate } from './migrate.ts';
 import {
@@ -97,7 +98,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     keys: createKeyLookup(requests, lock.owner, options),
     ledger: {
       settle: createSettlementWriter(requests, options),
-      settleClaimed: createClaimedSettlementWriter(claims, options.onBatch),
+      settleClaimed: createClaimedSettlementWriter(claims, options),
+      lose: (loss) => addLoss(others, loss, options.onLoss),
       deadLetter: (settlement, reason) => addDeadLetter(others, settlement, reason),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
@@ -121,6 +123,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         replaceKey(others, organizationId, keyId, replacement, by),
       revokeKey: (id, by, organizationId) => revokeKey(others, id, by, organizationId),
       verifyLedger: () => verifyLedger(others),
+      losses: (sinceMs) => listLosses(others, sinceMs),
       renewLedgerEpoch: async () => {
         const rows = await run<{ epoch: string }>(others, RENEW_EPOCH, []);
         return String(rows[0]?.epoch);

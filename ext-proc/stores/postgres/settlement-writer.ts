@@ -2,7 +2,8 @@ import type pg from 'pg';
 import type { UtcDay } from '../../domain/clock.ts';
 import type { AccountSnapshot } from '../../domain/principal.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
-import type { OnBatch, OnSent } from '../store-figures.ts';
+import type { LossReason, OnLoss } from '../losses.ts';
+import type { OnSent } from '../store-figures.ts';
 import { type BatchOptions, createBatching, type Outcome } from './batching.ts';
 import { chargeRecords } from './charge-records.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
@@ -29,12 +30,16 @@ const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20
 /** Batches lock in organization order and cannot deadlock each other; an operator's session could. */
 const MAX_TRIES = 3;
 
-const CHARGE: Statement = { name: 'charge_generations', text: 'select charge_generations($1::charge[]) as charged' };
+const CHARGE: Statement = {
+  name: 'charge_generations',
+  text: 'select charge_generations($1::held_charge[]) as charged',
+};
 
 /** JSON, which PostgreSQL's and V8's own code make and read: one value instead of a row of text columns for each charge. */
 interface Charged {
   readonly epoch: string;
   readonly accounts: readonly AccountAfter[];
+  readonly losses?: readonly (readonly [reason: LossReason, amountNanoUsd: string])[] | null;
 }
 
 /** Amounts are text, because they may be larger than JSON's numbers are exact. */
@@ -53,9 +58,13 @@ type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<read
 /** Group commit (DESIGN 3). */
 export function createSettlementWriter(
   pool: pg.Pool,
-  { severalProcesses = false, onBatch }: BatchOptions,
+  { severalProcesses = false, onBatch, onLoss }: BatchOptions,
 ): (settlement: Settlement, onSent?: OnSent) => Promise<AccountSnapshot> {
-  const once: CommitOnce<Settlement, AccountSnapshot> = (batch) => charge(pool, batch);
+  const once: CommitOnce<Settlement, AccountSnapshot> = async (batch) => {
+    const charged = await charge(pool, batch);
+    tellLosses(charged, onLoss);
+    return snapshotsOf(charged, batch);
+  };
   return createBatching(
     severalProcesses ? SHARED_BOUNDS : BOUNDS,
     (batch) => commit(batch, once),
@@ -66,15 +75,19 @@ export function createSettlementWriter(
 /** The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one transaction. */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
-  onBatch?: OnBatch,
+  { onBatch, onLoss }: BatchOptions,
 ): (settlement: ClaimedSettlement, onSent?: OnSent) => Promise<AccountSnapshot | undefined> {
-  const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = (batch) =>
-    inTransaction(pool, 'begin', async (client) => {
-      const owned: ClaimedSettlement[] = [];
+  const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = async (batch) => {
+    const owned: ClaimedSettlement[] = [];
+    const charged = await inTransaction(pool, 'begin', async (client) => {
       for (const settlement of inClaimOrder(batch)) if (await endClaim(client, settlement)) owned.push(settlement);
-      const charged = owned.length === 0 ? [] : await charge(client, owned);
-      return batch.map((settlement) => charged[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
+      return owned.length === 0 ? undefined : charge(client, owned);
     });
+    if (charged === undefined) return batch.map(() => ({ ok: true, value: undefined }));
+    tellLosses(charged, onLoss);
+    const snapshots = snapshotsOf(charged, owned);
+    return batch.map((settlement) => snapshots[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
+  };
   return createBatching(
     CLAIMED_BOUNDS,
     async (batch) => {
@@ -109,13 +122,17 @@ async function commit<S extends Settlement, R>(
   }
 }
 
-async function charge(
-  on: pg.Pool | pg.PoolClient,
-  batch: readonly Settlement[],
-): Promise<readonly Outcome<AccountSnapshot>[]> {
+async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {
   const [row] = await run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)]);
   if (!row) throw new Error('charge_generations() returned nothing');
-  const { epoch, accounts } = row.charged;
+  return row.charged;
+}
+
+function tellLosses({ losses }: Charged, onLoss: OnLoss | undefined): void {
+  for (const [reason, amount] of losses ?? []) onLoss?.(reason, BigInt(amount));
+}
+
+function snapshotsOf({ epoch, accounts }: Charged, batch: readonly Settlement[]): readonly Outcome<AccountSnapshot>[] {
   const snapshots = new Map(accounts.map((account) => [`${account[0]} ${account[1]}`, snapshotOf(epoch, account)]));
   return batch.map(({ generationId, keyId, day }) => {
     const value = snapshots.get(`${keyId} ${day}`);

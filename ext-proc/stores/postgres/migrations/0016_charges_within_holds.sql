@@ -1,0 +1,269 @@
+-- A charge never exceeds its hold, nor what is left of the balance: the rest is the operator's loss (DESIGN 2, invariant 3).
+
+-- Settlements take this lock first, and lookups before any other of these tables: so none of them can wait for us while we wait for it.
+-- Requests queue behind us meanwhile. Where a long reader is in the way, the migration fails, and is for another time.
+set local lock_timeout = '2s';
+lock table accounts in access exclusive mode;
+
+alter table generations
+  -- The most that the request could be charged. Null: of the release before, which did not tell.
+  add column hold_nano_usd bigint,
+  -- The provider's name for the model.
+  add column provider_model text;
+
+-- What the operator bears: of a charge what exceeds its hold (`over_hold`) or what the balance had left (`balance`), and what was asked of a
+-- provider and is charged to nobody.
+create table losses (
+  generation_id text collate "C" not null,
+  organization_id text collate "C" not null,
+  reason text not null check (length(reason) between 1 and 100),
+  amount_nano_usd bigint not null check (amount_nano_usd between 0 and 1000000000000000000),
+  model text not null,
+  provider text not null,
+  created_at timestamptz not null default now(),
+  primary key (generation_id, reason)
+);
+create index losses_by_time on losses (created_at, generation_id);
+
+-- As in 0014_cheaper_charges.sql; and only an operator's correction takes a balance below zero. Entries that are there met the former check.
+alter table ledger_entries drop constraint ledger_entries_check;
+alter table ledger_entries add constraint ledger_entries_check check (
+  sequence > 0 and case kind
+    when 'charge' then amount_nano_usd <= 0 and generation_id is not null and note is null and reference is null
+      and (balance_nano_usd >= 0 or amount_nano_usd = 0)
+    when 'credit' then amount_nano_usd <> 0 and generation_id is null and actor is not null
+    else false
+  end
+) not valid;
+
+-- `charge` of 0014_cheaper_charges.sql, with what was held for it, and the provider's name for the model.
+create type held_charge as (
+  id text collate "C",
+  organization_id text collate "C",
+  key_id text collate "C",
+  day date,
+  model text,
+  provider text,
+  upstream_id text,
+  created_ms bigint,
+  streamed boolean,
+  cancelled boolean,
+  finish_reason text,
+  prompt_tokens bigint,
+  completion_tokens bigint,
+  cached_tokens bigint,
+  reasoning_tokens bigint,
+  usage_counted boolean,
+  input_pico_usd bigint,
+  cached_input_pico_usd bigint,
+  output_pico_usd bigint,
+  cost_nano_usd bigint,
+  latency_ms bigint,
+  generation_time_ms bigint,
+  hold_nano_usd bigint,
+  provider_model text
+);
+
+-- Charges a batch of finished requests, each exactly once, under the row locks of their accounts: the least of its cost, its hold and what is
+-- left of the balance. Returns how these accounts stand, also those of requests that were charged before, and what was lost just now:
+-- {"epoch": …, "accounts": [[key, day, sequence, balance, spent that day by organization, by key]], "losses": [[reason, amount]] or null}.
+create function charge_generations(charges held_charge[]) returns json language plpgsql as $$
+#variable_conflict use_column
+declare
+  keys_are_theirs boolean;
+  refused text;
+  short boolean;
+  above_hold boolean;
+  payable bigint;
+  one held_charge;
+  charged bigint;
+  fresh_ids text[];
+  lost jsonb;
+  result json;
+begin
+  -- In organization order, so that two batches can never wait for each other. Everything below that is keyed by organization or by one of
+  -- its keys changes only under this lock; the statements after it see all that was committed before.
+  with account as materialized (
+    select a.organization_id, a.balance_nano_usd from accounts a
+    where a.organization_id = any (array(select g.organization_id from unnest(charges) g))
+    order by a.organization_id for update
+  )
+  select bool_or(a.balance_nano_usd < d.due), bool_or(d.above_hold), greatest(min(a.balance_nano_usd), 0)
+  into short, above_hold, payable
+  from account a join (
+    select organization_id, sum(least(cost_nano_usd, hold_nano_usd)) as due, bool_or(cost_nano_usd > hold_nano_usd) as above_hold
+    from unnest(charges) group by organization_id
+  ) d on d.organization_id = a.organization_id;
+
+  select count(k.id) = count(*), case
+    when not bool_and(octet_length(g.id) = 30 and g.id >= 'gen-0' and g.id < 'gen-8') then 'its id'
+    when not bool_and(
+      length(g.model) between 1 and 500 and length(g.provider) between 1 and 500 and coalesce(length(g.upstream_id), 0) <= 200
+      and coalesce(length(g.finish_reason), 0) <= 100
+      and coalesce(length(g.provider_model), 1) between 1 and 500
+    ) then 'its texts'
+    when not bool_and(
+      g.prompt_tokens >= 0 and g.completion_tokens >= 0 and g.cached_tokens between 0 and g.prompt_tokens
+      and g.reasoning_tokens between 0 and g.completion_tokens
+    ) then 'its tokens'
+    when not bool_and(
+      g.input_pico_usd >= 0 and g.cached_input_pico_usd >= 0 and g.output_pico_usd >= 0
+      and coalesce(g.cost_nano_usd, -1) between 0 and 1000000000000000000 and coalesce(g.hold_nano_usd, 0) >= 0
+    ) then 'its prices or cost'
+    when not bool_and(g.latency_ms >= 0 and g.generation_time_ms >= 0) then 'its times'
+  end
+  into keys_are_theirs, refused
+  from unnest(charges) g left join keys k on k.id = g.key_id and k.organization_id = g.organization_id;
+
+  if not keys_are_theirs then
+    raise exception 'a settlement names a key that is not of its organization' using errcode = 'foreign_key_violation';
+  end if;
+  if refused is not null then
+    raise exception 'a check of generations refuses a settlement for %', refused using errcode = 'check_violation';
+  end if;
+
+  if short and cardinality(charges) > 1 then
+    -- What is left goes to the first ids. One at a time, because a repetition among them takes nothing of it.
+    for one in select g.* from unnest(charges) g order by g.id loop
+      lost := coalesce(lost, '[]') || coalesce((charge_generations(array[one]) ->> 'losses')::jsonb, '[]');
+    end loop;
+  else
+    with fresh as (
+      insert into generations as g (
+        id, organization_id, key_id, day, model, provider, upstream_id, created_at, streamed, cancelled, finish_reason,
+        prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
+        output_pico_usd, cost_nano_usd, latency_ms, generation_time_ms, hold_nano_usd, provider_model
+      )
+      select
+        id, organization_id, key_id, day, model, provider, upstream_id, to_timestamp(created_ms::double precision / 1000), streamed, cancelled,
+        finish_reason, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usage_counted, input_pico_usd, cached_input_pico_usd,
+        output_pico_usd, least(cost_nano_usd, hold_nano_usd, case when short then payable end), latency_ms, generation_time_ms,
+        hold_nano_usd, provider_model
+      from unnest(charges)
+      on conflict do nothing
+      returning g.id, g.organization_id, g.key_id, g.day, g.model, g.prompt_tokens, g.completion_tokens, g.cached_tokens, g.reasoning_tokens,
+        g.cost_nano_usd as cost
+    ), used as materialized (
+      select organization_id, day, key_id, model, count(*) as requests, sum(prompt_tokens)::bigint as prompt,
+        sum(completion_tokens)::bigint as completion, sum(cached_tokens)::bigint as cached, sum(reasoning_tokens)::bigint as reasoning,
+        sum(cost)::bigint as cost
+      from fresh group by organization_id, day, key_id, model
+    ), account as (
+      update accounts a
+      set sequence = a.sequence + t.entries,
+        balance_nano_usd = a.balance_nano_usd - t.cost,
+        total_usage_nano_usd = a.total_usage_nano_usd + t.cost
+      from (select organization_id, sum(requests)::bigint as entries, sum(cost)::bigint as cost from used group by organization_id) t
+      where a.organization_id = t.organization_id
+      returning a.organization_id, a.sequence, a.balance_nano_usd, a.sequence - t.entries as sequence_before,
+        a.balance_nano_usd + t.cost as balance_before
+    ), entry as (
+      insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id)
+      select f.organization_id, a.sequence_before + row_number() over charges, 'charge', -f.cost,
+        a.balance_before - (sum(f.cost) over charges)::bigint, f.id
+      from fresh f join account a on a.organization_id = f.organization_id
+      window charges as (partition by f.organization_id order by f.id rows unbounded preceding)
+    ), organization_day as (
+      insert into organization_daily_spend as d (organization_id, day, spent_nano_usd)
+      select organization_id, day, sum(cost)::bigint from used group by organization_id, day
+      on conflict (organization_id, day) do update set spent_nano_usd = d.spent_nano_usd + excluded.spent_nano_usd
+      returning d.organization_id, d.day, d.spent_nano_usd
+    ), key_day as (
+      insert into key_daily_spend as d (key_id, day, spent_nano_usd)
+      select key_id, day, sum(cost)::bigint from used group by key_id, day
+      on conflict (key_id, day) do update set spent_nano_usd = d.spent_nano_usd + excluded.spent_nano_usd
+      returning d.key_id, d.day, d.spent_nano_usd
+    ), usage as (
+      insert into daily_usage as u (
+        organization_id, day, key_id, model, requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd
+      )
+      select organization_id, day, key_id, model, requests, prompt, completion, cached, reasoning, cost from used
+      on conflict (organization_id, day, key_id, model) do update set
+        requests = u.requests + excluded.requests,
+        prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = u.completion_tokens + excluded.completion_tokens,
+        cached_tokens = u.cached_tokens + excluded.cached_tokens,
+        reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+        cost_nano_usd = u.cost_nano_usd + excluded.cost_nano_usd
+    )
+    select sum(u.requests), case when short or above_hold then (select array_agg(f.id) from fresh f) end,
+      json_build_object('epoch', (select s.epoch from ledger_state s), 'accounts', json_agg(json_build_array(
+        u.key_id, u.day - date '1970-01-01', a.sequence, a.balance_nano_usd::text, o.spent_nano_usd::text, k.spent_nano_usd::text)))
+    into charged, fresh_ids, result
+    from used u
+    join account a on a.organization_id = u.organization_id
+    join organization_day o on o.organization_id = u.organization_id and o.day = u.day
+    join key_day k on k.key_id = u.key_id and k.day = u.day;
+
+    if short or above_hold then
+      with loss as (
+        insert into losses as l (generation_id, organization_id, reason, amount_nano_usd, model, provider)
+        select g.id, g.organization_id, r.reason, r.amount, g.model, g.provider
+        from unnest(charges) g
+        join generations e on e.id = g.id
+        cross join lateral (values
+          ('over_hold', g.cost_nano_usd - least(g.cost_nano_usd, g.hold_nano_usd)),
+          ('balance', least(g.cost_nano_usd, g.hold_nano_usd) - e.cost_nano_usd)
+        ) r (reason, amount)
+        where e.id = any (fresh_ids) and r.amount > 0
+        on conflict do nothing
+        returning l.reason, l.amount_nano_usd
+      )
+      select jsonb_agg(jsonb_build_array(reason, amount_nano_usd::text)) into lost from loss;
+    end if;
+  end if;
+
+  if charged = cardinality(charges) and lost is null then
+    return result;
+  end if;
+
+  if exists (
+    select from unnest(charges) g where not exists (select from accounts a where a.organization_id = g.organization_id)
+  ) then
+    raise exception 'an organization has no account' using errcode = 'foreign_key_violation';
+  end if;
+  -- An id that was there before is a repetition, unless somebody else's request has it: then this one would go unpaid.
+  if exists (
+    select from unnest(charges) g join generations e on e.id = g.id where e.organization_id <> g.organization_id
+  ) then
+    raise exception 'a generation id belongs to another organization' using errcode = 'unique_violation';
+  end if;
+
+  return (
+    select json_build_object('epoch', (select s.epoch from ledger_state s), 'accounts', json_agg(json_build_array(
+      g.key_id, g.day - date '1970-01-01', a.sequence, a.balance_nano_usd::text, coalesce(o.spent_nano_usd, 0)::text,
+      coalesce(k.spent_nano_usd, 0)::text)), 'losses', lost)
+    from (select distinct organization_id, key_id, day from unnest(charges)) g
+    join accounts a on a.organization_id = g.organization_id
+    left join organization_daily_spend o on o.organization_id = g.organization_id and o.day = g.day
+    left join key_daily_spend k on k.key_id = g.key_id and k.day = g.day
+  );
+end
+$$;
+
+-- For processes of the release before.
+create or replace function charge_generations(charges charge[]) returns json language plpgsql as $$
+begin
+  return charge_generations(array(
+    select (
+      g.id, g.organization_id, g.key_id, g.day, g.model, g.provider, g.upstream_id, g.created_ms, g.streamed, g.cancelled, g.finish_reason,
+      g.prompt_tokens, g.completion_tokens, g.cached_tokens, g.reasoning_tokens, g.usage_counted, g.input_pico_usd, g.cached_input_pico_usd,
+      g.output_pico_usd, g.cost_nano_usd, g.latency_ms, g.generation_time_ms, null, null
+    )::held_charge
+    from unnest(charges) g
+  ));
+end
+$$;
+
+do $$
+declare
+  one regprocedure;
+begin
+  for one in
+    select p.oid from pg_proc p where p.pronamespace = current_schema()::regnamespace and p.proname = 'charge_generations'
+  loop
+    execute format('alter function %s security definer set search_path = %I, pg_temp', one, current_schema());
+    execute format('revoke execute on function %s from public', one);
+  end loop;
+end
+$$;

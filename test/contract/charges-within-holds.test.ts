@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { Loss } from '../../ext-proc/stores/losses.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+let url = '';
+let store: Postgres;
+let told: [reason: string, amountNanoUsd: bigint][] = [];
+beforeAll(async () => {
+  url = await createDatabase();
+  store = await openStore(url, { onLoss: (reason, amountNanoUsd) => void told.push([reason, amountNanoUsd]) });
+});
+afterAll(() => store.close());
+
+const lossesOf = async (organizationId: string) =>
+  (await store.administration.losses(0))
+    .filter((loss) => loss.organizationId === organizationId)
+    .map(({ generationId, reason, amountNanoUsd }) => ({ generationId, reason, amountNanoUsd }));
+
+describe('a charge above its hold, or above what is left', () => {
+  it('is cut, the rest is a loss for each reason, told once however often the charge is repeated', async () => {
+    const customer = await addCustomer(store, 70n);
+    const [first, second] = [
+      settlementOf(customer, { costNanoUsd: 2_500n, holdNanoUsd: 50n, providerModel: 'large-1' }),
+      settlementOf(customer, { costNanoUsd: 1_000n, holdNanoUsd: 60n }),
+    ];
+    told = [];
+    await store.ledger.settle(first);
+    await store.ledger.settle(second);
+    const expected = [
+      { generationId: first.generationId, reason: 'over_hold', amountNanoUsd: 2_450n },
+      { generationId: second.generationId, reason: 'balance', amountNanoUsd: 40n },
+      { generationId: second.generationId, reason: 'over_hold', amountNanoUsd: 940n },
+    ];
+    expect(await lossesOf(customer.organizationId)).toEqual(expected);
+    expect(told.toSorted()).toEqual([
+      ['balance', 40n],
+      ['over_hold', 2_450n],
+      ['over_hold', 940n],
+    ]);
+    for (const repeated of [first, second]) await store.ledger.settle({ ...repeated, costNanoUsd: 9_999n });
+    expect(await lossesOf(customer.organizationId)).toEqual(expected);
+    expect(told).toHaveLength(3);
+    expect(await store.ledger.findGeneration(customer.organizationId, first.generationId)).toMatchObject({
+      costNanoUsd: 50n,
+      providerModel: 'large-1',
+    });
+  });
+
+  it('takes what is left in the order of ids, in whatever order they share a batch, and a repetition takes nothing', async () => {
+    const [poor, rich] = [await addCustomer(store, 100n), await addCustomer(store, 100_000n)];
+    const earlier = settlementOf(poor, { costNanoUsd: 30n, holdNanoUsd: 30n });
+    await store.ledger.settle(earlier);
+    const late = Array.from({ length: 6 }, (_, i) =>
+      settlementOf(poor, { generationId: newId('gen', Date.now() + i), costNanoUsd: 20n, holdNanoUsd: 20n }),
+    );
+    const paid = Array.from({ length: 6 }, () => settlementOf(rich, { costNanoUsd: 300n, holdNanoUsd: 200n }));
+    const batch = [...late.toReversed(), earlier, ...paid, ...late];
+    await Promise.all(batch.map((settlement) => store.ledger.settle(settlement)));
+    const costs = [];
+    for (const { generationId } of late)
+      costs.push((await store.ledger.findGeneration(poor.organizationId, generationId))?.costNanoUsd);
+    expect(costs).toEqual([20n, 20n, 20n, 10n, 0n, 0n]);
+    expect(await lossesOf(poor.organizationId)).toEqual(
+      [10n, 20n, 20n].map((amountNanoUsd, i) => ({
+        generationId: late[i + 3]?.generationId,
+        reason: 'balance',
+        amountNanoUsd,
+      })),
+    );
+    expect((await store.ledger.credits(poor.organizationId)).balanceNanoUsd).toBe(0n);
+    expect((await store.ledger.credits(rich.organizationId)).balanceNanoUsd).toBe(98_800n);
+    expect(await lossesOf(rich.organizationId)).toHaveLength(6);
+  });
+
+  it('is cut at the balance where the process is of the release before, which knows no hold', async () => {
+    const customer = await addCustomer(store, 5n);
+    await sql(
+      url,
+      `select charge_generations(array[('${newId('gen', Date.now())}', '${customer.organizationId}', '${customer.keyId}', '2026-11-22', 'm', 'p',
+         null, 1, true, false, null, 5, 4, 3, 2, true, 1, 1, 1, 7, 1, 1)]::charge[])`,
+    );
+    expect((await store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(0n);
+    expect(
+      (await lossesOf(customer.organizationId)).map(({ reason, amountNanoUsd }) => [reason, amountNanoUsd]),
+    ).toEqual([['balance', 2n]]);
+  });
+
+  it('cannot be written as an entry that leaves the balance below zero', async () => {
+    const { organizationId } = await addCustomer(store, 5n);
+    const entry = (amount: number, balance: number) =>
+      sql(
+        url,
+        `insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id)
+         values ('${organizationId}', 2, 'charge', ${amount}, ${balance}, '${newId('gen', 1)}')`,
+      );
+    await expect(entry(-6, -1)).rejects.toMatchObject({ code: '23514' });
+    await entry(0, -1);
+  });
+});
+
+it('a loss without a generation is written once for each reason', async () => {
+  const { organizationId } = await addCustomer(store, 5n);
+  const generationId = newId('gen', Date.now());
+  const loss: Loss = { generationId, organizationId, reason: 'timeout', amountNanoUsd: 7n, model: 'm', provider: 'p' };
+  told = [];
+  await store.ledger.lose(loss);
+  await store.ledger.lose({ ...loss, amountNanoUsd: 8n });
+  await store.ledger.lose({ ...loss, reason: 'crash' });
+  expect(await lossesOf(organizationId)).toEqual([
+    { generationId, reason: 'timeout', amountNanoUsd: 7n },
+    { generationId, reason: 'crash', amountNanoUsd: 7n },
+  ]);
+  expect(told).toEqual([
+    ['timeout', 7n],
+    ['crash', 7n],
+  ]);
+  const all = await store.administration.losses(0);
+  const since = all.at(-1)?.createdAtMs ?? 0;
+  expect(await store.administration.losses(since + 1)).toEqual([]);
+});
