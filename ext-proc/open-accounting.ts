@@ -5,6 +5,7 @@ import { type Accounting, createAccounting } from './accounting/accounting.ts';
 import { createHoldKeeper, type HoldKeeper } from './accounting/holds.ts';
 import type { Spool } from './accounting/spool.ts';
 import { openWorkerSpool } from './accounting/spool-files.ts';
+import { countDamagedFiles } from './accounting/spool-lines.ts';
 import { freeBytesAt, watchSpoolRoom } from './accounting/spool-room.ts';
 import { lockWorker } from './accounting/worker-lock.ts';
 import type { Clock } from './domain/clock.ts';
@@ -51,11 +52,17 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
   const spool = await openWorkerSpool({
     folder: options.spoolFolder,
     workerIndex: options.workerIndex,
-    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read'),
+    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside'),
     onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
+    onNotAdopted: (path, error) =>
+      log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
   });
   const room = await watchSpoolRoom(options.spoolFolder, spool);
-  metrics.watchSpool(spool.pending, () => freeBytesAt(options.spoolFolder));
+  metrics.watchSpool({
+    pending: spool.pending,
+    freeBytes: () => freeBytesAt(options.spoolFolder),
+    damagedFiles: () => countDamagedFiles(options.spoolFolder),
+  });
   metrics.watchHolds(holds.live);
   const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, room, clock, metrics, log });
   await replayUntilDone(accounting.replaySpool, log);

@@ -16,7 +16,9 @@ export async function lookAtDisk(dataDir: string): Promise<readonly Finding[]> {
   if (disk instanceof Error) {
     return [skipped(check, disk.code === 'ENOENT' ? `there is no ${dataDir} on this machine` : disk.message)];
   }
-  return [spaceFinding(dataDir, disk), await spoolFinding(join(dataDir, 'spool'))];
+  const folder = join(dataDir, 'spool');
+  const names = await readdir(folder).catch(() => []);
+  return [spaceFinding(dataDir, disk), await spoolFinding(folder, names), ...damageFindings(folder, names)];
 }
 
 type Space = Readonly<Record<'bsize' | 'bavail' | 'blocks' | 'files' | 'ffree', number>>;
@@ -36,8 +38,7 @@ function spaceFinding(dataDir: string, { bsize, bavail, blocks, files, ffree }: 
 }
 
 /** A file of it is emptied when all its charges are in the ledger. */
-async function spoolFinding(folder: string): Promise<Finding> {
-  const names = await readdir(folder).catch(() => []);
+async function spoolFinding(folder: string, names: readonly string[]): Promise<Finding> {
   const files = names.filter((name) => name.endsWith('.jsonl'));
   const sizes = await Promise.all(files.map((name) => stat(join(folder, name)).then(({ size }) => size)));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
@@ -45,4 +46,12 @@ async function spoolFinding(folder: string): Promise<Finding> {
   const advice =
     'A gateway process takes them to the ledger when PostgreSQL is back; start one if none runs. Never delete them.';
   return problem('spool', `${countOf(bytes, 'byte')} of charges wait in ${folder}`, advice);
+}
+
+/** As accounting/spool-lines.ts names them. */
+function damageFindings(folder: string, names: readonly string[]): readonly Finding[] {
+  const files = names.filter((name) => name.includes('.damaged-'));
+  if (files.length === 0) return [];
+  const found = `lines of the spool were damaged and are not charged: ${files.map((name) => join(folder, name)).join(', ')}`;
+  return [problem('spool', found, 'Look at the disk and into the files (docs/operating.md), then move them away.')];
 }

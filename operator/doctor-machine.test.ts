@@ -62,6 +62,12 @@ it('charges in the spool are a problem, an empty spool is not', async () => {
     verdict: 'problem',
     found: expect.stringMatching(/^3 bytes/),
   });
+  put('spooling/spool/settlements-1.jsonl', '');
+  put('spooling/spool/settlements-1.jsonl.damaged-2026-11-22T10-00-00.000Z', 'null\n');
+  expect((await lookAtDisk(dataDir)).slice(1)).toMatchObject([
+    { verdict: 'ok' },
+    { verdict: 'problem', found: expect.stringContaining('settlements-1.jsonl.damaged-2026') },
+  ]);
   expect(verdicts(await lookAtDisk(join(folder, 'nowhere')))).toEqual(['disk skipped']);
 });
 

@@ -29,10 +29,7 @@ const anchors = new Set(
 describe('the manual', () => {
   it('lists every metric of the gateway, as it is: name, type, labels, meaning', () => {
     const metrics = createMetrics();
-    metrics.watchSpool(
-      () => [],
-      async () => 0,
-    );
+    metrics.watchSpool({ pending: () => [], freeBytes: async () => 0, damagedFiles: async () => 0 });
     metrics.watchHolds(() => []);
     metrics.watchDatabase(() => []);
     metrics.watchRequestLog(

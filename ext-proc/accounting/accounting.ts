@@ -13,7 +13,7 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Span } from '../tracing/span.ts';
-import { createDurableCharges } from './durable-charges.ts';
+import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolRoom } from './spool-room.ts';
@@ -70,13 +70,13 @@ export interface AccountingOptions {
 
 export function createAccounting(options: AccountingOptions): Accounting {
   const { limits, holds, clock, metrics, log } = options;
-  const charges = createDurableCharges({ ...options, releaseHold });
+  const charges = createDurableCharges({
+    ...options,
+    releaseHold,
+    liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
+  });
 
-  async function releaseHold(
-    settled: Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>,
-    tokensUsed: number,
-    snapshot?: AccountSnapshot,
-  ) {
+  async function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
     const { generationId, organizationId, keyId } = settled;
     holds.drop(generationId);
     const release = { holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed };

@@ -25,7 +25,15 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
   const spool = { append: onDisk, prove: onDisk, pending: () => [] } as unknown as Spool;
   const ledger = { settle: () => Promise.reject(new StoreUnavailable('away')) } as unknown as Ledger;
   room = await watchSpoolRoom(tmpdir(), spool);
-  charges = createDurableCharges({ ledger, spool, room, metrics, log, releaseHold: async () => {} });
+  charges = createDurableCharges({
+    ledger,
+    spool,
+    room,
+    metrics,
+    log,
+    releaseHold: async () => {},
+    liveHold: () => undefined,
+  });
   expect(charges.refusesBecause()).toBeUndefined();
 
   expect(await charges.make({ generationId: 'gen-1' } as Settlement)).toBe('lost');

@@ -1,6 +1,7 @@
 import type { AccountSnapshot } from '../domain/principal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
+import type { LiveHold } from '../stores/limit-store.ts';
 import { isClaimed } from '../stores/settlement-json.ts';
 import type { OnSent } from '../stores/store-figures.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
@@ -33,14 +34,18 @@ export interface DurableChargesOptions {
   readonly metrics: Metrics;
   readonly log: Log;
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
-  readonly releaseHold: (settlement: Settlement, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
+  readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
+  /** What is held for it in this process. */
+  readonly liveHold: (generationId: string) => LiveHold | undefined;
 }
 
+export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
+
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
-  const { ledger, spool, room, metrics, log, releaseHold } = options;
+  const { ledger, spool, room, metrics, log, releaseHold, liveHold } = options;
   /** Whose charges wait in the spool: they keep their keys until then. */
   const waitingAttempts = new Map<string, KeyedAttempt>();
-  const spooled = createSpoolReplay({ spool, charge: chargeSpooled, log });
+  const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
 
   async function make(
     settlement: Settlement | ClaimedSettlement,
@@ -106,6 +111,16 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     if (outcome !== 'charged') await releaseHold(settlement, 0);
     if (outcome === 'taken_over')
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
+    endAttempt(generationId);
+  }
+
+  async function forget(generationId: string): Promise<void> {
+    endAttempt(generationId);
+    const hold = liveHold(generationId);
+    if (hold) await releaseHold({ ...hold, generationId }, 0);
+  }
+
+  function endAttempt(generationId: string): void {
     waitingAttempts.get(generationId)?.ended();
     waitingAttempts.delete(generationId);
   }

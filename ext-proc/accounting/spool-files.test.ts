@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -30,6 +30,7 @@ describe('the spool files of a deployment', () => {
       folder,
       workerIndex,
       onDamage: () => undefined,
+      onNotAdopted: (path) => void adopted.push(`not ${path.slice(folder.length + 1)}`),
       onAdopted: (path, charges) => void adopted.push(`${path.slice(folder.length + 1)} ${charges}`),
     });
   }
@@ -50,5 +51,14 @@ describe('the spool files of a deployment', () => {
     const other = await openAs(3);
     expect(other.pending().map(({ generationId }) => generationId)).toEqual(['own', 'a', 'b', 'alive']);
     await other.close();
+  });
+
+  it('are opened also beside one that cannot be read', async () => {
+    await leave(0, 'own');
+    await mkdir(pathOf(1));
+    const spool = await openAs(0);
+    expect(spool.pending()).toHaveLength(1);
+    expect(adopted).toEqual(['not settlements-1.jsonl']);
+    await spool.close();
   });
 });

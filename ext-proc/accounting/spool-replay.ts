@@ -1,6 +1,7 @@
 import type { ClaimedSettlement, Settlement } from '../stores/ledger.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { Spool, SpooledCharge } from './spool.ts';
+import type { Spool } from './spool.ts';
+import type { SpooledCharge } from './spool-lines.ts';
 
 /** Takes what waits in the spool to the ledger: when it is asked to, and by itself for as long as anything waits. */
 export interface SpoolReplay {
@@ -13,6 +14,8 @@ export interface SpoolReplayOptions {
   readonly spool: Spool;
   /** Rejects with StoreUnavailable where it has to be tried again; then the charge stays in the spool. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
+  /** It is not to be read any more, and never charged. */
+  readonly forget: (generationId: string) => Promise<void>;
   readonly log: Log;
 }
 
@@ -20,7 +23,7 @@ const REPLAY_EVERY_MS = 1000;
 /** Charges that are replayed together share commits; all of them are in memory, with their answers. */
 const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
 
-export function createSpoolReplay({ spool, charge, log }: SpoolReplayOptions): SpoolReplay {
+export function createSpoolReplay({ spool, charge, forget, log }: SpoolReplayOptions): SpoolReplay {
   let replaying: Promise<void> | undefined;
   const timer = setInterval(() => {
     if (spool.pending().length > 0)
@@ -44,7 +47,7 @@ export function createSpoolReplay({ spool, charge, log }: SpoolReplayOptions): S
 
   async function replayOne(generationId: string): Promise<void> {
     const settlement = await spool.read(generationId);
-    if (settlement === undefined) return;
+    if (settlement === undefined) return forget(generationId);
     await charge(settlement);
     await spool.remove(generationId);
   }

@@ -1,20 +1,32 @@
-import { createReadStream } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { ClaimedSettlement, Settlement } from '../stores/ledger.ts';
-import { decodeSettlement, encodeSettlement } from '../stores/settlement-json.ts';
+import { type AppendableFile, createAppendedFile } from './appended-file.ts';
+import { decodeLine, encodeCharge } from './spool-line.ts';
+import {
+  keepAside,
+  type OnDamage,
+  type PlacedCharge,
+  readBytes,
+  readCharges,
+  type SpooledCharge,
+  syncFolder,
+} from './spool-lines.ts';
 
 /**
  * Settlements that PostgreSQL could not take yet, in an fsynced file: an answer may end once its charge is durable here (DESIGN
- * invariant 4). One JSON line each, which is read again when its turn comes, because it may carry a whole answer; the file is emptied when all
- * of them are in the ledger. Settling is idempotent by generation id, so a line that was settled and not yet removed does no harm.
+ * invariant 4). One line each (spool-line.ts), which is read again when its turn comes, because it may carry a whole answer; the file is emptied
+ * when all of them are in the ledger. Settling is idempotent by generation id, so a line that was settled and not yet removed does no harm.
  */
 export interface Spool {
   /** Resolves after the fsync. Rejects when the disk does not take it; then nothing of it is replayed. */
   append(settlement: Settlement | ClaimedSettlement): Promise<void>;
   /** In the order in which they came. */
   pending(): readonly SpooledCharge[];
-  /** `undefined`: it was removed in the meantime. Rejects when the disk does not give it back as it was. */
+  /**
+   * `undefined`: there is none, because it was removed in the meantime, or because the disk does not give it back as it was; then what is left
+   * of it is kept aside. Rejects when the disk does not answer.
+   */
   read(generationId: string): Promise<Settlement | ClaimedSettlement | undefined>;
   /** Resolves when the disk takes and keeps something; nothing of it stays. */
   prove(): Promise<void>;
@@ -23,29 +35,23 @@ export interface Spool {
   close(): Promise<void>;
 }
 
-export interface SpooledCharge {
-  readonly generationId: string;
-  readonly bytes: number;
+export interface SpoolOptions {
+  readonly onDamage?: OnDamage;
+  /** For a disk that is played. */
+  readonly openFile?: (path: string) => Promise<AppendableFile>;
 }
 
-interface Line extends SpooledCharge {
-  readonly position: number;
-}
-
-/** `onDamage`: lines were found that cannot be read. One at the end was cut short by a crash, before anybody was told that it is durable. */
-export async function openSpool(path: string, onDamage?: (lines: number) => void): Promise<Spool> {
+/** Nobody else may have the file (worker-lock.ts). */
+export async function openSpool(
+  path: string,
+  { onDamage, openFile = openAppended }: SpoolOptions = {},
+): Promise<Spool> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const file = await open(path, 'a+', 0o600);
+  const pending = await readCharges(path, onDamage);
+  const file = await openFile(path);
   // The names of file and folder have to survive a crash as well as the content.
   for (const folder of [dirname(path), dirname(dirname(path))]) await syncFolder(folder);
-  const pending = new Map<string, Line>();
-  let damaged = 0;
-  for await (const line of linesOf(path)) {
-    const settlement = decodeSettlement(line.text);
-    if (settlement === undefined) damaged += 1;
-    else pending.set(settlement.generationId, { ...line, generationId: settlement.generationId });
-  }
-  if (damaged > 0) onDamage?.(damaged);
+  const lines = createAppendedFile(file);
   let writes: Promise<unknown> = Promise.resolve();
   // One at a time, so that lines never interleave and emptying never loses a line.
   const queue = <T>(work: () => Promise<T>): Promise<T> => {
@@ -53,33 +59,35 @@ export async function openSpool(path: string, onDamage?: (lines: number) => void
     writes = done.catch(() => undefined);
     return done;
   };
+
+  async function read(charge: PlacedCharge): Promise<Settlement | ClaimedSettlement | undefined> {
+    const bytes = await readBytes(file, charge);
+    const line = decodeLine(bytes.toString('utf8'));
+    if (line?.kind === 'charge' && line.settlement.generationId === charge.generationId) return line.settlement;
+    onDamage?.(await keepAside(path, [bytes]), 1);
+    await remove(charge.generationId);
+    return undefined;
+  }
+
+  async function remove(generationId: string): Promise<void> {
+    pending.delete(generationId);
+    if (pending.size === 0) await lines.empty();
+  }
+
   return {
     append: (settlement) =>
       queue(async () => {
         const { generationId } = settlement;
-        pending.set(generationId, { generationId, ...(await appendLine(file, encodeSettlement(settlement))) });
+        pending.set(generationId, { generationId, ...(await lines.append(encodeCharge(settlement), generationId)) });
       }),
     pending: () => [...pending.values()],
     read: (generationId) =>
       queue(async () => {
-        const line = pending.get(generationId);
-        if (line === undefined) return undefined;
-        const settlement = decodeSettlement(await readLine(file, line));
-        if (settlement === undefined) throw new Error(`the spooled charge of ${generationId} can no longer be read`);
-        return settlement;
+        const charge = pending.get(generationId);
+        return charge && read(charge);
       }),
-    prove: () =>
-      queue(async () => {
-        const { position } = await appendLine(file, '');
-        await file.truncate(position - 1);
-      }),
-    remove: (generationId) =>
-      queue(async () => {
-        pending.delete(generationId);
-        if (pending.size > 0) return;
-        await file.truncate(0);
-        await file.datasync();
-      }),
+    prove: () => queue(lines.prove),
+    remove: (generationId) => queue(() => remove(generationId)),
     close: async () => {
       await writes;
       await file.close();
@@ -87,52 +95,6 @@ export async function openSpool(path: string, onDamage?: (lines: number) => void
   };
 }
 
-async function appendLine(file: FileHandle, line: string): Promise<Omit<Line, 'generationId'>> {
-  const { size } = await file.stat();
-  // A line that a crash cut short must not swallow the next one: each begins on a line of its own.
-  const bytes = Buffer.from(`\n${line}\n`);
-  try {
-    await file.appendFile(bytes);
-    await file.datasync();
-  } catch (error) {
-    // A full disk took a part of it, or cannot say: the caller is told that nothing is charged, so nothing may be left to replay.
-    await file.truncate(size);
-    throw error;
-  }
-  return { position: size + 1, bytes: bytes.length - 2 };
-}
-
-async function readLine(file: FileHandle, { position, bytes }: Line): Promise<string> {
-  const buffer = Buffer.alloc(bytes);
-  let done = 0;
-  while (done < bytes) {
-    const { bytesRead } = await file.read(buffer, done, bytes - done, position + done);
-    if (bytesRead === 0) throw new Error('the spool is shorter than what was appended to it');
-    done += bytesRead;
-  }
-  return buffer.toString('utf8');
-}
-
-/** One line at a time is in memory, however long the file is. */
-async function* linesOf(path: string): AsyncGenerator<{ text: string; position: number; bytes: number }> {
-  let position = 0;
-  let pieces: Buffer[] = [];
-  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    let from = 0;
-    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
-      const line = Buffer.concat([...pieces, chunk.subarray(from, at)]);
-      pieces = [];
-      if (line.length > 0) yield { text: line.toString('utf8'), position, bytes: line.length };
-      position += line.length + 1;
-      from = at + 1;
-    }
-    if (from < chunk.length) pieces.push(chunk.subarray(from));
-  }
-  const rest = Buffer.concat(pieces);
-  if (rest.length > 0) yield { text: rest.toString('utf8'), position, bytes: rest.length };
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().finally(() => folder.close());
+function openAppended(path: string): Promise<AppendableFile> {
+  return open(path, 'a+', 0o600);
 }

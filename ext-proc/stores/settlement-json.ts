@@ -13,14 +13,13 @@ export function encodeSettlement(settlement: Settlement | ClaimedSettlement): st
   return JSON.stringify(plain, (_name, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 }
 
-/** `undefined` for a line that was cut short: its append never resolved, so nobody was told it is durable. */
-export function decodeSettlement(line: string): Settlement | ClaimedSettlement | undefined {
-  if (line === '') return undefined;
+/** Of what `encodeSettlement` wrote, or of anything else; `undefined` where it is no JSON. */
+export function parseSettlementJson(text: string): unknown {
   try {
-    return JSON.parse(line, (name, value: unknown) => {
+    return JSON.parse(text, (name, value: unknown) => {
       if (AMOUNTS.has(name)) return BigInt(String(value));
       return BYTES.has(name) ? Buffer.from(String(value), 'base64') : value;
-    }) as Settlement;
+    });
   } catch {
     return undefined;
   }

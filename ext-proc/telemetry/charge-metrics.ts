@@ -24,13 +24,19 @@ export interface ChargeMetrics {
   lost(reason: LossReason, amountNanoUsd: NanoUsd): void;
   /** Neither PostgreSQL nor the spool took a charge. */
   chargeLost(): void;
-  /** Says what waits in the spool, and how much more fits, whenever somebody asks. */
-  watchSpool(pending: () => readonly { readonly bytes: number }[], freeBytes: () => Promise<number>): void;
+  /** Says what waits in the spool, how much more fits and what is damaged, whenever somebody asks. */
+  watchSpool(spool: WatchedSpool): void;
   /** Says what is held whenever somebody asks. */
   watchHolds(live: () => readonly LiveHold[]): void;
 }
 
 const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance'];
+
+export interface WatchedSpool {
+  pending(): readonly { readonly bytes: number }[];
+  freeBytes(): Promise<number>;
+  damagedFiles(): Promise<number>;
+}
 
 export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   const cost = createCounters({
@@ -74,7 +80,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
       if (charge.counted) counted.inc();
     },
     ...failureMetrics(registers),
-    watchSpool: (pending, freeBytes) => addSpoolGauges(registers, pending, freeBytes),
+    watchSpool: (spool) => addSpoolGauges(registers, spool),
     watchHolds: (live) => addHoldGauges(registers, live),
   };
 }
@@ -110,11 +116,7 @@ function failureMetrics(
   };
 }
 
-function addSpoolGauges(
-  registers: Registry[],
-  pending: () => readonly { readonly bytes: number }[],
-  freeBytes: () => Promise<number>,
-): void {
+function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFiles }: WatchedSpool): void {
   new Gauge({
     name: 'gateway_spool_charges',
     help: 'Charges that wait in the spool for PostgreSQL; completions are refused meanwhile.',
@@ -137,6 +139,14 @@ function addSpoolGauges(
     registers,
     async collect() {
       this.set(await freeBytes().catch(() => Number.NaN));
+    },
+  });
+  new Gauge({
+    name: 'gateway_spool_damaged_files',
+    help: 'Files beside the spool with lines that could not be read and are not charged. NaN: it cannot be told.',
+    registers,
+    async collect() {
+      this.set(await damagedFiles().catch(() => Number.NaN));
     },
   });
 }

@@ -14,12 +14,10 @@ describe('metrics of charges', () => {
   it('say what waits in the spool at the moment they are read', async () => {
     const metrics = createMetrics();
     const pending = [{ bytes: 120 }, { bytes: 30 }];
-    metrics.watchSpool(
-      () => pending,
-      async () => 1e9,
-    );
+    metrics.watchSpool({ pending: () => pending, freeBytes: async () => 1e9, damagedFiles: async () => 2 });
     expect(await current(metrics, 'gateway_spool_charges')).toBe(2);
     expect(await current(metrics, 'gateway_spool_bytes')).toBe(150);
+    expect(await current(metrics, 'gateway_spool_damaged_files')).toBe(2);
     pending.length = 0;
     expect(await current(metrics, 'gateway_spool_charges')).toBe(0);
     expect(await current(metrics, 'gateway_spool_bytes')).toBe(0);

@@ -1,0 +1,119 @@
+import { createReadStream, existsSync } from 'node:fs';
+import { type FileHandle, open, readdir, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { decodeLine } from './spool-line.ts';
+
+/** A charge in a spool file. */
+export interface SpooledCharge {
+  readonly generationId: string;
+  readonly bytes: number;
+}
+
+export interface PlacedCharge extends SpooledCharge {
+  readonly position: number;
+}
+
+/** What a spool file holds, by generation id, in the order in which it came. */
+export type Charges = Map<string, PlacedCharge>;
+
+const DAMAGED = '.damaged-';
+
+/** Lines cannot be read, and were moved to the file `aside`. */
+export type OnDamage = (aside: string, lines: number) => void;
+
+/**
+ * Reads a spool file. Lines that are not as they were written are moved to a file of their own, where they stay until an operator has looked
+ * at them; one that a crash of the machine cut short, before anybody was told that it is durable, is among them.
+ */
+export async function readCharges(path: string, onDamage: OnDamage | undefined): Promise<Charges> {
+  if (!existsSync(path)) return new Map();
+  const { charges, damaged } = await scan(path);
+  if (damaged.length === 0) return charges;
+  const aside = await keepAside(path, damaged);
+  await rewrite(path, charges);
+  onDamage?.(aside, damaged.length);
+  return (await scan(path)).charges;
+}
+
+/** Resolves after the fsync. */
+export async function keepAside(path: string, lines: readonly Buffer[]): Promise<string> {
+  const aside = `${path}${DAMAGED}${new Date().toISOString().replaceAll(':', '-')}`;
+  const file = await open(aside, 'a', 0o600);
+  try {
+    for (const line of lines) await file.appendFile(Buffer.concat([line, Buffer.from('\n')]));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await syncFolder(dirname(path));
+  return aside;
+}
+
+/** Files of damaged lines that nobody has taken away yet. */
+export async function countDamagedFiles(folder: string): Promise<number> {
+  return (await readdir(folder)).filter((name) => name.includes(DAMAGED)).length;
+}
+
+export async function readBytes(file: Pick<FileHandle, 'read'>, { position, bytes }: PlacedCharge): Promise<Buffer> {
+  const buffer = Buffer.alloc(bytes);
+  let done = 0;
+  while (done < bytes) {
+    const { bytesRead } = await file.read(buffer, done, bytes - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return buffer.subarray(0, done);
+}
+
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
+}
+
+async function scan(path: string): Promise<{ charges: Charges; damaged: Buffer[] }> {
+  const charges: Charges = new Map();
+  const damaged: Buffer[] = [];
+  for await (const { content, position } of linesOf(path)) {
+    const line = decodeLine(content.toString('utf8'));
+    if (line === undefined) damaged.push(content);
+    else if (line.kind === 'revoked') charges.delete(line.generationId);
+    else {
+      const { generationId } = line.settlement;
+      charges.set(generationId, { generationId, position, bytes: content.length });
+    }
+  }
+  return { charges, damaged };
+}
+
+/** Leaves in the file what can be read, or, when the process dies meanwhile, everything. */
+async function rewrite(path: string, charges: Charges): Promise<void> {
+  const [from, to] = [await open(path, 'r'), await open(`${path}.new`, 'w', 0o600)];
+  try {
+    for (const charge of charges.values())
+      await to.appendFile(Buffer.concat([Buffer.from('\n'), await readBytes(from, charge), Buffer.from('\n')]));
+    await to.sync();
+  } finally {
+    await Promise.all([from.close(), to.close()]);
+  }
+  await rename(`${path}.new`, path);
+  await syncFolder(dirname(path));
+}
+
+/** One line at a time is in memory, however long the file is. */
+async function* linesOf(path: string): AsyncGenerator<{ content: Buffer; position: number }> {
+  let position = 0;
+  let pieces: Buffer[] = [];
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, from)) {
+      const content = Buffer.concat([...pieces, chunk.subarray(from, at)]);
+      pieces = [];
+      if (content.length > 0) yield { content, position };
+      position += content.length + 1;
+      from = at + 1;
+    }
+    if (from < chunk.length) pieces.push(chunk.subarray(from));
+  }
+  const content = Buffer.concat(pieces);
+  if (content.length > 0) yield { content, position };
+}
