@@ -129,9 +129,11 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
   const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
+  const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
   const money = await openAccounting({
     database,
     limits,
+    attempts,
     holdLeaseMs: leaseMs,
     claimLeaseMs: LEASE_MS,
     spoolFolder: spoolFolder(paths.dataDir),
@@ -160,8 +162,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     log,
   });
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
-  const retentionMs = (): number => config.current().requestLogRetentionMs;
-  const requestLog = keepRequestLog({ databaseUrl, retentionMs, metrics, log });
+  keepTidy(() => config.current().requestLogRetentionMs);
   const { version } = packageFile;
   const tracing = openTracing({ config: config.current, workerIndex, version, clock, metrics, log });
   const handler = createGateway({
@@ -214,7 +215,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     stopDeleting();
     const told = [requestLog.close(LOG_FLUSH_MS), tracing.close(LOG_FLUSH_MS)];
     await Promise.all([reporter.close(), delivery.close(), tokens.close(), money.close(), health.close()]);
-    await Promise.all([...told, limits.close(), database.close()]);
+    await Promise.all([...told, attempts.close(LOG_FLUSH_MS), limits.close(), database.close()]);
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();

@@ -12,6 +12,7 @@ import type { Clock } from './domain/clock.ts';
 import { type Claims, createClaims } from './idempotency/claims.ts';
 import type { LimitStore } from './stores/limit-store.ts';
 import type { Postgres } from './stores/postgres/open.ts';
+import type { ProviderAttempts } from './stores/provider-attempts.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -23,6 +24,7 @@ const REPLAY_RETRY_MS = 1_000;
 export interface OpeningOptions {
   readonly database: Pick<Postgres, 'ledger' | 'idempotency'>;
   readonly limits: LimitStore;
+  readonly attempts: ProviderAttempts;
   /** Of holds, as the limit store keeps them, and of Idempotency-Keys. */
   readonly holdLeaseMs: number;
   readonly claimLeaseMs: number;
@@ -64,7 +66,17 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     damagedFiles: () => countDamagedFiles(options.spoolFolder),
   });
   metrics.watchHolds(holds.live);
-  const accounting = createAccounting({ ledger: database.ledger, limits, holds, spool, room, clock, metrics, log });
+  const accounting = createAccounting({
+    ledger: database.ledger,
+    limits,
+    attempts: options.attempts,
+    holds,
+    spool,
+    room,
+    clock,
+    metrics,
+    log,
+  });
   await replayUntilDone(accounting.replaySpool, log);
   const claims = createClaims({
     store: database.idempotency,

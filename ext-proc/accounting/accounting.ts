@@ -8,6 +8,7 @@ import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
+import type { ProviderAttempts } from '../stores/provider-attempts.ts';
 import type { OnSent } from '../stores/store-figures.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -17,6 +18,7 @@ import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolRoom } from './spool-room.ts';
+import { providerAttempt } from './uncharged.ts';
 
 /** What an admission took, and what is needed to charge it. */
 export interface Hold {
@@ -60,6 +62,7 @@ export interface OpenHold extends Account {
 export interface AccountingOptions {
   readonly ledger: Ledger;
   readonly limits: LimitStore;
+  readonly attempts: ProviderAttempts;
   readonly holds: HoldKeeper;
   readonly spool: Spool;
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
@@ -69,7 +72,7 @@ export interface AccountingOptions {
 }
 
 export function createAccounting(options: AccountingOptions): Accounting {
-  const { limits, holds, clock, metrics, log } = options;
+  const { limits, attempts, holds, clock, metrics, log } = options;
   const charges = createDurableCharges({
     ...options,
     releaseHold,
@@ -115,6 +118,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
         metrics.charged({ model: hold.model, costUsd, promptTokens, completionTokens, counted: produced.usageCounted });
         return undefined;
       },
+      uncharged: (attempt) => attempts.record(providerAttempt(hold, holdNanoUsd, attempt)),
       async release() {
         if (state === 'charged' || state === 'released') return;
         state = 'released';

@@ -2,6 +2,7 @@ import type { Target } from '../config/gateway-config.ts';
 import type { AnswerRoom } from './answer-budget.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
+import type { FailedAttempt } from './failed-attempt.ts';
 import { parseObject } from './json-object.ts';
 import type { ProviderCall } from './provider-call.ts';
 import { bodyFailure, envoyFailure, FAILURES, type ProviderFailure, statusFailure } from './provider-failure.ts';
@@ -39,11 +40,11 @@ export interface OpenedStream {
 }
 
 /** Asks one target once. Every wait in here is bounded by the call's limit. */
-export async function attempt(run: Run, target: Target): Promise<Opened | ProviderFailure> {
+export async function attempt(run: Run, target: Target): Promise<Opened | FailedAttempt> {
   const { order, exchange, providers } = run;
   const drained = isDrained(run, target);
-  if (exchange.gone.aborted && !drained) return FAILURES.abandoned;
-  if (order.leaseLost.aborted) return FAILURES.leaseLost;
+  if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
+  if (order.leaseLost.aborted) return { kind: 'failed', failure: FAILURES.leaseLost, target };
   const askedMs = elapsedMs(run);
   const span = beginAttemptSpan(order, target);
   const call = providers.call(providerRequest(order, target, span));
@@ -57,7 +58,8 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Provid
     opened = await open(run, target, call, askedMs);
     if (opened.kind !== 'failure') return opened;
     span?.fail(opened.result);
-    return withoutSecret(opened, target);
+    const { wasSent, answerBytes } = call;
+    return { kind: 'failed', failure: withoutSecret(opened, target), target, asked: { askedMs, wasSent, answerBytes } };
   } finally {
     if (opened?.kind !== 'stream') {
       span?.end();

@@ -1,36 +1,38 @@
 import type { Target } from '../config/gateway-config.ts';
 import { attempt, type Opened } from './attempt.ts';
-import { FAILURES, type ProviderFailure } from './provider-failure.ts';
+import type { FailedAttempt } from './failed-attempt.ts';
 import { asksForLongPause, backoffMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { pause } from './wait.ts';
 
 /** Asks the model's targets in order until one answers; the failure to report when none does (INTERFACE 4 and 5). */
-export async function openFirst(run: Run): Promise<Opened | ProviderFailure> {
+export async function openFirst(run: Run): Promise<Opened | FailedAttempt> {
   const { targets } = run.order.model;
-  let worst: ProviderFailure | undefined;
+  let worst: FailedAttempt | undefined;
   for (const [index, target] of targets.entries()) {
     const isLast = index === targets.length - 1;
     const result = await askTarget(run, target, isLast);
-    if (result.kind !== 'failure') return result;
+    if (result.kind !== 'failed') return result;
     worst = moreTelling(worst, result);
-    if (result.retry === 'none') break;
+    if (result.failure.retry === 'none') break;
   }
-  return worst ?? FAILURES.unsendable;
+  if (worst === undefined) throw new Error('a model without targets was admitted');
+  return worst;
 }
 
 /** One target, with its retries. */
-async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Opened | ProviderFailure> {
+async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Opened | FailedAttempt> {
   const { order, exchange, attempts } = run;
   for (let asked = 1; ; asked++) {
     const askedMs = elapsedMs(run);
     const result = await attempt(run, target);
-    if (result.kind !== 'failure') return result;
-    const durationMs = elapsedMs(run) - askedMs;
-    attempts.push({ provider: target.provider.name, result: result.result, durationMs });
-    const again = result.retry === 'same' && asked <= order.config.retriesPerTarget;
-    if (!again || (!isLast && asksForLongPause(result.retryAfterMs))) return result;
-    const waitMs = backoffMs(asked, result.retryAfterMs);
+    if (result.kind !== 'failed') return result;
+    const { failure } = result;
+    attempts.push({ provider: target.provider.name, result: failure.result, durationMs: elapsedMs(run) - askedMs });
+    run.uncharged.record(run, result);
+    const again = failure.retry === 'same' && asked <= order.config.retriesPerTarget;
+    if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
+    const waitMs = backoffMs(asked, failure.retryAfterMs);
     // Nothing is tried after the deadline, and an attempt needs more than no time at all.
     if (waitMs >= remainingMs(run)) return result;
     await pause(waitMs, [order.leaseLost, ...(isDrained(run, target) ? [] : [exchange.gone])]);
@@ -38,6 +40,6 @@ async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Ope
 }
 
 /** The last failure tells most; but a mapping that is wrong is not the client's whole story while another target may work later. */
-function moreTelling(before: ProviderFailure | undefined, now: ProviderFailure): ProviderFailure {
-  return before !== undefined && now.code === 'upstream_config_error' ? before : now;
+function moreTelling(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
+  return before !== undefined && now.failure.code === 'upstream_config_error' ? before : now;
 }

@@ -4,7 +4,7 @@ import { afterAll } from 'vitest';
 import { systemClock } from '../domain/clock.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
-import type { Account, CountTokens, DeliveryOutcome, Order, Produced } from './delivery.ts';
+import type { Account, CountTokens, DeliveryOutcome, Order, Produced, UnchargedAttempt } from './delivery.ts';
 import { type Egress, startEgress } from './egress.fixture.ts';
 import { type OrderOptions, order } from './order.fixture.ts';
 
@@ -106,6 +106,8 @@ export const countWords: CountTokens = async (texts) =>
 export interface Delivered {
   readonly outcome: DeliveryOutcome;
   readonly charges: readonly Produced[];
+  /** Complete once the delivery is closed, or the count has come. */
+  readonly uncharged: readonly UnchargedAttempt[];
   /** How many answers the client had when the hold was released, for each time it was. */
   readonly answersAtRelease: readonly number[];
 }
@@ -117,6 +119,7 @@ export async function deliverTo(
   charge?: Account['charge'],
 ): Promise<Delivered> {
   const charges: Produced[] = [];
+  const uncharged: UnchargedAttempt[] = [];
   const answersAtRelease: number[] = [];
   const outcome = await delivery.deliver(what, to.exchange, {
     costUsd: () => 0.25,
@@ -124,11 +127,12 @@ export async function deliverTo(
       charges.push(produced);
       return charge?.(produced, answer);
     },
+    uncharged: (attempt) => void uncharged.push(attempt),
     async release() {
       answersAtRelease.push(to.answers.length);
     },
   });
-  return { outcome, charges, answersAtRelease };
+  return { outcome, charges, uncharged, answersAtRelease };
 }
 
 /** For all tests of a file: an egress of its own, and deliveries through it. Both are closed after the last of them. */

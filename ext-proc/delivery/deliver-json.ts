@@ -1,6 +1,7 @@
 import { AnswerMeter } from './answer-meter.ts';
 import type { OpenedJson } from './attempt.ts';
 import { describeAnswer } from './attempt-span.ts';
+import { chargeAnswer } from './charge-answer.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { editObject, membersOf } from './json-members.ts';
 import { answerRefusal, respond } from './respond.ts';
@@ -33,8 +34,9 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     members,
   );
   const body = Buffer.from(text);
-  // The ledger bounds its own wait: giving up on it here could lose the charge.
-  const refused = await run.account.charge(
+  const refused = await chargeAnswer(
+    run,
+    opened,
     {
       provider,
       providerModel: opened.target.model,

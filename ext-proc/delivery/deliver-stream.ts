@@ -4,6 +4,7 @@ import type { MeteredUsage } from './answer-meter.ts';
 import { AnswerRecord } from './answer-record.ts';
 import type { OpenedStream } from './attempt.ts';
 import { describeAnswer, endStreamSpan } from './attempt-span.ts';
+import { chargeAnswer } from './charge-answer.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { brokenStreamRefusal } from './provider-failure.ts';
@@ -34,8 +35,9 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     describeAnswer(order, relayed.meter, metered.usage);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
     const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;
-    // The ledger bounds its own wait: giving up on it here could lose the charge.
-    const refused = await run.account.charge(
+    const refused = await chargeAnswer(
+      run,
+      opened,
       {
         provider: provider.name,
         providerModel: model,

@@ -11,6 +11,7 @@ import { FAILURES, refusalOf } from './provider-failure.ts';
 import { type Replay, replayAnswer } from './replay.ts';
 import { answerRefusal } from './respond.ts';
 import type { Run } from './run.ts';
+import { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** Takes an admitted order to its provider and the answer to its client. */
 export interface Delivery {
@@ -20,7 +21,7 @@ export interface Delivery {
   replay(replay: Replay, exchange: Exchange): Promise<Refusal | undefined>;
   /** JSON answers in memory, all together. */
   readonly answers: Pick<AnswerBudget, 'heldBytes' | 'limitBytes'>;
-  /** Ends every call under way. */
+  /** Ends every call under way; resolves when the accounts know of every attempt that had failed. */
   close(): Promise<void>;
 }
 
@@ -42,14 +43,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { egressSocketPath, clock, countTokens, answerBudgetBytes = ANSWER_BUDGET_BYTES } = options;
   const answers = new AnswerBudget(answerBudgetBytes);
   const providers = new ProviderClient(egressSocketPath);
+  const uncharged = new UnchargedAttempts(countTokens);
   return {
     answers,
     deliver(order, exchange, account) {
-      const startedMs = clock.monotonicMs();
-      return deliver({ order, exchange, account, clock, providers, countTokens, answers, startedMs, attempts: [] });
+      const [startedMs, startedAtMs] = [clock.monotonicMs(), clock.nowMs()];
+      const run = { order, exchange, account, clock, providers, countTokens, answers, uncharged };
+      return deliver({ ...run, startedMs, startedAtMs, attempts: [] });
     },
     replay: (replay, exchange) => replayAnswer(replay, exchange, answers),
-    close: async () => providers.close(),
+    close() {
+      providers.close();
+      return uncharged.settled();
+    },
   };
 }
 
@@ -64,10 +70,10 @@ async function deliver(run: Run): Promise<DeliveryOutcome> {
       }
     case 'stream':
       return deliverStream(run, opened);
-    case 'failure':
-      if (opened === FAILURES.abandoned) {
+    case 'failed':
+      if (opened.failure === FAILURES.abandoned) {
         return { status: CLIENT_GONE_STATUS, attempts: run.attempts, clientGone: true };
       }
-      return answerRefusal(run, refusalOf(run.order, opened));
+      return answerRefusal(run, refusalOf(run.order, opened.failure));
   }
 }

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../domain/chat-request.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { ProviderWork } from './provider-failure.ts';
 import type { TotalMismatch } from './usage.ts';
 
 /** An admitted request on its way to a provider: the hold is taken, what follows must end in exactly one charge or one release. */
@@ -42,6 +43,23 @@ export interface Produced {
   readonly generationTimeMs: number;
 }
 
+/** An attempt at a provider that nobody is charged for. */
+export interface UnchargedAttempt {
+  /** Of the attempts of this order, from 1. */
+  readonly attempt: number;
+  readonly provider: string;
+  /** The provider's name for the model. */
+  readonly providerModel: string;
+  readonly askedAtMs: number;
+  /** `ok`, of one that was not charged, or why it failed. */
+  readonly result: string;
+  readonly work: ProviderWork;
+  /** The provider's own id of the answer, where it sent one. */
+  readonly upstreamId?: string;
+  /** What the provider may bill for `some` work. */
+  readonly tokens?: { readonly usage: TokenUsage; readonly source: 'reported' | 'counted' | 'estimated' };
+}
+
 /** The hold of an order: it ends in one charge, or is released before the client learns that nothing was produced. */
 export interface Account {
   /** What that usage is charged, in USD, for `usage.cost`. */
@@ -51,6 +69,8 @@ export interface Account {
    * for it; a refusal when the charge could not be made durable, and is not made.
    */
   charge(produced: Produced, answer?: Buffer): Promise<Refusal | undefined>;
+  /** For the record: what a provider was asked in vain. */
+  uncharged(attempt: UnchargedAttempt): void;
   /** Frees the hold; nothing happens when it was charged. */
   release(): Promise<void>;
 }

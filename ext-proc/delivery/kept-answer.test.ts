@@ -114,6 +114,7 @@ describe('an answer that is kept', () => {
     await delivery.deliver(keyed, to.exchange, {
       costUsd: () => 0,
       charge,
+      uncharged: () => undefined,
       release: async () => {
         textAtRelease = to.text();
       },

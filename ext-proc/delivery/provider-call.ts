@@ -16,6 +16,8 @@ export interface Carrier {
   resume(): void;
   /** The call is given up: nothing of it may reach the next one. */
   destroy(): void;
+  /** Whoever is at the other end has taken the whole request. */
+  readonly hasSentAll: boolean;
 }
 
 /** What is read ahead of its reader: beyond it the provider's socket is paused. */
@@ -33,6 +35,8 @@ export class ProviderCall implements LimitedCall {
   #carrier: Carrier | undefined;
   #head: ResponseHead | undefined;
   readonly #bytes = new GrowingBytes();
+  #wasSent = false;
+  #answerBytes = 0;
   #ended = false;
   #discarding = false;
   #failure: ProviderFailure | undefined;
@@ -120,6 +124,17 @@ export class ProviderCall implements LimitedCall {
     this.#carrier?.resume();
   }
 
+  /** The whole request has left this process. */
+  get wasSent(): boolean {
+    return this.#wasSent || this.#carrier?.hasSentAll === true;
+  }
+
+  /** That came of the body, where the answer is a success. */
+  get answerBytes(): number {
+    const status = this.#head?.status ?? 0;
+    return status >= 200 && status < 300 ? this.#answerBytes : 0;
+  }
+
   /** Nothing more will come. */
   get isOver(): boolean {
     return this.#ended || this.#failure !== undefined;
@@ -136,6 +151,7 @@ export class ProviderCall implements LimitedCall {
 
   onBody(bytes: Buffer, start: number, end: number): void {
     if (this.#discarding) return;
+    this.#answerBytes += end - start;
     this.#bytes.append(bytes, start, end);
     if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.pause();
     this.#wakeReader();
@@ -154,6 +170,7 @@ export class ProviderCall implements LimitedCall {
 
   #over(): void {
     this.request = undefined;
+    this.#wasSent = this.wasSent;
     // It may carry the next call by now.
     this.#carrier = undefined;
     this.#limits.forget(this);

@@ -62,6 +62,10 @@ export class ProviderConnection implements Carrier, ResponseSink {
     return this.#socket.writable;
   }
 
+  get hasSentAll(): boolean {
+    return this.#isConnected && this.#socket.writableLength === 0;
+  }
+
   send(call: ProviderCall, head: string, { body, bodyBytes }: ProviderRequest): void {
     this.#call = call;
     this.#hasAnswered = false;

@@ -62,7 +62,8 @@ export const FAILURES = {
   /** Envoy's egress listener itself did not take the connection, or not the whole request: no provider has seen it. */
   egressUnreachable: failure('egress_unreachable', BUSY),
   unsendable: failure('unsendable', MISCONFIGURED),
-  firstByte: failure('first_byte_timeout', SLOW),
+  /** The provider works on the request, and is paid for it: asking it again would pay twice. */
+  firstByte: failure('first_byte_timeout', { code: 'request_timeout', retry: 'next' }),
   deadline: failure('total_timeout', OUT_OF_TIME),
   stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
   tooLarge: failure('too_large', SPOILED),
@@ -77,6 +78,24 @@ export const FAILURES = {
   /** The client left, and this request is not read to its end for it. */
   abandoned: failure('abandoned', { code: 'internal_error', retry: 'none' }),
 } as const satisfies Record<string, ProviderFailure>;
+
+/** Results with which no provider has seen the request. */
+const NOT_SENT = new Set([
+  FAILURES.egressUnreachable.result,
+  FAILURES.unsendable.result,
+  ...BY_ENVOY_FLAG.filter(([, , verdict]) => verdict !== SLOW).map(([, result]) => result),
+]);
+
+/**
+ * What a provider did for an attempt that failed: it was not sent the request, it answered that it had failed or refused, or it worked, at
+ * least on the prompt, for what is known.
+ */
+export type ProviderWork = 'none' | 'refused' | 'some';
+
+export function workFor({ result }: ProviderFailure, wasSent: boolean): ProviderWork {
+  if (!wasSent || NOT_SENT.has(result)) return 'none';
+  return result === ERROR_BODY || result.startsWith('status_') ? 'refused' : 'some';
+}
 
 export function statusFailure(status: number, body?: JsonObject, retryAfterMs?: number): ProviderFailure {
   const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
@@ -95,13 +114,13 @@ export function envoyFailure(responseFlags: string): ProviderFailure {
   return FAILURES.reset;
 }
 
+const ERROR_BODY = 'error_body';
+
 /** An error inside a 200: its own status, where it names one, says what an ordinary status would have said. */
 export function bodyFailure(body: JsonObject): ProviderFailure {
   const { error } = body;
   const status = isObject(error) ? (statusIn(error.code) ?? statusIn(error.status)) : undefined;
-  return status === undefined
-    ? failure('error_body', FAILED)
-    : { ...statusFailure(status, body), result: 'error_body' };
+  return status === undefined ? failure(ERROR_BODY, FAILED) : { ...statusFailure(status, body), result: ERROR_BODY };
 }
 
 function statusIn(value: unknown): number | undefined {

@@ -4,6 +4,7 @@ import type { Exchange } from '../transport/exchange.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import type { Account, Attempt, CountTokens, Order } from './delivery.ts';
 import type { ProviderClient } from './provider-client.ts';
+import type { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** One delivery under way: what every step of it needs. */
 export interface Run {
@@ -14,7 +15,11 @@ export interface Run {
   readonly providers: ProviderClient;
   readonly countTokens: CountTokens;
   readonly answers: AnswerBudget;
+  readonly uncharged: UnchargedAttempts;
+  /** On the monotonic clock. */
   readonly startedMs: number;
+  /** The same moment on the wall clock. */
+  readonly startedAtMs: number;
   readonly attempts: Attempt[];
 }
 

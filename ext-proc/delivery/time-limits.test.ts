@@ -13,7 +13,7 @@ import {
   sendStream,
   startEgress,
 } from './egress.fixture.ts';
-import { type OrderOptions, order } from './order.fixture.ts';
+import { type OrderOptions, order, provider } from './order.fixture.ts';
 
 /**
  * What is cut off in time, and what is not. A process that stands still on a busy machine is over a short limit before the test has done
@@ -49,15 +49,16 @@ describe.concurrent('in time', () => {
   describe('the first event', () => {
     const stream = sendStream([chunk({ content: 'hi' }, 'stop'), DONE]);
     test.for<[string, number | string, ProviderHandler[]]>([
-      ['that does not come in time is waited for in another attempt', 200, [silent, stream]],
+      ['that does not come in time is waited for at the next target, for the first is paid', 200, [silent, stream]],
       ['after a head only as well', 200, [sendStream([': hi\n\n'], stalls), stream]],
       ['that never comes is a time-out', 'request_timeout', [silent]],
     ])('%s', async ([, expected, handlers], { expect }) => {
       await withProvider(handlers, async ({ egress, to, deliver }) => {
-        const retriesPerTarget = handlers.length - 1;
-        const { outcome } = await deliver({ stream: true, retriesPerTarget, timeouts: { firstByteMs: LIMIT_MS } });
+        const providers = ['alpha', 'beta'].slice(0, handlers.length).map((name) => provider(name));
+        const { outcome } = await deliver({ stream: true, providers, timeouts: { firstByteMs: LIMIT_MS } });
         expect(outcome.refusal?.code ?? outcome.status).toBe(expected);
-        expect(egress.asked).toHaveLength(handlers.length);
+        const clusters = egress.asked.map(({ headers }) => headers['x-gw-cluster']);
+        expect(clusters).toEqual(providers.map(({ cluster }) => cluster));
         expect([to.heads.length, to.answers.length]).toEqual(expected === 200 ? [1, 0] : [0, 1]);
       });
     });

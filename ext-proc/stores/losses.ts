@@ -6,6 +6,7 @@ export type LossReason =
   | 'balance'
   | 'timeout'
   | 'response_too_large'
+  | 'no_room'
   | 'client_left'
   | 'crash'
   | 'taken_over'

@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
 import { type ChargeMetrics, createChargeMetrics } from './charge-metrics.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
+import { createProviderAttemptMetrics, type ProviderAttemptMetrics } from './provider-attempt-metrics.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts';
 import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
@@ -9,7 +10,13 @@ import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
  * Prometheus metrics; docs/observability.md lists them all. Labels are bounded sets: routes, catalogue codes, configured models and
  * providers; never a key, organization or address.
  */
-export interface Metrics extends RequestMetrics, ChargeMetrics, StoreMetrics, ProcessMetrics, TraceMetrics {
+export interface Metrics
+  extends RequestMetrics,
+    ChargeMetrics,
+    ProviderAttemptMetrics,
+    StoreMetrics,
+    ProcessMetrics,
+    TraceMetrics {
   readonly registry: Registry;
 }
 
@@ -28,6 +35,7 @@ export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}
     registry,
     ...createRequestMetrics(registers),
     ...createChargeMetrics(registers),
+    ...createProviderAttemptMetrics(registers),
     ...createStoreMetrics(registers),
     ...createProcessMetrics(registers, version),
     ...createTraceMetrics(registers),

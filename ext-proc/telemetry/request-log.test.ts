@@ -4,10 +4,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { entryWith } from '../../test/fixtures/request-log-entry.ts';
 import type { RequestLogEntry, RequestLogStore } from '../stores/request-log.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { BatchedLogBounds } from './batched-log.ts';
 import { createMetrics } from './metrics.ts';
-import { createRequestLog, type RequestLogBounds } from './request-log.ts';
+import { createRequestLog } from './request-log.ts';
 
-const BOUNDS: RequestLogBounds = { capacity: 10, batch: 4, everyMs: 20, firstRetryMs: 5, longestRetryMs: 20 };
+const BOUNDS: BatchedLogBounds = { capacity: 10, batch: 4, everyMs: 20, firstRetryMs: 5, longestRetryMs: 20 };
 
 /** A store whose every answer the test gives, in the order of the calls. */
 function scripted(answer: (batch: readonly RequestLogEntry[], call: number) => Promise<{ refused: number }>) {

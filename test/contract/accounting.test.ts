@@ -69,8 +69,8 @@ describe('accounting', () => {
     const spool = await openSpool(spoolPath);
     const ledger = { ...store.ledger, ...changes };
     const room = await watchSpoolRoom(folder, spool);
-    const metrics = createMetrics();
-    const accounting = createAccounting({ ledger, limits, holds, spool, room, clock, metrics, log: silent });
+    const others = { attempts: { record: () => undefined }, clock, metrics: createMetrics(), log: silent };
+    const accounting = createAccounting({ ledger, limits, holds, spool, room, ...others });
     const claims = createClaims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
     return {
       accounting,

@@ -103,6 +103,7 @@ export class GatewayProcess implements Runner {
       const accounting = createAccounting({
         ledger: gatedLedger,
         limits,
+        attempts: { record: () => undefined },
         holds,
         spool: gatedSpool,
         room: { problem: () => undefined, failed: () => undefined },

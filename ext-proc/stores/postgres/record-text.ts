@@ -29,3 +29,12 @@ function fieldText(value: FieldValue): string {
   if (NEEDS_NO_QUOTES.test(value)) return value;
   return `\\"${value.replace(/["\\]/g, (character) => ESCAPED[character] ?? '')}\\"`;
 }
+
+/** Not for people to read, and some of them could change what a terminal or a spreadsheet shows; PostgreSQL has no place for NUL. */
+const CONTROL = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu;
+const MAY_NEED_CLEANING = /[^ -~]/;
+
+/** Text of others, for people to read. */
+export function cleanText(text: string | undefined): string | undefined {
+  return text === undefined || !MAY_NEED_CLEANING.test(text) ? text : text.replace(CONTROL, '');
+}

@@ -1,5 +1,5 @@
 import type { RequestLogEntry } from '../request-log.ts';
-import { type FieldValue, recordArrayText } from './record-text.ts';
+import { cleanText, type FieldValue, recordArrayText } from './record-text.ts';
 
 const MAX_INTEGER = 2_147_483_647;
 
@@ -9,28 +9,20 @@ function wholeMs(value: number | undefined): number | undefined {
   return Math.min(MAX_INTEGER, Math.max(0, Math.round(value)));
 }
 
-/** Not for people to read, and some of them could change what a terminal or a spreadsheet shows; PostgreSQL has no place for NUL. */
-const CONTROL = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu;
-const MAY_NEED_CLEANING = /[^ -~]/;
-
-function clean(text: string | undefined): string | undefined {
-  return text === undefined || !MAY_NEED_CLEANING.test(text) ? text : text.replace(CONTROL, '');
-}
-
 /** In the order of the columns of `logged_request` (0015_cheaper_log_lines.sql). */
 const COLUMNS: readonly ((entry: RequestLogEntry) => FieldValue)[] = [
   (e) => e.id,
   (e) => e.arrivedAtMs,
   (e) => e.organizationId,
   (e) => e.keyId,
-  (e) => clean(e.requestId),
+  (e) => cleanText(e.requestId),
   (e) => e.generationId,
   (e) => e.route,
-  (e) => clean(e.model),
+  (e) => cleanText(e.model),
   (e) => e.modelKnown,
   (e) => e.provider,
   (e) => e.address,
-  (e) => clean(e.userAgent),
+  (e) => cleanText(e.userAgent),
   (e) => e.status,
   (e) => e.code,
   (e) => e.streamed,

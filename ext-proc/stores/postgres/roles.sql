@@ -8,27 +8,29 @@ grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_op
 
 -- All of them look at the timeline when they connect, and the three processes at partitions when they start.
 grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
-grant execute on function make_generations_month, make_request_log_day to gateway_process, gateway_dashboard, gateway_operator;
+grant execute on function make_generations_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
 
 -- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
-  losses, key_activity, idempotency_keys, gateway_processes to gateway_process;
+  losses, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, gateway_processes to gateway_process;
 grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), settle_generations,
-  write_request_log, log_requests, outwait_settlements, drop_request_log_day to gateway_process;
+  write_request_log, log_requests, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
+  to gateway_process;
 grant update (memory_owner, limit_store) on ledger_state to gateway_process;
 grant insert on dead_letters, losses to gateway_process;
 grant insert, update, delete on idempotency_keys, gateway_processes to gateway_process;
 -- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.
 grant insert, delete on request_day_stats to gateway_process;
 grant update on request_days to gateway_process;
-grant update, delete on request_log_other, request_stats to gateway_process;
+grant update, delete on request_log_other, provider_attempts_other, request_stats to gateway_process;
 
 -- The dashboard and the operator's command line manage people, keys and organizations. What a key is (its hash) and what an account holds
 -- they cannot change; credit goes through the function that writes its entry.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
-  organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, losses, key_activity,
-  gateway_processes, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
+  organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, losses,
+  provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
+  audit_log to gateway_dashboard, gateway_operator;
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
 grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import type { UnchargedAttempt } from '../delivery/delivery.ts';
+import type { Hold } from './accounting.ts';
+import { providerAttempt } from './uncharged.ts';
+
+const hold: Hold = {
+  generationId: 'gen-1',
+  organizationId: 'org-1',
+  keyId: 'key-1',
+  day: 20_778,
+  model: 'public-model',
+  prices: { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 10_000_000n },
+  streamed: false,
+  createdAtMs: 1,
+};
+const usage = { promptTokens: 100, completionTokens: 10, cachedTokens: 0, reasoningTokens: 0 };
+const facts = { attempt: 2, provider: 'alpha', providerModel: 'alpha-model', askedAtMs: 5 };
+const HELD = 1_000_000n;
+
+function recordOf(result: string, more: Partial<UnchargedAttempt> = {}, holdNanoUsd = HELD) {
+  const tokens = { usage, source: 'counted' } as const;
+  return providerAttempt(hold, holdNanoUsd, { ...facts, result, work: 'some', tokens, ...more });
+}
+
+test('the record of an attempt has what is known of the request, and no more than its columns', () => {
+  expect(recordOf('reset', { upstreamId: 'up-1' })).toEqual({
+    ...facts,
+    generationId: 'gen-1',
+    organizationId: 'org-1',
+    keyId: 'key-1',
+    model: 'public-model',
+    upstreamId: 'up-1',
+    result: 'reset',
+    reason: 'broken',
+    tokens: { usage, source: 'counted' },
+  });
+});
+
+test.each([
+  ['first_byte_timeout', 'timeout', false],
+  ['total_timeout', 'timeout', true],
+  ['too_large', 'response_too_large', true],
+  ['no_room', 'no_room', true],
+  ['lease_lost', 'lease_lost', false],
+  ['malformed', 'broken', false],
+  ['ok', 'not_charged', false],
+])('%s is uncharged because of %s, and a loss: %s', (result, reason, isLoss) => {
+  const { loss, ...record } = recordOf(result);
+  expect(record).toMatchObject({ result, reason });
+  expect(loss).toEqual(isLoss ? { reason, amountNanoUsd: 200_000n } : undefined);
+});
+
+test('a loss is at most the hold', () => {
+  expect(recordOf('total_timeout', {}, 5n).loss?.amountNanoUsd).toBe(5n);
+});
+
+test('what no provider was sent, or one refused, is named so whatever became of it, and is no loss', () => {
+  const record = providerAttempt(hold, HELD, { ...facts, result: 'total_timeout', work: 'none' });
+  expect(record).toMatchObject({ reason: 'not_sent' });
+  expect(record).not.toHaveProperty('loss');
+  expect(recordOf('status_500', { work: 'refused' })).toMatchObject({ reason: 'provider_error' });
+});
+
+test('a client that left has its own result', () => {
+  expect(recordOf('abandoned')).toMatchObject({ result: 'client_left', reason: 'client_left' });
+});

@@ -1,0 +1,34 @@
+import { Counter, type Registry } from 'prom-client';
+import { UNCHARGED_REASONS, type UnchargedReason } from '../stores/provider-attempts.ts';
+
+export interface ProviderAttemptMetrics {
+  /** Tokens that a provider may bill and nobody was charged for. */
+  unchargedTokens(reason: UnchargedReason, tokens: number): void;
+  providerAttemptsWritten(attempts: number): void;
+  providerAttemptsDropped(attempts: number): void;
+}
+
+export function createProviderAttemptMetrics(registers: Registry[]): ProviderAttemptMetrics {
+  const tokens = new Counter({
+    name: 'gateway_uncharged_provider_tokens_total',
+    help: `Tokens that providers were given or made and nobody was charged for, by reason: ${UNCHARGED_REASONS.join(', ')}.`,
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const reason of UNCHARGED_REASONS) tokens.inc({ reason }, 0);
+  const written = new Counter({
+    name: 'gateway_provider_attempts_written_total',
+    help: 'Attempts at providers that nobody was charged for, written to provider_attempts.',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'gateway_provider_attempts_dropped_total',
+    help: 'Those that were not: too many were waiting, or PostgreSQL refused them.',
+    registers,
+  });
+  return {
+    unchargedTokens: (reason, count) => tokens.inc({ reason }, count),
+    providerAttemptsWritten: (attempts) => written.inc(attempts),
+    providerAttemptsDropped: (attempts) => dropped.inc(attempts),
+  };
+}
