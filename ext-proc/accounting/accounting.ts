@@ -48,6 +48,7 @@ export interface Accounting {
 /** What the limit store gave. */
 export interface TakenHold {
   readonly holdNanoUsd: NanoUsd;
+  readonly totalTimeoutMs: number;
   /** On the monotonic clock, before the store was asked. */
   readonly leasedAtMs: number;
 }
@@ -91,11 +92,11 @@ export function createAccounting(options: AccountingOptions): Accounting {
     }
   }
 
-  function open(hold: Hold, { holdNanoUsd, leasedAtMs }: TakenHold, trace?: RequestTrace): OpenHold {
+  function open(hold: Hold, { holdNanoUsd, totalTimeoutMs, leasedAtMs }: TakenHold, trace?: RequestTrace): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: ReturnType<OpenHold['charged']>;
     const { generationId: holdId, organizationId, keyId, day } = hold;
-    const leaseLost = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd }, leasedAtMs);
+    const leaseLost = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs }, leasedAtMs);
     return {
       leaseLost,
       charged: () => charged,

@@ -6,7 +6,14 @@ import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './holds.ts'
 
 const LEASE_MS = 15_000;
 const MARGIN_MS = 6_000;
-const hold: LiveHold = { holdId: 'hold', organizationId: 'org', keyId: 'key', day: 1, holdNanoUsd: 5n };
+const hold: LiveHold = {
+  holdId: 'hold',
+  organizationId: 'org',
+  keyId: 'key',
+  day: 1,
+  holdNanoUsd: 5n,
+  totalTimeoutMs: 900_000,
+};
 
 describe('keeping leases', () => {
   let nowMs = 0;
@@ -18,9 +25,10 @@ describe('keeping leases', () => {
   const clock: Clock = { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs };
   const limits: LimitStore = {
     ...createMemoryLimitStore({ leaseMs: LEASE_MS }),
-    renew(holds) {
+    async renew(holds) {
       renewals.push(holds.length);
-      return answer();
+      const exposed = await answer();
+      return { takenBack: exposed, exposed, failed: [] };
     },
   };
 

@@ -63,17 +63,20 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     renewing = true;
     const asked = [...live.values()];
     try {
-      const lapsed = new Set(
-        await limits.renew(
-          asked.map(({ hold }) => hold),
-          clock.nowMs(),
-        ),
+      const { takenBack, exposed, failed } = await limits.renew(
+        asked.map(({ hold }) => hold),
+        clock.nowMs(),
       );
+      const lapsed = new Set([...exposed, ...failed.flatMap(({ holdIds }) => holdIds)]);
       renewedAtMs = askedAtMs;
       for (const lease of asked) if (!lapsed.has(lease.hold.holdId)) lease.renewedAtMs = askedAtMs;
       // A request that ended while the renewal was under way has no lease to lapse.
-      const missed = asked.filter(({ hold }) => lapsed.has(hold.holdId) && live.has(hold.holdId));
+      const gone = new Set(exposed);
+      const missed = asked.filter(({ hold }) => gone.has(hold.holdId) && live.has(hold.holdId));
       giveUp(missed, 'lapsed');
+      // What ended meanwhile was released, perhaps before its renewal took it back in.
+      const ended = asked.filter(({ hold }) => takenBack.includes(hold.holdId) && !live.has(hold.holdId));
+      await Promise.all(ended.map(({ hold }) => limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 })));
     } catch (error) {
       onProblem({ kind: 'renewal_failed', error });
     } finally {

@@ -29,6 +29,7 @@ export interface Admission {
   readonly kind: 'admission';
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
+  readonly totalTimeoutMs: number;
   /** On the monotonic clock, before the store was asked. */
   readonly leasedAtMs: number;
   readonly rateLimitHeaders: Readonly<Record<string, string>>;
@@ -50,6 +51,7 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate): Promise<
           kind: 'admission',
           day: result.day,
           holdNanoUsd: request.holdNanoUsd,
+          totalTimeoutMs: request.totalTimeoutMs,
           leasedAtMs,
           rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
         };
@@ -79,6 +81,7 @@ function admissionRequest(candidate: Candidate, principal: Principal, nowMs: num
     keyLimits: key.limits,
     tokens: chat.inputTokens.estimate + outputTokens,
     holdNanoUsd: holdFor(choice, chat, outputTokens),
+    totalTimeoutMs: candidate.config.timeouts.totalMs,
     snapshot: account,
   };
 }

@@ -2,18 +2,33 @@ import type { UtcDay } from '../domain/clock.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import type { AccountSnapshot, RateLimits } from '../domain/principal.ts';
 
+/** A request is over after `timeouts.total`; its charge has this much longer. */
+const CHARGED_WITHIN_MS = 60_000;
+
+/** Milliseconds from its admission for which the money of a hold stays in quarantine after its lease has lapsed: no living request is older. */
+export function quarantineMs({ totalTimeoutMs }: Pick<LiveHold, 'totalTimeoutMs'>): number {
+  return totalTimeoutMs + CHARGED_WITHIN_MS;
+}
+
 /**
  * Windows, concurrency slots and holds. One admission is one atomic call: all rules pass and everything is taken, or the first failing
  * rule in the documented order is the answer and nothing is. Facts only, no HTTP. Methods reject with StoreUnavailable.
+ *
+ * A hold that is not renewed for a lease gives its slot up and goes into quarantine: its owner died, stands still or is cut off, and may charge it
+ * yet, so its money stays held. Quarantine ends with a release, a renewal (the owner lives), or `quarantineMs` after the admission. A lease that
+ * lapses even later is of a charge that waits in a spool, whose quarantine is as long and counts from the lapse.
  */
 export interface LimitStore {
   /** Repeating a hold id that is held takes nothing more. */
   admit(request: AdmissionRequest): Promise<AdmissionResult>;
-  /** Ends a hold: frees slot and hold, corrects the token window, learns the newer snapshot. Repeating it changes nothing. */
+  /**
+   * Ends a hold, by its owner or by whoever settled it in its place, in quarantine or not: frees slot and money, corrects the token window,
+   * learns the newer snapshot. Repeating it changes nothing.
+   */
   release(release: HoldRelease): Promise<void>;
-  /** Extends the leases of live holds, and takes back in what a store that forgot must know again. Returns the ids that have lapsed already. */
-  renew(holds: readonly LiveHold[], nowMs: number): Promise<readonly string[]>;
-  /** What is held against an organization's balance now. */
+  /** Extends the leases of live holds. What is in quarantine, or not known, is taken back in, whatever the limits are. */
+  renew(holds: readonly LiveHold[], nowMs: number): Promise<Renewal>;
+  /** What is held against an organization's balance now, quarantine included. */
   heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd>;
   /** `read_rpm`: one read by a key, counted in the UTC minute. */
   takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult>;
@@ -33,6 +48,8 @@ export interface AdmissionRequest {
   readonly tokens: number;
   /** Worst case of the request (DESIGN invariant 1). */
   readonly holdNanoUsd: NanoUsd;
+  /** `timeouts.total` as it is for this request. */
+  readonly totalTimeoutMs: number;
   readonly snapshot: AccountSnapshot;
 }
 
@@ -44,6 +61,22 @@ export interface LiveHold {
   /** The day that the admission assigned. */
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
+  /** `timeouts.total` as of the admission. */
+  readonly totalTimeoutMs: number;
+}
+
+/** Every hold is renewed by itself: what fails for one says nothing of the others. */
+export interface Renewal {
+  /** Ids that the store did not know, and knows now. */
+  readonly takenBack: readonly string[];
+  /** Those of them that it did not know while it admitted others: for a time their money could be given away. */
+  readonly exposed: readonly string[];
+  readonly failed: readonly FailedRenewal[];
+}
+
+export interface FailedRenewal {
+  readonly holdIds: readonly string[];
+  readonly error: unknown;
 }
 
 export type AdmissionResult = Admitted | Refused | ReadAgain;
@@ -93,6 +126,8 @@ export interface HoldRelease {
   readonly tokensUsed: number;
   /** The state after the charge committed. Absent: nothing was charged. */
   readonly snapshot?: AccountSnapshot;
+  /** Without a snapshot: it is not known here whether it was charged. Nobody is believed then who read before now. */
+  readonly mayBeCharged?: boolean;
 }
 
 export type ReadResult = { readonly allowed: true } | { readonly allowed: false; readonly resetsAtMs: number };

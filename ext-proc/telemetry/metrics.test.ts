@@ -58,7 +58,8 @@ describe('metrics of the process', () => {
 
   it('tell what is held, to the cent of a cent', async () => {
     const metrics = createMetrics();
-    const hold = { holdId: 'gen-1', organizationId: 'org-1', keyId: 'key-1', day: 1, holdNanoUsd: 1_500_000_001n };
+    const ids = { holdId: 'gen-1', organizationId: 'org-1', keyId: 'key-1' };
+    const hold = { ...ids, day: 1, holdNanoUsd: 1_500_000_001n, totalTimeoutMs: 1 };
     metrics.watchHolds(() => [hold, { ...hold, holdId: 'gen-2', holdNanoUsd: 500_000_000n }]);
     expect(await current(metrics, 'gateway_holds')).toBe(2);
     expect(await current(metrics, 'gateway_held_usd')).toBe(2.000000001);

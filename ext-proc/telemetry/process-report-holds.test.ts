@@ -6,7 +6,7 @@ import { sumHolds } from './process-report-holds.ts';
 let holdIds = 0;
 const hold = (organizationId: string, holdNanoUsd: bigint): LiveHold => {
   holdIds += 1;
-  return { holdId: `gen-${holdIds}`, organizationId, keyId: 'key-1', day: 1, holdNanoUsd };
+  return { holdId: `gen-${holdIds}`, organizationId, keyId: 'key-1', day: 1, holdNanoUsd, totalTimeoutMs: 1 };
 };
 
 it('adds up by organization, beyond what a double can count', () => {

@@ -79,18 +79,18 @@ describe('accounting', () => {
       heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
       async open(attempt?: KeyedAttempt, generationId = newId('gen', clock.nowMs())): Promise<OpenHold> {
         const { organizationId, keyId } = customer;
-        const leasedAtMs = clock.monotonicMs();
         const snapshot = { organization: { sequence: 1, balanceNanoUsd: CREDIT, day: today(), spentNanoUsd: 0n } };
         const key = { sequence: 1, day: today(), spentNanoUsd: 0n };
         const request = {
           ...{ holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), concurrency: 1000, tokens: 1 },
-          ...{ organizationLimits: {}, keyLimits: {}, holdNanoUsd: HELD },
+          ...{ organizationLimits: {}, keyLimits: {}, holdNanoUsd: HELD, totalTimeoutMs: 60_000 },
           snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
         };
         while ((await limits.admit(request)).kind === 'read_again');
         const hold = { generationId, organizationId, keyId, day: DAY, model: 'm', prices: PRICES, createdAtMs: 1 };
         const keyed = attempt ? { attempt } : {};
-        return accounting.open({ ...hold, streamed: false, ...keyed }, { holdNanoUsd: HELD, leasedAtMs });
+        const taken = { ...request, leasedAtMs: clock.monotonicMs() };
+        return accounting.open({ ...hold, streamed: false, ...keyed }, taken);
       },
       async end() {
         holds.close();

@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { LimitStore, LiveHold } from '../../ext-proc/stores/limit-store.ts';
-import { admitFresh, DAY, LEASE_MS, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
+import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
 /** What a store remembers between calls. */
 export function holdsContract(storeOf: () => LimitStore): void {
   const release = (...args: Parameters<typeof releaseOf>) => storeOf().release(releaseOf(...args));
-  const live = (holdId: string): LiveHold => ({
-    holdId,
-    organizationId: 'org-1',
-    keyId: 'key-1',
-    day: DAY,
-    holdNanoUsd: 100n,
-  });
-
   describe('holds', () => {
     it('end once: what is released again, or never was, changes nothing', async () => {
       await admitFresh(storeOf(), { holdId: 'a', concurrency: 2, tokens: 50 });
@@ -50,37 +42,6 @@ export function holdsContract(storeOf: () => LimitStore): void {
         availableNanoUsd: 600n,
       });
       expect(await admitFresh(storeOf(), { holdNanoUsd: 600n })).toMatchObject({ kind: 'admitted' });
-    });
-
-    it('lapse when they are not renewed, and a late release frees nothing twice', async () => {
-      await admitFresh(storeOf(), { holdId: 'a' });
-      await admitFresh(storeOf(), { holdId: 'b' });
-      expect(await storeOf().renew([live('a')], NOON_ISH + 10_000)).toEqual([]);
-      expect(await storeOf().renew([live('a'), live('b'), live('c')], NOON_ISH + LEASE_MS)).toEqual(['b', 'c']);
-      expect(await storeOf().heldNanoUsd('org-1', NOON_ISH)).toBe(100n);
-      await release('b', { nowMs: NOON_ISH + LEASE_MS, snapshot: snapshotOf({ sequence: 2, balance: 300n }) });
-      expect(await storeOf().heldNanoUsd('org-1', NOON_ISH)).toBe(100n);
-      const later = { nowMs: NOON_ISH + 10_001 + LEASE_MS };
-      expect(await admitFresh(storeOf(), { ...later, concurrency: 1, holdNanoUsd: 1n })).toMatchObject({
-        rule: 'concurrency',
-      });
-      const lapsed = { nowMs: NOON_ISH + 2 * LEASE_MS };
-      expect(await admitFresh(storeOf(), { ...lapsed, concurrency: 1, holdNanoUsd: 301n })).toMatchObject({
-        availableNanoUsd: 300n,
-      });
-    });
-
-    it('that lapsed may have been charged: only who reads after the lapse is believed', async () => {
-      const budget = { organizationLimits: { dailyBudgetNanoUsd: 1_000n } };
-      await admitFresh(storeOf(), { holdId: 'lost', holdNanoUsd: 700n });
-      const late = requestOf({ ...budget, nowMs: NOON_ISH + LEASE_MS, holdNanoUsd: 301n });
-      expect(await storeOf().admit(late)).toEqual({ kind: 'read_again', day: DAY });
-      const charged = snapshotOf({ sequence: 2, balance: 300n, spent: 700n, keySpent: 700n });
-      expect(await storeOf().admit({ ...late, snapshot: charged })).toMatchObject({ rule: 'daily_budget' });
-      expect(await storeOf().admit(requestOf({ nowMs: late.nowMs, holdNanoUsd: 301n }))).toMatchObject({
-        rule: 'balance',
-        availableNanoUsd: 300n,
-      });
     });
   });
 

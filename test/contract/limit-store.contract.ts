@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { holdsContract } from './limit-holds.contract.ts';
+import { quarantineContract } from './limit-quarantine.contract.ts';
 import { rulesContract } from './limit-rules.contract.ts';
 import { LEASE_MS } from './limit-store.fixtures.ts';
 
@@ -17,5 +18,6 @@ export function limitStoreContract(name: string, open: OpenLimitStore): void {
     afterEach(() => store.close());
     rulesContract(() => store);
     holdsContract(() => store);
+    quarantineContract(() => store);
   });
 }

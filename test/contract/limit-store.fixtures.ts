@@ -3,6 +3,9 @@ import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
 import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/stores/limit-store.ts';
 
 export const LEASE_MS = 15_000;
+/** `timeouts.total` of a request, and for how long its money is in quarantine, from the admission. */
+export const TOTAL_MS = 120_000;
+export const QUARANTINE_MS = 180_000;
 /** 10:00:00 UTC of some day. */
 export const NOON_ISH = 20_778 * DAY_MS + 10 * 60 * MINUTE_MS;
 export const DAY = utcDay(NOON_ISH);
@@ -44,6 +47,7 @@ export function requestOf(changes: Partial<AdmissionRequest> = {}): AdmissionReq
     keyLimits: {},
     tokens: 10,
     holdNanoUsd: 100n,
+    totalTimeoutMs: TOTAL_MS,
     snapshot: snapshotOf({}),
     ...changes,
   };

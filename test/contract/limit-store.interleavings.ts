@@ -117,6 +117,7 @@ const TEMPLATE = {
   keyLimits: {},
   tokens: 1,
   holdNanoUsd: 0n,
+  totalTimeoutMs: 120_000,
 };
 
 function oneOf<T>(list: readonly T[], pick: number): T | undefined {

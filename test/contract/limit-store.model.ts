@@ -1,15 +1,20 @@
 import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { RateLimits } from '../../ext-proc/domain/principal.ts';
-import type {
-  AdmissionRequest,
-  AdmissionResult,
-  HoldRelease,
-  Refused,
-  Window,
+import {
+  type AdmissionRequest,
+  type AdmissionResult,
+  type HoldRelease,
+  type LiveHold,
+  quarantineMs,
+  type Refused,
+  type Window,
 } from '../../ext-proc/stores/limit-store.ts';
 
 interface Admission {
-  readonly request: AdmissionRequest;
+  readonly request: LiveHold;
+  readonly atMs: number;
+  /** Of the windows. Absent: it was taken back in, and they do not know it. */
+  readonly minute?: number;
   tokens: number;
   released: boolean;
   renewedAtMs: number;
@@ -21,19 +26,26 @@ export function createLimitModel(leaseMs: number) {
 
   const isLive = (admission: Admission, nowMs: number) =>
     !admission.released && nowMs < admission.renewedAtMs + leaseMs;
-  const find = (holdId: string) => admissions.find(({ request }) => request.holdId === holdId);
+  const isHeld = ({ request, atMs, released, renewedAtMs }: Admission, nowMs: number) => {
+    const lapsesAtMs = renewedAtMs + leaseMs;
+    const requestEndsAtMs = atMs + quarantineMs(request);
+    return !released && nowMs < (lapsesAtMs < requestEndsAtMs ? requestEndsAtMs : lapsesAtMs + quarantineMs(request));
+  };
+  const findHeld = (holdId: string, nowMs: number) =>
+    admissions.find((admission) => admission.request.holdId === holdId && isHeld(admission, nowMs));
   const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS);
   const sumOf = (of: readonly Admission[]) => of.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
 
-  function usage(mine: (other: AdmissionRequest) => boolean, nowMs: number) {
+  function usage(mine: (other: LiveHold) => boolean, nowMs: number) {
     const all = admissions.filter(({ request }) => mine(request));
-    const inMinute = all.filter(({ request }) => minuteOf(request.nowMs) === minuteOf(nowMs));
-    const live = all.filter((admission) => isLive(admission, nowMs));
+    const inMinute = all.filter(({ minute }) => minute === minuteOf(nowMs));
+    const held = all.filter((admission) => isHeld(admission, nowMs));
     return {
       requests: inMinute.length,
       tokens: inMinute.reduce((sum, { tokens }) => sum + tokens, 0),
-      live,
-      heldToday: sumOf(live.filter(({ request }) => utcDay(request.nowMs) === utcDay(nowMs))),
+      live: held.filter((admission) => isLive(admission, nowMs)),
+      held,
+      heldToday: sumOf(held.filter(({ request }) => request.day === utcDay(nowMs))),
     };
   }
 
@@ -53,7 +65,7 @@ export function createLimitModel(leaseMs: number) {
       ...windowOf('tokens', (limits) => limits.tokensPerMinute, minuteEnd, subjects()),
     });
     const before = subjects();
-    const available = snapshot.organization.balanceNanoUsd - sumOf(before[1].live);
+    const available = snapshot.organization.balanceNanoUsd - sumOf(before[1].held);
     const rules: readonly (readonly [Refused['rule'], boolean, number])[] = [
       ['concurrency', before[1].live.length >= request.concurrency, nowMs],
       [
@@ -81,31 +93,31 @@ export function createLimitModel(leaseMs: number) {
       const [rule, , resetsAtMs] = failing;
       return { kind: 'refused', rule, resetsAtMs, availableNanoUsd: available, windows: windows() };
     }
-    admissions.push({ request, tokens, released: false, renewedAtMs: nowMs });
-    return { kind: 'admitted', day: utcDay(nowMs), windows: windows() };
+    const day = utcDay(nowMs);
+    const taken = { tokens, released: false, renewedAtMs: nowMs };
+    admissions.push({ request: { ...request, day }, atMs: nowMs, minute: minuteOf(nowMs), ...taken });
+    return { kind: 'admitted', day, windows: windows() };
   }
 
   return {
     admit,
-    isHeld: (holdId: string, nowMs: number) => {
-      const admission = find(holdId);
-      return admission !== undefined && isLive(admission, nowMs);
-    },
+    isHeld: (holdId: string, nowMs: number) => findHeld(holdId, nowMs) !== undefined,
     release({ holdId, nowMs, tokensUsed }: HoldRelease) {
-      const admission = find(holdId);
-      if (!admission || !isLive(admission, nowMs)) return;
+      const admission = findHeld(holdId, nowMs);
+      if (!admission) return;
       admission.released = true;
       admission.tokens = tokensUsed;
     },
-    renew: (holdIds: readonly string[], nowMs: number) =>
-      holdIds.filter((holdId) => {
-        const admission = find(holdId);
-        if (!admission || !isLive(admission, nowMs)) return true;
-        admission.renewedAtMs = nowMs;
-        return false;
+    /** The ids that were not known. */
+    renew: (holds: readonly LiveHold[], nowMs: number) =>
+      holds.filter((hold) => {
+        const admission = findHeld(hold.holdId, nowMs);
+        if (admission) admission.renewedAtMs = nowMs;
+        else admissions.push({ request: hold, atMs: nowMs, tokens: 0, released: false, renewedAtMs: nowMs });
+        return !admission;
       }),
     heldNanoUsd: (organizationId: string, nowMs: number) =>
-      sumOf(usage((other) => other.organizationId === organizationId, nowMs).live),
+      sumOf(usage((other) => other.organizationId === organizationId, nowMs).held),
   };
 }
 

@@ -5,14 +5,18 @@ import type { RateLimits } from '../../ext-proc/domain/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createLedgerModel } from './ledger.model.ts';
-import { NOON_ISH } from './limit-store.fixtures.ts';
+import { DAY, NOON_ISH } from './limit-store.fixtures.ts';
 import { INTERLEAVING_LEASE_MS, move, neverBeyond } from './limit-store.interleavings.ts';
 import { createLimitModel } from './limit-store.model.ts';
 
 export type OpenForProperties = (options: { readonly leaseMs: number; readonly idleMs: number }) => Promise<LimitStore>;
 
 /** A hold that no store knows. */
-const UNKNOWN = { holdId: 'unknown', nowMs: NOON_ISH, organizationId: 'org-1', keyId: 'org-1 key-a', holdNanoUsd: 1n };
+const TOTAL_MS = 30_000;
+const UNKNOWN = {
+  ...{ holdId: 'unknown', organizationId: 'org-1', keyId: 'org-1 key-a' },
+  ...{ nowMs: NOON_ISH, day: DAY, holdNanoUsd: 1n, totalTimeoutMs: TOTAL_MS },
+};
 const RUNS = propertyRuns(150);
 /** On a machine that is busy; a Redis takes some ten thousand calls. */
 const TIMEOUT_MS = 120_000;
@@ -90,7 +94,7 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('advance' as const),
-      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, 16 * 60 * MINUTE_MS),
+      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, 74_999, 90_000, 16 * 60 * MINUTE_MS),
     }),
   },
   {
@@ -114,7 +118,14 @@ async function sameAsModel(open: OpenForProperties, steps: readonly Step[]): Pro
     else if (current.kind === 'admit') {
       const { kind, ...asked } = current;
       const snapshot = ledger.read(asked.organizationId, keyOf(asked), utcDay(nowMs));
-      const request = { ...asked, keyId: keyOf(asked), holdId: `${kind}-${requests.length}`, nowMs, snapshot };
+      const request = {
+        ...asked,
+        keyId: keyOf(asked),
+        holdId: `${kind}-${requests.length}`,
+        nowMs,
+        snapshot,
+        totalTimeoutMs: TOTAL_MS,
+      };
       requests.push(request);
       let result = await store.admit(request);
       if (result.kind === 'read_again') result = await store.admit(request);
@@ -122,8 +133,8 @@ async function sameAsModel(open: OpenForProperties, steps: readonly Step[]): Pro
     } else if (current.kind === 'renew') {
       const picked = [...new Set(current.picks.map((pick) => pick % (requests.length + 1)))];
       const holds = picked.map((i) => ({ ...(requests[i] ?? UNKNOWN), day: utcDay(requests[i]?.nowMs ?? nowMs) }));
-      const ids = holds.map(({ holdId }) => holdId);
-      expect(new Set(await store.renew(holds, nowMs))).toEqual(new Set(model.renew(ids, nowMs)));
+      const unknown = model.renew(holds, nowMs).map(({ holdId }) => holdId);
+      expect(new Set((await store.renew(holds, nowMs)).takenBack)).toEqual(new Set(unknown));
     } else {
       const request = requests[current.pick % Math.max(1, requests.length)];
       if (!request) continue;

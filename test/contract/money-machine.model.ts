@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Settlement } from '../../ext-proc/stores/ledger.ts';
-import type { AdmissionRequest, Admitted } from '../../ext-proc/stores/limit-store.ts';
+import { type AdmissionRequest, type Admitted, quarantineMs } from '../../ext-proc/stores/limit-store.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import type { Ask } from './money-machine.process.ts';
 
@@ -8,7 +8,8 @@ interface Obligation {
   readonly request: AdmissionRequest;
   readonly day: number;
   readonly owner: object;
-  expiresAtMs: number;
+  readonly admittedAtMs: number;
+  lapsesAtMs: number;
 }
 
 /**
@@ -46,7 +47,7 @@ export class MoneyModel {
     const { holdId, organizationId, keyId } = request;
     const known = this.#obligations.get(holdId);
     if (known) return;
-    this.#obligations.set(holdId, { request, day, owner, expiresAtMs: nowMs + this.#leaseMs });
+    this.#obligations.set(holdId, { request, day, owner, admittedAtMs: nowMs, lapsesAtMs: nowMs + this.#leaseMs });
     const open = this.#uncharged(organizationId, nowMs);
     const { balanceNanoUsd, spentNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
     const readBefore = request.snapshot.ledgerEpoch !== this.#ledger.epoch;
@@ -73,15 +74,15 @@ export class MoneyModel {
   ticked(owner: object, nowMs: number): void {
     for (const [generationId, runner] of this.#running) {
       if (runner !== owner) continue;
-      const { expiresAtMs } = this.#obligations.get(generationId) ?? { expiresAtMs: 0 };
-      expect(expiresAtMs, `the lease of ${generationId}, which is running`).toBeGreaterThan(nowMs);
+      const { lapsesAtMs } = this.#obligations.get(generationId) ?? { lapsesAtMs: 0 };
+      expect(lapsesAtMs, `the lease of ${generationId}, which is running`).toBeGreaterThan(nowMs);
     }
   }
 
   renewed(holdIds: readonly string[], nowMs: number): void {
     for (const holdId of holdIds) {
       const obligation = this.#obligations.get(holdId);
-      if (obligation) obligation.expiresAtMs = Math.max(obligation.expiresAtMs, nowMs + this.#leaseMs);
+      if (obligation) obligation.lapsesAtMs = Math.max(obligation.lapsesAtMs, nowMs + this.#leaseMs);
     }
   }
 
@@ -93,7 +94,7 @@ export class MoneyModel {
   committed(settlement: Settlement, isCovered: boolean, nowMs: number): void {
     const { generationId, organizationId, keyId, day, costNanoUsd } = settlement;
     const obligation = this.#obligations.get(generationId);
-    if (!isCovered && !(obligation && obligation.expiresAtMs > nowMs)) {
+    if (!isCovered && !(obligation && heldUntilMs(obligation) > nowMs)) {
       this.#lateNanoUsd += costNanoUsd;
       // A message that was repeated after a restore brings a charge back whose hold is long free.
       if (!this.#forgotten.has(generationId)) this.late += 1;
@@ -144,14 +145,22 @@ export class MoneyModel {
 
   #uncharged(organizationId: string, nowMs: number): Obligation[] {
     return [...this.#obligations.values()].filter(
-      ({ request, expiresAtMs }) =>
-        request.organizationId === organizationId && expiresAtMs > nowMs && !this.#isCharged(request.holdId),
+      (obligation) =>
+        obligation.request.organizationId === organizationId &&
+        heldUntilMs(obligation) > nowMs &&
+        !this.#isCharged(obligation.request.holdId),
     );
   }
 
   #isCharged(generationId: string): boolean {
     return this.#ledger.charges().some((charge) => charge.generationId === generationId);
   }
+}
+
+/** Its lease, or the quarantine that follows (limit-store.ts). */
+function heldUntilMs({ request, admittedAtMs, lapsesAtMs }: Obligation): number {
+  const requestEndsAtMs = admittedAtMs + quarantineMs(request);
+  return lapsesAtMs < requestEndsAtMs ? requestEndsAtMs : lapsesAtMs + quarantineMs(request);
 }
 
 function sumOf(obligations: readonly Obligation[]): bigint {

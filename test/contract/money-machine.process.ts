@@ -55,7 +55,7 @@ const MODEL = modelWith({
   contextWindow: 1_000_000,
   prices: { inputPicoUsd: 0n, cachedInputPicoUsd: 0n, outputPicoUsd: 1000n },
 });
-const CONFIG = configWith(MODEL);
+const CONFIG = { ...configWith(MODEL), timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 } };
 const RENEW_EVERY_MS = 4_000;
 const MARGIN_MS = 6_000;
 const metrics = createMetrics();

@@ -39,13 +39,13 @@ export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, st
       }),
     renew: (holds) =>
       reached(async () => {
-        const lapsed = await store.renew(holds, storeNowMs());
-        const kept = holds.filter(({ holdId }) => !lapsed.includes(holdId));
+        const renewal = await store.renew(holds, storeNowMs());
+        const kept = holds.filter(({ holdId }) => !renewal.exposed.includes(holdId));
         model.renewed(
           kept.map(({ holdId }) => holdId),
           nowMs(),
         );
-        return lapsed;
+        return renewal;
       }),
   };
 }

@@ -17,6 +17,8 @@ import { type Reach, watchedStore } from './money-machine.store.ts';
 const MIDNIGHT = 20_779 * DAY_MS;
 const LOOK_EVERY_MS = 1_000;
 const MOST_FINAL_ROUNDS = 400;
+/** As long as the default of `timeouts.total` makes it. */
+const QUARANTINE_MS = 960_000;
 
 /** Everything around the machine: clocks, the reach of the stores, processes that come and go. Plays moves and asks the model. */
 export class World {
@@ -263,7 +265,7 @@ export class World {
       if (round === MOST_FINAL_ROUNDS - 1) throw new Error('the machine does not come to rest');
       await this.#pass(LOOK_EVERY_MS);
     }
-    if (this.#storeIsShared) this.#nowMs += 2 * this.#mode.leaseMs;
+    if (this.#storeIsShared) this.#nowMs += this.#mode.leaseMs + QUARANTINE_MS;
     for (const { organizationId } of this.#customers) {
       const held = await this.#store?.heldNanoUsd(organizationId, this.#nowMs + this.#wallOffsetMs);
       if (held !== 0n) throw new Error(`${held} is held of ${organizationId} and nothing is under way`);

@@ -86,8 +86,9 @@ requirement(missingRedis, () => {
     expect(await admitFresh(store, asked)).toMatchObject({ kind: 'admitted' });
     await finish(await beginMoving(slot, home, other));
     await expect(admitFresh(store, { organizationId: ID, keyId: ID })).rejects.toThrow(/lost what was held/);
-    const live = { ...asked, day: DAY, holdNanoUsd: 100n };
-    for (const afterMs of [0, LEASE_MS - 1]) expect(await store.renew([live], NOON_ISH + afterMs)).toEqual([]);
+    const live = { ...asked, day: DAY, holdNanoUsd: 100n, totalTimeoutMs: 1_000 };
+    for (const takenBack of [['live'], []])
+      expect(await store.renew([live], NOON_ISH + LEASE_MS - 1)).toEqual({ takenBack, exposed: [], failed: [] });
     const nowMs = NOON_ISH + LEASE_MS;
     expect(await admitFresh(store, { organizationId: ID, keyId: ID, nowMs })).toMatchObject({ kind: 'admitted' });
     expect(await store.heldNanoUsd(ID, nowMs)).toBe(200n);

@@ -6,7 +6,7 @@ import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-s
 import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
-import { LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
+import { LEASE_MS, NOON_ISH, QUARANTINE_MS, TOTAL_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
@@ -62,6 +62,7 @@ const command = fc.oneof(
       holdId,
       tokensUsed: fc.integer({ min: 0, max: 90 }),
       snapshot: fc.option(snapshot, { nil: undefined }),
+      mayBeCharged: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew' as const), holdIds: fc.uniqueArray(holdId) }) },
@@ -69,7 +70,20 @@ const command = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('advance' as const),
-      ms: fc.constantFrom(1, 900, 7_000, 14_999, 15_000, 40_000, MINUTE_MS, 9 * 60 * MINUTE_MS, DAY_MS, 3 * DAY_MS),
+      ms: fc.constantFrom(
+        1,
+        900,
+        7_000,
+        14_999,
+        15_000,
+        40_000,
+        MINUTE_MS,
+        QUARANTINE_MS - LEASE_MS,
+        QUARANTINE_MS,
+        9 * 60 * MINUTE_MS,
+        DAY_MS,
+        3 * DAY_MS,
+      ),
     }),
   },
   {
@@ -96,7 +110,11 @@ function snapshotAt(given: Snapshot, nowMs: number): AccountSnapshot {
 /** What both are asked: everything by itself, because a hold id belongs to one request for ever. */
 function questions(commands: readonly Command[]): Ask[] {
   const owners = new Map<string, Pick<AdmissionRequest, 'organizationId' | 'keyId'>>();
-  const ownerOf = (id: string) => owners.get(id) ?? { organizationId: 'org-1', keyId: 'org-1 key-a' };
+  function ownerOf(id: string) {
+    const owner = owners.get(id) ?? { organizationId: 'org-1', keyId: 'org-1 key-a' };
+    owners.set(id, owner);
+    return owner;
+  }
   let nowMs = NOON_ISH;
 
   function of(each: Command): Ask[] {
@@ -110,12 +128,20 @@ function questions(commands: readonly Command[]): Ask[] {
       case 'read':
         return [(store) => store.takeRead(each.keyId, each.perMinute, atMs)];
       case 'renew': {
-        const holds = each.holdIds.map((id) => ({ holdId: id, ...ownerOf(id), day: utcDay(atMs), holdNanoUsd: 1n }));
-        return [async (store) => [...(await store.renew(holds, atMs))].sort()];
+        const holds = each.holdIds.map((id) => ({
+          holdId: id,
+          ...ownerOf(id),
+          ...{ day: utcDay(atMs), holdNanoUsd: 1n, totalTimeoutMs: TOTAL_MS },
+        }));
+        return [
+          async (store) => [...(await store.renew(holds, atMs)).takenBack].sort(),
+          (store) => store.heldNanoUsd('org-1', atMs),
+          (store) => store.heldNanoUsd('org-2', atMs),
+        ];
       }
       case 'release': {
-        const { holdId: id, tokensUsed } = each;
-        const learned = each.snapshot ? { snapshot: snapshotAt(each.snapshot, atMs) } : {};
+        const { holdId: id, tokensUsed, mayBeCharged } = each;
+        const learned = each.snapshot ? { snapshot: snapshotAt(each.snapshot, atMs) } : { mayBeCharged };
         return [(store) => store.release({ holdId: id, ...ownerOf(id), nowMs: atMs, tokensUsed, ...learned })];
       }
       case 'admit': {
@@ -123,7 +149,8 @@ function questions(commands: readonly Command[]): Ask[] {
         const known = owners.get(each.holdId);
         const owner = known ?? { organizationId: each.organizationId, keyId: `${each.organizationId} ${each.keyId}` };
         owners.set(each.holdId, owner);
-        const request = { ...asked, ...owner, nowMs: atMs, snapshot: snapshotAt(each.snapshot, atMs) };
+        const at = { nowMs: atMs, snapshot: snapshotAt(each.snapshot, atMs) };
+        const request = { ...asked, ...owner, ...at, totalTimeoutMs: TOTAL_MS };
         return [
           (store) => store.admit(request),
           // Whoever is told to read again asks again; and a message may come twice.

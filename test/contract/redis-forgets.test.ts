@@ -6,7 +6,7 @@ import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import { createLedgerModel } from './ledger.model.ts';
-import { admitFresh, DAY, LEASE_MS, NOON_ISH, requestOf, snapshotOf } from './limit-store.fixtures.ts';
+import { admitFresh, DAY, LEASE_MS, NOON_ISH, requestOf, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
@@ -29,6 +29,7 @@ requirement(missingRedis, () => {
     keyId: 'key-1',
     day: DAY,
     holdNanoUsd: 700n,
+    totalTimeoutMs: TOTAL_MS,
   };
   const takeLive = () => admitFresh(store, { ...live, nowMs: NOON_ISH });
   const at = (ms: number) => NOON_ISH + ms;
@@ -57,8 +58,8 @@ requirement(missingRedis, () => {
 
     test('admits nothing for one lease, and knows the live holds after it', async () => {
       await expect(store.admit(requestOf({ nowMs: at(1) }))).rejects.toBeInstanceOf(StoreUnavailable);
-      expect(await store.renew([live], at(5_000))).toEqual([]);
-      expect(await store.renew([live], at(10_000))).toEqual([]);
+      expect(await store.renew([live], at(5_000))).toEqual({ takenBack: ['live'], exposed: [], failed: [] });
+      expect(await store.renew([live], at(10_000))).toEqual({ takenBack: [], exposed: [], failed: [] });
       expect(await store.heldNanoUsd('org-1', at(10_000))).toBe(700n);
       await expect(store.admit(requestOf({ nowMs: at(LEASE_MS) }))).rejects.toBeInstanceOf(StoreUnavailable);
       const after = { nowMs: at(1 + LEASE_MS) };
@@ -93,10 +94,10 @@ requirement(missingRedis, () => {
       });
     });
 
-    test('does not take back in what was not renewed in time', async () => {
+    test('says of what was not renewed in time that its money could be given away, and holds it again', async () => {
       await expect(store.admit(requestOf({ nowMs: at(0) }))).rejects.toBeInstanceOf(StoreUnavailable);
-      expect(await store.renew([live], at(LEASE_MS))).toEqual(['live']);
-      expect(await store.heldNanoUsd('org-1', at(LEASE_MS))).toBe(0n);
+      expect(await store.renew([live], at(LEASE_MS))).toEqual({ takenBack: ['live'], exposed: ['live'], failed: [] });
+      expect(await store.heldNanoUsd('org-1', at(LEASE_MS))).toBe(700n);
     });
 
     test('believes no snapshot that was read before it forgot', async () => {
@@ -185,7 +186,7 @@ async function neverBeyond(redis: TestRedis, moves: readonly Move[]): Promise<vo
       if (!(error instanceof StoreUnavailable)) throw error;
     });
     if (result?.kind !== 'admitted') return;
-    holds.push({ holdId, ...subject, day: DAY, holdNanoUsd, charged: false });
+    holds.push({ holdId, ...subject, day: DAY, holdNanoUsd, totalTimeoutMs: TOTAL_MS, charged: false });
     const held = holds.reduce((sum, hold) => sum + (hold.charged ? 0n : hold.holdNanoUsd), 0n);
     expect(read().organization.balanceNanoUsd - held).toBeGreaterThanOrEqual(0n);
   }

@@ -6,7 +6,16 @@ import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
-import { admitFresh, LEASE_MS, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
+import {
+  admitFresh,
+  LEASE_MS,
+  NOON_ISH,
+  QUARANTINE_MS,
+  releaseOf,
+  requestOf,
+  snapshotOf,
+  TOTAL_MS,
+} from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
@@ -42,7 +51,7 @@ type Ask = typeof ask extends fc.Arbitrary<infer T> ? T : never;
 const MOMENTS = fc.array(
   fc.record({
     asks: fc.array(ask, { minLength: 1, maxLength: 12, size: 'max' }),
-    laterMs: fc.constantFrom(1, 900, 15_000, 40_000, 14 * 60 * 60_000),
+    laterMs: fc.constantFrom(1, 900, 15_000, 40_000, QUARANTINE_MS, 14 * 60 * 60_000),
   }),
   { minLength: 1, maxLength: 12, size: 'max' },
 );
@@ -60,7 +69,7 @@ function answerOf(store: LimitStore, asked: Ask, nowMs: number): Promise<unknown
   const { concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd } = asked;
   return store.admit({
     ...{ ...subject, holdId, nowMs, snapshot },
-    ...{ concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd },
+    ...{ concurrency, organizationLimits, keyLimits, tokens, holdNanoUsd, totalTimeoutMs: TOTAL_MS },
   });
 }
 

@@ -13,9 +13,9 @@ import { emptyWindow, type MinuteWindow } from './minute-window.ts';
  *    it read after the entry began, so its snapshot has every charge that was committed before.
  * 2. A charge committed after the entry began belongs to a hold of this entry (no other store admits on this database, see
  *    postgres/memory-mode-lock.ts), and an entry with holds is never evicted. Its release brings a snapshot that includes it, in the
- *    same call that frees the hold. A hold that lapsed instead (its process died, or its release was lost on the way) may have been charged
- *    before: the entry is untrusted again, and only who reads after the lapse is believed. (A charge after the lapse of its own hold is
- *    the exception; its process ends the request before, DESIGN 3.)
+ *    same call that frees the hold. One that was freed without (its process died, or its release was lost on the way, and its quarantine is
+ *    over or somebody released it who does not know) may have been charged before: the entry is untrusted again, and only who reads after
+ *    that is believed. (A charge later than all of that is the exception: it takes no more than is left, DESIGN 3.)
  * 3. Snapshots are ordered by sequence, and the newest stays. So from (1) and (2) on, what is remembered only gets newer: a late, repeated
  *    or reordered snapshot changes nothing.
  * 4. Another epoch means that the database may have gone back, and sequences cannot be compared: the entry is untrusted again, everybody
@@ -28,8 +28,10 @@ export interface OrganizationState {
   balanceNanoUsd: NanoUsd;
   readonly spent: Map<UtcDay, Spent>;
   readonly keys: Map<string, KeyState>;
-  /** One for each hold. */
+  /** One for each live hold. */
   slots: number;
+  /** Those in quarantine too. */
+  holds: number;
   heldNanoUsd: NanoUsd;
   readonly heldByDay: Map<UtcDay, NanoUsd>;
   readonly window: MinuteWindow;
@@ -41,7 +43,7 @@ export interface KeyState {
   /** Holds-to-be that were told to read again since this entry and the organization's began. */
   readonly toldToRead: Set<string>;
   readonly spent: Map<UtcDay, Spent>;
-  slots: number;
+  holds: number;
   readonly heldByDay: Map<UtcDay, NanoUsd>;
   readonly window: MinuteWindow;
   usedAtMs: number;
@@ -61,6 +63,7 @@ export function newOrganization(): OrganizationState {
     spent: new Map(),
     keys: new Map(),
     slots: 0,
+    holds: 0,
     heldNanoUsd: 0n,
     heldByDay: new Map(),
     window: emptyWindow(),
@@ -73,7 +76,7 @@ export function newKey(): KeyState {
     trusted: false,
     toldToRead: new Set(),
     spent: new Map(),
-    slots: 0,
+    holds: 0,
     heldByDay: new Map(),
     window: emptyWindow(),
     usedAtMs: 0,

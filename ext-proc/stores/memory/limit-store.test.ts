@@ -22,6 +22,7 @@ describe('the limit store in memory', () => {
       keyLimits: {},
       tokens: 1,
       holdNanoUsd: 1n,
+      totalTimeoutMs: 60_000,
       snapshot: {
         ledgerEpoch: 'epoch',
         organization: { sequence, balanceNanoUsd: 100n, day: 20_778, spentNanoUsd: 0n },

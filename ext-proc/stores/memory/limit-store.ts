@@ -7,9 +7,11 @@ import type {
   LimitStore,
   LiveHold,
   ReadResult,
+  Renewal,
 } from '../limit-store.ts';
 import {
   believe,
+  distrust,
   forgetDaysBefore,
   type KeyState,
   learn,
@@ -30,7 +32,7 @@ import {
 } from './minute-window.ts';
 
 export interface MemoryLimitStoreOptions {
-  /** A hold that is not renewed for this long lapses. */
+  /** A hold that is not renewed for this long goes into quarantine. */
   readonly leaseMs: number;
   /** Organizations and keys that hold nothing are forgotten after this long without a request. */
   readonly idleMs?: number;
@@ -80,10 +82,12 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     return { kind: 'admitted', day, windows: windowsOf(request, organization, key) };
   }
 
-  function release({ holdId, organizationId, keyId, nowMs, snapshot, tokensUsed }: HoldRelease): void {
+  function release(given: HoldRelease): void {
+    const { holdId, organizationId, keyId, nowMs, snapshot, tokensUsed } = given;
     holds.lapse(nowMs);
     const organization = organizations.get(organizationId);
     if (organization && snapshot) learn(organization, organization.keys.get(keyId), snapshot);
+    else if (organization && given.mayBeCharged) distrust(organization);
     const hold = holds.find(holdId);
     if (!hold) return;
     holds.free(holdId, hold);
@@ -92,9 +96,19 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     }
   }
 
-  function renew(live: readonly LiveHold[], nowMs: number): readonly string[] {
+  function renew(live: readonly LiveHold[], nowMs: number): Renewal {
     holds.lapse(nowMs);
-    return live.map(({ holdId }) => holdId).filter((holdId) => !holds.renew(holdId, nowMs));
+    const takenBack: string[] = [];
+    for (const hold of live) {
+      if (holds.renew(hold.holdId, nowMs)) continue;
+      takenBack.push(hold.holdId);
+      const organization = entry(organizations, hold.organizationId, newOrganization);
+      const key = entry(organization.keys, hold.keyId, newKey);
+      organization.usedAtMs = nowMs;
+      key.usedAtMs = nowMs;
+      holds.takeBack(hold, nowMs, organization, key);
+    }
+    return { takenBack, exposed: takenBack, failed: [] };
   }
 
   function held(organizationId: string, nowMs: number): NanoUsd {
@@ -115,7 +129,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
   function sweep(nowMs: number): void {
     if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
     sweptAtMs = nowMs;
-    const isIdle = (subject: OrganizationState | KeyState) => subject.slots === 0 && nowMs - subject.usedAtMs > idleMs;
+    const isIdle = (subject: OrganizationState | KeyState) => subject.holds === 0 && nowMs - subject.usedAtMs > idleMs;
     const yesterday = utcDay(nowMs) - 1;
     for (const [id, organization] of organizations) {
       if (isIdle(organization)) organizations.delete(id);

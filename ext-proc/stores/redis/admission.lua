@@ -39,8 +39,8 @@ end
 
 local function admit(turn, org, hold_id)
   local at = turn.next
-  turn.next = at + 18
-  local key_id, tokens, amount, concurrency, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(turn.asked, at, at + 9)
+  turn.next = at + 19
+  local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(turn.asked, at, at + 10)
   if not org.shard.open then
     return { 'closed' }
   end
@@ -61,13 +61,14 @@ local function admit(turn, org, hold_id)
 
   local record = org.records[hold_id]
   if record then
-    return answer('admitted', tonumber(string.match(record, '^.-|(%d+)|')), org, key)
+    local _, day = parts(record)
+    return answer('admitted', tonumber(day), org, key)
   end
-  if not believe(org, key, turn.asked[at + 10], hold_id) then
+  if not believe(org, key, turn.asked[at + 11], hold_id) then
     return { 'read_again', turn.today }
   end
-  learn(turn, org, key, at + 10)
-  if turn.asked[at + 12] ~= turn.TODAY or turn.asked[at + 16] ~= turn.TODAY then
+  learn(turn, org, key, at + 11)
+  if turn.asked[at + 13] ~= turn.TODAY or turn.asked[at + 17] ~= turn.TODAY then
     return { 'read_again', turn.today }
   end
 
@@ -91,7 +92,7 @@ local function admit(turn, org, hold_id)
   org.requests, org.tokens, org.held_today, org.counts = org.requests + 1, org.tokens + tokens, org.held_today + sum, true
   key.requests, key.tokens, key.held_today, key.counts = key.requests + 1, key.tokens + tokens, key.held_today + sum, true
   org.held, org.live = org.held + sum, org.live + 1
-  org.records[hold_id] = key_id .. '|' .. turn.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
+  org.records[hold_id] = text(turn.now + span) .. '/' .. text(span) .. '|' .. key_id .. '|' .. turn.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
   org.taken[#org.taken + 1] = hold_id
   return answer('admitted', turn.today, org, key)
 end

@@ -1,4 +1,4 @@
--- What is held against an organization's balance now.
+-- What is held against an organization's balance now, quarantine included.
 --
 -- KEYS  1 shard  2 org  3 holds  4 leases
 -- ARGV  1 clock, or '' for the server's   2 lease in ms   3 prefix of key hashes

@@ -8,6 +8,7 @@ const asked = { organizationId: 'org', keyId: 'key', nowMs: NOW_MS };
 const account = { sequence: 1, day: DAY, spentNanoUsd: 0n };
 const admission: AdmissionRequest = {
   ...{ ...asked, holdId: 'taken', concurrency: 1, organizationLimits: {}, keyLimits: {}, tokens: 1, holdNanoUsd: 1n },
+  totalTimeoutMs: 60_000,
   snapshot: { ledgerEpoch: 'epoch', organization: { ...account, balanceNanoUsd: 10n }, key: account },
 };
 const release: HoldRelease = { ...asked, holdId: 'freed', tokensUsed: 1 };

@@ -1,6 +1,12 @@
 import { DAY_MS, MINUTE_MS } from '../../domain/clock.ts';
 import type { AccountSnapshot, RateLimits } from '../../domain/principal.ts';
-import type { AdmissionRequest, AdmissionResult, HoldRelease, Refused } from '../limit-store.ts';
+import {
+  type AdmissionRequest,
+  type AdmissionResult,
+  type HoldRelease,
+  quarantineMs,
+  type Refused,
+} from '../limit-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { windowsLeft } from '../windows-left.ts';
 import { availableAmount, takenAmount } from './amounts.ts';
@@ -59,15 +65,19 @@ export function holdsCall(requests: readonly HoldRequest[]): HoldsCall {
 
 function addAdmission(asked: (string | number)[], request: AdmissionRequest): void {
   asked.push('take', request.keyId, request.tokens, takenAmount(request.holdNanoUsd), request.concurrency);
+  asked.push(quarantineMs(request));
   addLimits(asked, request.organizationLimits);
   addLimits(asked, request.keyLimits);
   addSnapshot(asked, request.snapshot);
 }
 
 function addRelease(asked: (string | number)[], release: HoldRelease): void {
-  asked.push('free', release.keyId, release.tokensUsed);
-  if (release.snapshot === undefined) asked.push('');
-  else addSnapshot(asked, release.snapshot);
+  const { keyId, tokensUsed, snapshot, mayBeCharged } = release;
+  if (snapshot === undefined) asked.push(mayBeCharged ? 'disown' : 'free', keyId, tokensUsed, '');
+  else {
+    asked.push('free', keyId, tokensUsed);
+    addSnapshot(asked, snapshot);
+  }
 }
 
 function addLimits(asked: (string | number)[], limits: RateLimits): void {

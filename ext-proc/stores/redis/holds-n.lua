@@ -4,9 +4,10 @@
 -- ARGV  1 clock, or '' for the server's   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0   5 as JSON, one
 --       after the other (as arguments they cost both sides more): for each organization its id, the number n of its requests, where the next
 --       organization begins, n hold ids, n requests:
---         take, key id, tokens, amount, concurrency, the organization's rpm, tpm, daily budget, the key's, snapshot
+--         take, key id, tokens, amount, concurrency, ms of quarantine from now, the organization's rpm, tpm, daily budget, the key's, snapshot
 --         free, key id, tokens used, snapshot
---       tokens, concurrency, rpm and tpm are numbers, everything else is text; a limit or snapshot that there is not is ''
+--         disown, key id, tokens used, '': freed by whoever does not know whether it was charged
+--       tokens, concurrency, quarantine, rpm and tpm are numbers, everything else is text; a limit or snapshot that there is not is ''
 -- Returns  now, then for each request one of
 --         done | closed | failed, error | read_again, day
 --         admitted | concurrency | requests | tokens | daily_budget | balance, each with day, minute, what is available (as text, '' when
@@ -41,7 +42,7 @@ local function serve(shard_name)
   for i = 1, count do
     local kind = asked[turn.next]
     turn.next = turn.next + 1
-    answers[i] = kind == 'take' and admit(turn, org, hold_ids[i]) or release(turn, org, hold_ids[i])
+    answers[i] = kind == 'take' and admit(turn, org, hold_ids[i]) or release(turn, org, hold_ids[i], kind == 'disown')
   end
   if org.is_known then
     save_organization(turn, org)

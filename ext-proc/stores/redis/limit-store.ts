@@ -1,12 +1,15 @@
 import { MINUTE_MS } from '../../domain/clock.ts';
 import type { NanoUsd } from '../../domain/money.ts';
-import type {
-  AdmissionRequest,
-  AdmissionResult,
-  HoldRelease,
-  LimitStore,
-  LiveHold,
-  ReadResult,
+import {
+  type AdmissionRequest,
+  type AdmissionResult,
+  type FailedRenewal,
+  type HoldRelease,
+  type LimitStore,
+  type LiveHold,
+  quarantineMs,
+  type ReadResult,
+  type Renewal,
 } from '../limit-store.ts';
 import type { SharedStore } from '../shared-store.ts';
 import { takenAmount } from './amounts.ts';
@@ -17,7 +20,7 @@ import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
 import { organizationKeys, readsKey, shardKeyOf } from './shards.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
-  /** A hold that is not renewed for this long lapses; a store that forgot admits nothing for as long. */
+  /** A hold that is not renewed for this long goes into quarantine; a store that forgot admits nothing for as long. */
   readonly leaseMs: number;
   /**
    * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and `nowMs` only tells what the caller's clock says at
@@ -34,6 +37,8 @@ export interface RedisLimitStore extends LimitStore, SharedStore {
 }
 
 const IDLE_MS = 600_000;
+/** `timeouts.total` is an hour at most: for so long and a minute money may be in quarantine. */
+const LONGEST_QUARANTINE_MS = 61 * MINUTE_MS;
 /** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
 const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about a millisecond. */
@@ -42,8 +47,8 @@ const HOLDS = { mostTogether: 100, mostWaiting: 20_000 };
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
   const { leaseMs } = options;
-  // What is held is never forgotten before it lapses.
-  const idleMs = Math.max(options.idleMs ?? IDLE_MS, 2 * leaseMs);
+  // What is held is never forgotten before it is freed. The store looks at the time of its keys once a minute.
+  const idleMs = (options.idleMs ?? IDLE_MS) + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
   const connection = await connectRedis(options);
   const markers = createMarkers(connection, options);
   const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
@@ -73,25 +78,41 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     return new Promise((resolve, reject) => ask(laneOf(release), { kind: 'free', asked: release, resolve, reject }));
   }
 
-  async function renew(holds: readonly LiveHold[], nowMs: number): Promise<readonly string[]> {
+  async function renew(holds: readonly LiveHold[], nowMs: number): Promise<Renewal> {
+    const takenBack: string[] = [];
+    const exposed: string[] = [];
+    const failed: FailedRenewal[] = [];
     const byOrganization = Map.groupBy(holds, (hold) => hold.organizationId);
     const calls = [...byOrganization].flatMap(([organizationId, all]) =>
-      inBatches(all).map((batch) => renewBatch(organizationId, batch, nowMs)),
+      inBatches(all).map((batch) =>
+        renewBatch(organizationId, batch, nowMs).then(
+          ({ open, unknown }) => {
+            takenBack.push(...unknown);
+            if (open) exposed.push(...unknown);
+          },
+          (error: unknown) => void failed.push({ holdIds: batch.map(({ holdId }) => holdId), error }),
+        ),
+      ),
     );
-    return (await Promise.all(calls)).flat();
+    await Promise.all(calls);
+    return { takenBack, exposed, failed };
   }
 
-  async function renewBatch(organizationId: string, batch: readonly LiveHold[], nowMs: number): Promise<string[]> {
+  async function renewBatch(organizationId: string, batch: readonly LiveHold[], nowMs: number) {
     const keys = organizationKeys(organizationId);
-    const lapsed = await connection.run(
+    const reply = await connection.run(
       'renew',
       [keys.shard, keys.organization, keys.holds, keys.leases],
       [
         ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix],
-        ...batch.flatMap(({ holdId, keyId, day, holdNanoUsd }) => [holdId, keyId, day, takenAmount(holdNanoUsd)]),
+        ...batch.flatMap((hold) => {
+          const { holdId, keyId, day, holdNanoUsd } = hold;
+          return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold)];
+        }),
       ],
     );
-    return lapsed as string[];
+    const [open, ...unknown] = reply as [number, ...string[]];
+    return { open: open === 1, unknown };
   }
 
   async function heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd> {

@@ -40,7 +40,7 @@ local function open_organization(turn, shard, id, hold_ids)
       org.records[hold_ids[i]] = records[i]
     end
     if turn.has_admissions then
-      org.live = redis.call('ZCARD', org.leases)
+      org.live = redis.call('ZCOUNT', org.leases, '0', '+inf')
     end
   end
   org.was_empty = org.live == 0

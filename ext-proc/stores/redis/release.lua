@@ -1,4 +1,5 @@
--- The end of a hold: frees slot and hold, corrects the token windows of the admission's minute, learns the snapshot. Repeating it changes nothing.
+-- The end of a hold, live or in quarantine: frees slot and money, corrects the token windows of the admission's minute, learns the snapshot.
+-- Repeating it changes nothing.
 
 local function free_on(turn, org, hash, day, amount)
   if day == turn.TODAY then
@@ -10,11 +11,11 @@ local function free_on(turn, org, hash, day, amount)
 end
 
 local function free_hold(turn, org, hold_id, tokens_used)
-  local key_id, day, minute, tokens, amount = string.match(org.records[hold_id], '^(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
+  local key_id, day, minute, tokens, amount, _, _, quarantined = parts(org.records[hold_id])
   local key, more_tokens = org.keys[key_id] or open_key(turn, org, key_id), tokens_used - tonumber(tokens)
   org.records[hold_id] = false
   org.freed[#org.freed + 1] = hold_id
-  org.live = org.live - 1
+  org.live = quarantined and org.live or org.live - 1
   org.was_empty = org.was_empty or org.live == 0
   org.held, org.counts = org.held - tonumber(amount), true
   free_on(turn, org, org, day, amount)
@@ -28,7 +29,7 @@ local function free_hold(turn, org, hold_id, tokens_used)
   end
 end
 
-local function release(turn, org, hold_id)
+local function release(turn, org, hold_id, may_be_charged)
   local key_id, tokens_used, epoch = unpack(turn.asked, turn.next, turn.next + 2)
   local at = turn.next + 2
   turn.next = at + (epoch == '' and 1 or 8)
@@ -40,8 +41,8 @@ local function release(turn, org, hold_id)
   end
   if epoch ~= '' and epoch == org.epoch then
     learn(turn, org, org.keys[key_id] or open_key(turn, org, key_id), at)
-  elseif epoch ~= '' then
-    -- It cannot be kept, and its hold is freed all the same: whoever was told to read may have read before that charge.
+  elseif epoch ~= '' or may_be_charged then
+    -- What it cost is not known here, and it is freed all the same: whoever was told to read may have read before that charge.
     distrust(org)
   end
   return { 'done' }

@@ -4,15 +4,21 @@
 --   shard  run, incarnation, opens, nonce, generations
 --   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY, spent:DAY, day, minute, requests, tokens
 --   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute, requests, tokens
---   holds  hold id -> key id|day|minute|tokens|amount        leases  hold id, scored by the millisecond of its lapse
+--   holds  hold id -> until/span|key id|day|minute|tokens|amount, with a q in front while it is in quarantine: no living request of this hold is
+--          older than `until`, which is `span` ms after the admission
+--   leases hold id, scored by the ms of its lapse; in quarantine by the negative ms of its end. So one question finds all that is over, and what
+--          is not negative is live
 --   told   incarnation/generation/round/hold id of callers that were told to read again
 -- A `spent:DAY` is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts has the rules and their proof.
--- Key hashes of lapsed holds are not among KEYS: their names are made from a prefix with the same tag.
+-- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in quarantine (limit-store.ts says when that ends).
+-- Key hashes of such holds are not among KEYS: their names are made from a prefix with the same tag.
 
--- Most holds that one call lets lapse. What is left over errs low until the next call.
+-- Most holds that one call puts into quarantine or frees from it. What is left over errs low until the next call.
 local MOST_LAPSED = '1000'
 -- A shard that was not touched for this long is as good as forgotten. The gateway processes touch all of them every few seconds.
 local SHARD_TTL_MS = 30 * 86400000
+-- Of a hold that the former release took: its `timeouts.total` by default, and a minute.
+local FORMER_SPAN_MS = '960000'
 
 -- Unix milliseconds: the caller's where it gives them (tests), else this server's, which every process shares.
 local function clock(given)
@@ -76,31 +82,54 @@ local function negative(amount)
   return amount == '0' and '0' or '-' .. amount
 end
 
+-- The parts of a hold, as text, and whether it is in quarantine. The former release wrote no until/span.
+local function parts(record)
+  local quarantined, ends, span, key_id, day, minute, tokens, amount =
+    string.match(record, '^(q?)(%d+)/(%d+)|(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
+  if ends then
+    return key_id, day, minute, tokens, amount, ends, span, quarantined == 'q'
+  end
+  key_id, day, minute, tokens, amount = string.match(record, '^q?(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
+  return key_id, day, minute, tokens, amount, '0', FORMER_SPAN_MS, string.sub(record, 1, 1) == 'q'
+end
+
+-- When the quarantine of a hold ends whose lease lapsed then. Only a charge that waits in a spool is renewed for longer than requests live.
+local function quarantine_end(lapsed_at, record)
+  local _, _, _, _, _, ends, span = parts(record)
+  return lapsed_at < tonumber(ends) and tonumber(ends) or lapsed_at + tonumber(span)
+end
+
 local function free(org, holds, leases, key_prefix, hold_id, record)
-  local key_id, day, minute, tokens, amount = string.match(record, '^(.-)|(%d+)|(-?%d+)|(%d+)|(%d+)$')
+  local key_id, day, _, _, amount = parts(record)
   redis.call('HDEL', holds, hold_id)
   redis.call('ZREM', leases, hold_id)
   redis.call('HINCRBY', org, 'held', negative(amount))
   add_to_day(org, day, negative(amount))
   add_to_day(key_prefix .. key_id, day, negative(amount))
-  return tonumber(minute), tonumber(tokens)
 end
 
--- A hold that lapsed may have been charged, by a process whose release never came: nobody is believed who read before now.
+-- Whose lease is over goes into quarantine, and whose quarantine is over is free. That hold may have been charged, by a process whose release
+-- never came: nobody is believed who read before now. Returns whether any was freed.
 local function lapse(org, holds, leases, key_prefix, now)
-  local lapsed = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', now), 'LIMIT', '0', MOST_LAPSED)
-  for _, hold_id in ipairs(lapsed) do
+  local over = redis.call('ZRANGEBYSCORE', leases, string.format('%d', -now), string.format('%d', now), 'WITHSCORES', 'LIMIT', '0', MOST_LAPSED)
+  local freed = false
+  for i = 1, #over, 2 do
+    local hold_id, score = over[i], tonumber(over[i + 1])
     local record = redis.call('HGET', holds, hold_id)
-    if record then
-      free(org, holds, leases, key_prefix, hold_id, record)
-    else
+    local ends = record and (score < 0 and -score or quarantine_end(score, record))
+    if not record then
       redis.call('ZREM', leases, hold_id)
+    elseif ends <= now then
+      free(org, holds, leases, key_prefix, hold_id, record)
+      freed = true
+    else
+      redis.call('HSET', holds, hold_id, 'q' .. record)
+      redis.call('ZADD', leases, string.format('%d', -ends), hold_id)
     end
   end
-  if #lapsed == 0 then
-    return false
+  if freed then
+    redis.call('HSET', org, 'trusted', 0)
+    redis.call('HINCRBY', org, 'round', 1)
   end
-  redis.call('HSET', org, 'trusted', 0)
-  redis.call('HINCRBY', org, 'round', 1)
-  return true
+  return freed
 end
