@@ -1,0 +1,179 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { REPOSITORY } from '../integration/deployment.ts';
+import type { SupervisedStack } from '../integration/stack.ts';
+import { type Seen, wordsOf } from './accident-requests.ts';
+import type { CountingProvider } from './counting-provider.ts';
+
+export interface Verdict {
+  /** Empty: every promise was kept. */
+  readonly wrong: readonly string[];
+  readonly figures: Readonly<Record<string, number>>;
+  readonly reconciled: unknown;
+}
+
+interface Charge {
+  readonly id: string;
+  readonly amount: string;
+  readonly times: string;
+  readonly promptTokens: string;
+  readonly completionTokens: string;
+}
+
+/** Prices of the run: a token costs a thousand nano-dollars, input and output alike. */
+const NANO_USD_PER_TOKEN = 1000n;
+/** What a killed process had sent and not yet noted: the journal is written every 100 ms, and a word takes 20 ms at least. */
+const UNNOTED_WORDS = 10;
+const EXAMPLES = 5;
+
+/** Compares what clients and the provider saw with the ledger. */
+export async function judge(
+  stack: SupervisedStack,
+  provider: CountingProvider,
+  seen: readonly Seen[],
+): Promise<Verdict> {
+  const charges = await chargesIn(stack.databaseUrl);
+  const lost = await lossesIn(stack.databaseUrl);
+  const found = new Map<string, string[]>();
+  const count = { complete: 0, replayed: 0, error: 0, cut: 0, left: 0, refused: 0, charged: charges.size };
+  const note = (rule: string, one: Seen, more: string): void => {
+    const line = `${one.kind} ${one.generationId ?? '(no id)'} ${one.startedAt.toISOString()} (${one.detail}): ${more}`;
+    found.set(rule, [...(found.get(rule) ?? []), line]);
+  };
+  for (const one of seen) {
+    count[one.ending] += 1;
+    const { generationId } = one;
+    if (generationId === undefined) continue;
+    const charge = charges.get(generationId);
+    const problem = problemOf(one, charge, provider, lost.has(generationId));
+    if (problem !== undefined) note(problem.rule, one, problem.found);
+  }
+  const answers = answersByPlan(seen);
+  for (const [plan, ids] of answers) {
+    const first = seen.find((one) => one.plan === plan);
+    if (ids.size > 1 && first) note('a key has one answer', first, [...ids].join(' and '));
+  }
+  const wrong = [...found].map(
+    ([rule, lines]) => `${rule}: ${lines.length} times, as\n    ${lines.slice(0, EXAMPLES).join('\n    ')}`,
+  );
+  const lowest = await lowestBalance(stack.databaseUrl);
+  if (lowest < 0n) wrong.push(`a balance was ${lowest} nano-dollars`);
+  const verified = await gateway(stack, ['ledger', 'verify', '--json']);
+  if (!verified.ok) wrong.push(`ledger verify: ${JSON.stringify(verified.json).slice(0, 2_000)}`);
+  const reconciled = await reconcile(stack, provider);
+  if (!reconciled.ok) wrong.push(`costs reconcile: ${JSON.stringify(reconciled.json)}`);
+  return { wrong, figures: { ...count, lossRows: lost.size }, reconciled: reconciled.json };
+}
+
+function problemOf(
+  one: Seen,
+  charge: Charge | undefined,
+  provider: CountingProvider,
+  isLoss: boolean,
+): { readonly rule: string; readonly found: string } | undefined {
+  if (charge !== undefined && charge.times !== '1')
+    return { rule: 'charged once', found: `charged ${charge.times} times` };
+  const completion = Number(charge?.completionTokens ?? 0);
+  switch (one.ending) {
+    case 'complete':
+    case 'replayed': {
+      const tokens = BigInt(charge?.promptTokens ?? 0) + BigInt(wordsOf(one.plan));
+      const expected = String(tokens * NANO_USD_PER_TOKEN);
+      if (charge?.amount === expected && one.words === wordsOf(one.plan)) return undefined;
+      return { rule: 'a complete answer is charged exactly', found: `${charge?.amount} instead of ${expected}` };
+    }
+    case 'error':
+    case 'left':
+    case 'cut': {
+      if (isLoss && charge === undefined) return undefined;
+      const fewest = one.ending === 'cut' ? one.words - UNNOTED_WORDS : one.words;
+      const most = Math.max(one.words, provider.produced(one.plan));
+      if (one.streamed && fewest > 0 && charge === undefined)
+        return { rule: 'a cut stream is charged', found: `${one.words} words delivered, nothing charged` };
+      if (charge === undefined || (completion >= fewest && completion <= most)) return undefined;
+      return {
+        rule: 'a cut stream is charged for what its client has',
+        found: `${one.words} delivered, ${provider.produced(one.plan)} produced, ${completion} charged`,
+      };
+    }
+    case 'refused':
+      return charge === undefined || one.keyed
+        ? undefined
+        : { rule: 'a refused request is not charged', found: `${charge.amount}` };
+  }
+}
+
+function answersByPlan(seen: readonly Seen[]): Map<number, Set<string>> {
+  const answers = new Map<number, Set<string>>();
+  for (const { plan, keyed, ending, generationId = '' } of seen) {
+    if (!keyed || (ending !== 'complete' && ending !== 'replayed')) continue;
+    answers.set(plan, (answers.get(plan) ?? new Set()).add(generationId));
+  }
+  return answers;
+}
+
+async function chargesIn(url: string): Promise<Map<string, Charge>> {
+  const rows = await select<Charge>(
+    url,
+    `select g.id, sum(-e.amount_nano_usd)::text as amount, count(*)::text as times,
+       min(g.prompt_tokens)::text as "promptTokens", min(g.completion_tokens)::text as "completionTokens"
+     from generations g join ledger_entries e on e.generation_id = g.id group by g.id`,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+async function lossesIn(url: string): Promise<Set<string>> {
+  const rows = await select<{ id: string }>(url, 'select distinct generation_id as id from losses');
+  return new Set(rows.map(({ id }) => id));
+}
+
+async function lowestBalance(url: string): Promise<bigint> {
+  const [row] = await select<{ lowest: string }>(
+    url,
+    'select min(balance_nano_usd)::text as lowest from ledger_entries',
+  );
+  return BigInt(row?.lowest ?? 0);
+}
+
+async function select<R extends object>(url: string, text: string): Promise<R[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<R>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function reconcile(stack: SupervisedStack, provider: CountingProvider) {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-invoice-'));
+  const file = join(folder, 'invoice.csv');
+  try {
+    writeFileSync(file, provider.csv());
+    return await gateway(stack, ['costs', 'reconcile', file, '--json']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The operator's command line, as an operator runs it. */
+async function gateway({ env }: SupervisedStack, args: readonly string[]): Promise<{ ok: boolean; json: unknown }> {
+  const command = [join(REPOSITORY, 'operator/main.ts'), ...args];
+  const options = { cwd: REPOSITORY, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
+  return promisify(execFile)(process.execPath, command, options).then(
+    ({ stdout }) => ({ ok: true, json: JSON.parse(stdout) as unknown }),
+    (error: { stdout?: string; message: string }) => ({ ok: false, json: parsed(error.stdout) ?? error.message }),
+  );
+}
+
+function parsed(text = ''): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
