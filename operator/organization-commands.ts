@@ -3,6 +3,7 @@ import { DEFAULT_CONCURRENCY } from '../ext-proc/domain/principal.ts';
 import type { OrganizationChange, OrganizationRecord } from '../ext-proc/stores/administration.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Command, type CommandCall, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
+import { bookedElsewhere, referenceOf, withReference } from './credit-reference.ts';
 import { parseCredit, type ValueReader } from './flag-values.ts';
 import { createOrganization, organizationJson, organizationLines } from './organizations.ts';
 import { type Result, refused } from './result.ts';
@@ -35,17 +36,30 @@ const create: Command = {
   name: 'org create',
   summary: 'Create an organization. Without flags: no limits, concurrency 64, balance 0.',
   positionals: [],
-  flags: [{ name: 'name', value: 'NAME', required: true }, ...LIMIT_FLAGS, { name: 'credit', value: 'USD' }],
-  run: (call) =>
-    onDatabase(
+  flags: [
+    { name: 'name', value: 'NAME', required: true },
+    ...LIMIT_FLAGS,
+    { name: 'credit', value: 'USD' },
+    { name: 'reference', value: 'R' },
+  ],
+  async run(call) {
+    const reference = referenceOf(call);
+    let decided = !call.flags.has('credit');
+    const result = await onDatabase(
       call,
-      (values) => ({ name: values.name('name'), creditNanoUsd: values.credit('credit') ?? 0n, ...readLimits(values) }),
+      (values) => ({
+        name: values.name('name'),
+        creditNanoUsd: values.credit('credit') ?? 0n,
+        given: values.text('reference', 200),
+        ...readLimits(values),
+      }),
       async ({ administration }, { name = '', creditNanoUsd, ...limits }) => {
         const created = await createOrganization(
           administration,
           {
             name,
             creditNanoUsd,
+            reference,
             allowMultipleCompletions: limits.allowMultipleCompletions ?? false,
             concurrency: limits.concurrency ?? DEFAULT_CONCURRENCY,
             ...(limits.maxTokens ? { maxTokens: limits.maxTokens } : {}),
@@ -53,9 +67,14 @@ const create: Command = {
           },
           operatorHere(),
         );
-        return one(created);
+        decided = true;
+        return created.kind === 'created'
+          ? one(created.organization)
+          : refused(bookedElsewhere(reference, created.organizationId));
       },
-    ),
+    );
+    return decided ? result : withReference(result, reference);
+  },
 };
 
 const list: Command = {
@@ -114,7 +133,7 @@ const resume = onOrganization(
 
 const credit: Command = {
   name: 'org credit',
-  summary: 'Add to the balance; a negative amount corrects. The same reference is applied once.',
+  summary: 'Add to the balance; a negative amount corrects. A reference is applied once; without one it is made.',
   positionals: ['ID', 'USD'],
   flags: [
     { name: 'note', value: 'TEXT' },
@@ -126,21 +145,19 @@ const credit: Command = {
     const problem = idProblem('org', id);
     if (problem) return problem;
     if (typeof amountNanoUsd === 'string') return { kind: 'usage', message: amountNanoUsd };
+    const reference = referenceOf(call);
     const readValues = (values: ValueReader) =>
-      defined({ note: values.text('note', 500), reference: values.text('reference', 200) });
-    return onDatabase(call, readValues, async ({ administration }, { note, reference }) => {
-      const result = await administration.credit(
-        id,
-        {
-          amountNanoUsd,
-          ...(note === undefined ? {} : { note }),
-          ...(reference === undefined ? {} : { reference }),
-        },
-        operatorHere(),
-      );
+      defined({ note: values.text('note', 500), given: values.text('reference', 200) });
+    let decided = false;
+    const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
+      const entry = { amountNanoUsd, reference, ...(note === undefined ? {} : { note }) };
+      const result = await administration.credit(id, entry, operatorHere());
+      decided = true;
       switch (result.kind) {
         case 'unknown_organization':
           return unknown('org', id);
+        case 'reference_elsewhere':
+          return refused(bookedElsewhere(reference, result.organizationId));
         case 'out_of_range':
           return refused('The balance would become larger than the ledger can hold.');
         case 'repeated':
@@ -149,11 +166,12 @@ const credit: Command = {
               `The reference ${reference} was applied before, for ${formatUsd(result.amountNanoUsd)} USD.`,
             );
           }
-          return credited(result.balanceNanoUsd, false);
+          return credited(result.balanceNanoUsd, reference, false);
         case 'applied':
-          return credited(result.balanceNanoUsd, true);
+          return credited(result.balanceNanoUsd, reference, true);
       }
     });
+    return decided ? booked : withReference(booked, reference);
   },
 };
 
@@ -191,11 +209,11 @@ function one(organization: OrganizationRecord): Result {
   return { kind: 'done', json: organizationJson(organization), text: table(organizationLines(organization)) };
 }
 
-function credited(balanceNanoUsd: bigint, applied: boolean): Result {
-  const balance = `The balance is ${formatUsd(balanceNanoUsd)} USD.`;
+function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): Result {
+  const balance = `The balance is ${formatUsd(balanceNanoUsd)} USD. The reference is ${reference}.`;
   return {
     kind: 'done',
-    json: { balance: usdNumber(balanceNanoUsd), applied },
+    json: { balance: usdNumber(balanceNanoUsd), reference, applied },
     text: applied ? balance : `This reference was applied before; nothing was added. ${balance}`,
   };
 }

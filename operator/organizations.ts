@@ -1,21 +1,29 @@
 import { newId } from '../ext-proc/domain/ids.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../ext-proc/domain/money.ts';
 import { DEFAULT_CONCURRENCY } from '../ext-proc/domain/principal.ts';
-import type { Administration, OrganizationRecord, OrganizationSettings } from '../ext-proc/stores/administration.ts';
+import type {
+  Administration,
+  CreateOrganizationResult,
+  OrganizationRecord,
+  OrganizationSettings,
+} from '../ext-proc/stores/administration.ts';
 import type { Actor } from '../ext-proc/stores/audit.ts';
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
   readonly name: string;
   /** Absent or zero: the balance begins at zero without an entry. */
   readonly creditNanoUsd?: NanoUsd;
+  /** Of the opening credit. */
+  readonly reference?: string;
 }
 
 export function createOrganization(
   administration: Administration,
   options: CreateOrganizationOptions,
   by: Actor,
-): Promise<OrganizationRecord> {
-  const { name, creditNanoUsd = 0n, maxTokens } = options;
+): Promise<CreateOrganizationResult> {
+  const { name, creditNanoUsd = 0n, reference, maxTokens } = options;
+  const credit = { amountNanoUsd: creditNanoUsd, note: 'Opening credit', ...(reference && { reference }) };
   return administration.createOrganization(
     {
       id: newId('org', Date.now()),
@@ -26,7 +34,7 @@ export function createOrganization(
       limits: options.limits ?? {},
     },
     by,
-    creditNanoUsd === 0n ? undefined : { amountNanoUsd: creditNanoUsd, note: 'Opening credit' },
+    creditNanoUsd === 0n ? undefined : credit,
   );
 }
 

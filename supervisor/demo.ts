@@ -23,7 +23,7 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
     const oldest = (await administration.organizations())[0];
     if (oldest !== undefined) return { kind: 'existing', organizationId: oldest.id };
     if (!wantDemo) return { kind: 'none' };
-    const organization = await createOrganization(
+    const made = await createOrganization(
       administration,
       {
         name: 'Demo',
@@ -32,6 +32,9 @@ export async function findCustomer(databaseUrl: string, wantDemo: boolean): Prom
       },
       BY,
     );
+    // It has no reference that another organization could have.
+    if (made.kind !== 'created') throw new Error('the demo organization was refused');
+    const { organization } = made;
     const created = await createKey(
       administration,
       {

@@ -15,6 +15,8 @@ export interface OrganizationRow {
 export interface NewOrganizationInput extends Partial<OrganizationLimits> {
   readonly name: string;
   readonly creditNanoUsd?: string;
+  /** Of the opening credit. */
+  readonly reference?: string;
 }
 
 /** Absent: stays. `null`: no longer limited. */
@@ -132,7 +134,7 @@ export interface OperatorApi {
   'PATCH /api/organizations/:organization': { body: OrganizationChangeInput; answer: OrganizationView };
   'POST /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
   'DELETE /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
-  /** Negative amounts correct. A reference is applied once: a second time it is a `conflict` of the field `reference`. */
+  /** Negative amounts correct. A reference is applied once, whatever organization it is for: a second time it is a `conflict` of the field `reference`. */
   'POST /api/organizations/:organization/credits': {
     body: { amountNanoUsd: string; note?: string; reference?: string };
     answer: OrganizationView;

@@ -9,7 +9,7 @@ const PREFIX_LENGTH = 'log-'.length;
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
 
-export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt';
+export type IdPrefix = 'gen' | 'org' | 'key' | 'usr' | 'ses' | 'log' | 'evt' | 'crd';
 
 export function newId(prefix: IdPrefix, nowMs: number): string {
   return `${prefix}-${timePart(nowMs)}${randomPart()}`;

@@ -8,12 +8,12 @@ import type { Loss } from './losses.ts';
  * Each is committed together with its row in the audit log; where nothing changes there is no row.
  */
 export interface Administration {
-  /** With an opening credit, both are committed together. */
+  /** With an opening credit, both are committed together, or neither. */
   createOrganization(
     organization: NewOrganization,
     by: Actor,
     openingCredit?: CreditEntry,
-  ): Promise<OrganizationRecord>;
+  ): Promise<CreateOrganizationResult>;
   /** Oldest first. */
   organizations(): Promise<readonly OrganizationRecord[]>;
   /** Newest first. */
@@ -86,14 +86,25 @@ export interface CreditEntry {
   /** Not zero; negative amounts correct. */
   readonly amountNanoUsd: NanoUsd;
   readonly note?: string;
-  /** Applied once for each organization. */
+  /** Applied once, whatever organization it is for. */
   readonly reference?: string;
 }
+
+/** The reference was booked for that organization before; nothing was done now. */
+export interface ReferenceElsewhere {
+  readonly kind: 'reference_elsewhere';
+  readonly organizationId: string;
+}
+
+export type CreateOrganizationResult =
+  | { readonly kind: 'created'; readonly organization: OrganizationRecord }
+  | ReferenceElsewhere;
 
 export type CreditResult =
   | { readonly kind: 'applied'; readonly balanceNanoUsd: NanoUsd }
   /** The reference was used before, for `amountNanoUsd`; nothing was added now. */
   | { readonly kind: 'repeated'; readonly amountNanoUsd: NanoUsd; readonly balanceNanoUsd: NanoUsd }
+  | ReferenceElsewhere
   | { readonly kind: 'unknown_organization' }
   /** The balance would leave the range of amounts. */
   | { readonly kind: 'out_of_range' };

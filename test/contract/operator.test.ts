@@ -76,10 +76,12 @@ describe('the operator command line', () => {
     const id = await newOrganization();
     expect(await done('org', 'credit', id, '10.000000001', '--reference', 'r-1', '--note', 'Invoice')).toEqual({
       balance: 10.000000001,
+      reference: 'r-1',
       applied: true,
     });
     expect(await done('org', 'credit', id, '10.000000001', '--reference', 'r-1')).toEqual({
       balance: 10.000000001,
+      reference: 'r-1',
       applied: false,
     });
     expect(await refusal('refused', 'org', 'credit', id, '11', '--reference', 'r-1')).toContain('for 10.000000001 USD');
@@ -95,7 +97,12 @@ describe('the operator command line', () => {
         reference: 'r-1',
         actor: expect.stringMatching(/^.+@.+$/),
       },
-      { amount_nano_usd: '-12000000000', note: null, reference: null, actor: expect.stringMatching(/^.+@.+$/) },
+      {
+        amount_nano_usd: '-12000000000',
+        note: null,
+        reference: expect.stringMatching(/^crd-[0-9A-Z]{26}$/),
+        actor: expect.stringMatching(/^.+@.+$/),
+      },
     ]);
     expect(await done('ledger', 'verify')).toMatchObject({ ok: true, differences: [] });
   });

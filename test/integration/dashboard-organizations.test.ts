@@ -112,8 +112,11 @@ describe('credit', () => {
     expect(repeated.body.fields).toEqual({ reference: 'Booked before, with 2.5 USD. Nothing was added now.' });
     const { body: view } = await operator.get<OrganizationView>(`/api/organizations/${id}`);
     expect(view.balanceNanoUsd).toBe('2500000000');
-    // Another organization has references of its own.
-    expect((await credit(await dashboard.addOrganization(), body)).status).toBe(200);
+    const elsewhere = await credit(await dashboard.addOrganization(), body);
+    const message = `Booked for the organization ${id}. Nothing was added now.`;
+    expect([elsewhere.status, elsewhere.body.fields]).toEqual([409, { reference: message }]);
+    const opening = await create({ name: 'Again', creditNanoUsd: '1', reference: body.reference });
+    expect([opening.status, opening.body.fields]).toEqual([409, { reference: message }]);
   });
 
   it.each<[field: string, body: object]>([

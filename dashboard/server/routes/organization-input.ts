@@ -28,6 +28,7 @@ export const newOrganization: z.ZodType<NewOrganizationInput> = z.strictObject({
   concurrency: concurrency.exactOptional(),
   allowMultipleCompletions: yesOrNo.exactOptional(),
   creditNanoUsd: budgetNanoUsd.exactOptional(),
+  reference: text(MAX_REFERENCE).exactOptional(),
 });
 
 export const organizationChange: z.ZodType<OrganizationChangeInput> = z.strictObject({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { utcDay } from '../../../ext-proc/domain/clock.ts';
 import { newId } from '../../../ext-proc/domain/ids.ts';
 import { formatUsd } from '../../../ext-proc/domain/money.ts';
-import type { CreditResult, OrganizationRecord } from '../../../ext-proc/stores/administration.ts';
+import type { CreditResult, OrganizationRecord, ReferenceElsewhere } from '../../../ext-proc/stores/administration.ts';
 import type { OrganizationRow } from '../../contract/operator.ts';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { type OrganizationCompanions, organizationCompanions } from '../../store/organization-companions.ts';
@@ -44,12 +44,14 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     async answer(call) {
       const { deps, input } = call;
       const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
-      const { id } = await deps.administration.createOrganization(
+      const { reference } = input;
+      const credit = { amountNanoUsd, note: 'Opening credit', ...(reference === undefined ? {} : { reference }) };
+      const created = await deps.administration.createOrganization(
         storedSettings(newId('org', deps.nowMs()), input),
         actorOf(call),
-        amountNanoUsd === 0n ? undefined : { amountNanoUsd, note: 'Opening credit' },
+        amountNanoUsd === 0n ? undefined : credit,
       );
-      return organizationView(deps, id);
+      return created.kind === 'created' ? organizationView(deps, created.organization.id) : bookedElsewhere(created);
     },
   }),
   route('PATCH /api/organizations/:organization', {
@@ -98,11 +100,17 @@ function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Proble
       const booked = `${formatUsd(result.amountNanoUsd)} USD`;
       return conflictingField('reference', `Booked before, with ${booked}. Nothing was added now.`);
     }
+    case 'reference_elsewhere':
+      return bookedElsewhere(result);
     case 'unknown_organization':
       return notFound('organization');
     case 'out_of_range':
       return wrongField('amountNanoUsd', 'The balance would become too large.');
   }
+}
+
+function bookedElsewhere({ organizationId }: ReferenceElsewhere): Problem {
+  return conflictingField('reference', `Booked for the organization ${organizationId}. Nothing was added now.`);
 }
 
 function rowOf(organization: OrganizationRecord, companions: OrganizationCompanions | undefined): OrganizationRow {

@@ -1,14 +1,22 @@
 import type pg from 'pg';
-import type { CreditEntry, CreditResult, OrganizationRecord } from '../administration.ts';
+import type { CreditEntry, CreditResult, OrganizationRecord, ReferenceElsewhere } from '../administration.ts';
 import type { Actor } from '../audit.ts';
 import { changesBetween } from '../audit-changes.ts';
 import { addAuditEvent } from './audit-log.ts';
 import { run, type Statement } from './connection-pool.ts';
+import { isTaken } from './unavailable.ts';
 
 const CREDIT: Statement = { name: 'add_credit', text: 'select * from add_credit($1, $2, $3, $4, $5)' };
+const OWNER_OF_REFERENCE: Statement = {
+  name: 'owner_of_credit_reference',
+  text: 'select organization_id from credit_references where reference = $1',
+};
 const MAX_LEDGER_ACTOR = 200;
 
-/** To an organization that exists. A balance out of range is thrown, because the transaction cannot go on after it. */
+/**
+ * To an organization that exists. A balance out of range and a reference of another organization are thrown, because the transaction cannot
+ * go on after them.
+ */
 export async function addCredit(
   client: pg.PoolClient,
   { id, name }: Pick<OrganizationRecord, 'id' | 'name'>,
@@ -32,4 +40,11 @@ export async function addCredit(
   const subject = { organizationId: id, subjectId: id, subjectName: name };
   await addAuditEvent(client, { action: 'organization.credited', ...subject, changes }, by);
   return { kind: 'applied', balanceNanoUsd };
+}
+
+/** What a transaction with addCredit() was refused for, after its end; everything else is thrown again. */
+export async function refusalOfReference(pool: pg.Pool, error: unknown, reference = ''): Promise<ReferenceElsewhere> {
+  if (!isTaken(error, 'credit_references_pkey')) throw error;
+  const [owner] = await run<{ organization_id: string }>(pool, OWNER_OF_REFERENCE, [reference]);
+  return { kind: 'reference_elsewhere', organizationId: String(owner?.organization_id) };
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type {
+  CreateOrganizationResult,
   CreditEntry,
   CreditResult,
   NewOrganization,
@@ -10,7 +11,7 @@ import type {
 } from '../administration.ts';
 import type { Actor } from '../audit.ts';
 import { type AuditFields, changesBetween, isEmpty } from '../audit-changes.ts';
-import { addCredit } from './add-credit.ts';
+import { addCredit, refusalOfReference } from './add-credit.ts';
 import { addAuditEvent } from './audit-log.ts';
 import { afterChange, changedLimits } from './changed-limits.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
@@ -72,8 +73,8 @@ export async function createOrganization(
   organization: NewOrganization,
   by: Actor,
   openingCredit: CreditEntry | undefined,
-): Promise<OrganizationRecord> {
-  return inTransaction(pool, 'begin', async (client) => {
+): Promise<CreateOrganizationResult> {
+  const created = inTransaction(pool, 'begin', async (client): Promise<CreateOrganizationResult> => {
     const { id, name } = organization;
     await run(client, INSERT, valuesOf(id, organization));
     await run(client, OPEN_ACCOUNT, [id]);
@@ -82,8 +83,9 @@ export async function createOrganization(
     if (openingCredit) await addCredit(client, { id, name }, openingCredit, by);
     const created = await findOrganization(client, id);
     if (!created) throw new Error('an organization vanished in the transaction that made it');
-    return created;
+    return { kind: 'created', organization: created };
   });
+  return created.catch((error: unknown) => refusalOfReference(pool, error, openingCredit?.reference));
 }
 
 export async function listOrganizations(pool: pg.Pool): Promise<readonly OrganizationRecord[]> {
@@ -150,7 +152,7 @@ export async function credit(
     });
   } catch (error) {
     if (isOutOfRange(error)) return { kind: 'out_of_range' };
-    throw error;
+    return refusalOfReference(pool, error, entry.reference);
   }
 }
 

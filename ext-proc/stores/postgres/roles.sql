@@ -29,7 +29,7 @@ grant update, delete on request_log_other, provider_attempts_other, request_stat
 -- they cannot change; credit goes through the function that writes its entry.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
   organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, losses,
-  provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
+  credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;

@@ -1,4 +1,4 @@
-import { type ReactNode, useId } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
@@ -6,6 +6,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { Form } from '../../components/form.tsx';
 import { MoneyInput } from '../../components/money-input.tsx';
+import { newReference } from './credit-draft.ts';
 import { newOrganization, type OrganizationDraft } from './organization-draft.ts';
 import { LimitFields, NameField } from './organization-fields.tsx';
 
@@ -20,6 +21,7 @@ export interface CreateOrganizationDialogProps {
 export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): ReactNode {
   const { draft, onDraft, onClose, onCreated } = props;
   const form = useId();
+  const [reference] = useState(newReference);
   const create = useSend('POST /api/organizations', { changes: ['GET /api/organizations'], onDone: onCreated });
   const fields = { draft, onChange: onDraft, problems: create.error?.fields ?? {} };
   return (
@@ -37,7 +39,11 @@ export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): 
         </>
       }
     >
-      <Form id={form} problem={create.error} onSubmit={() => create.mutate({ body: newOrganization(draft) })}>
+      <Form
+        id={form}
+        problem={create.error}
+        onSubmit={() => create.mutate({ body: newOrganization(draft, reference) })}
+      >
         <NameField {...fields} />
         <Field label="Opening credit" error={fields.problems.creditNanoUsd}>
           <MoneyInput

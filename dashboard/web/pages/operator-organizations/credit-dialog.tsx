@@ -10,14 +10,14 @@ import { MoneyInput } from '../../components/money-input.tsx';
 import { TextInput } from '../../components/text-input.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { formatMoney, formatMoneyInFull } from '../../format/format-money.ts';
-import { balanceAfter, creditBody, creditButton } from './credit-draft.ts';
+import { balanceAfter, creditBody, creditButton, newReference } from './credit-draft.ts';
 import type { OrganizationDialogProps } from './edit-organization-dialog.tsx';
 
 export function CreditDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   const form = useId();
   const [amountNanoUsd, setAmount] = useState<string>();
   const [note, setNote] = useState('');
-  const [reference, setReference] = useState('');
+  const [reference, setReference] = useState(newReference);
   const toast = useToast();
   const credit = useSend('POST /api/organizations/:organization/credits', {
     onDone: ({ name, balanceNanoUsd }) => {
@@ -56,7 +56,7 @@ export function CreditDialog({ organization, onClose }: OrganizationDialogProps)
         <Field
           label="Reference"
           error={problems.reference}
-          hint="Such as the number of an invoice. It is booked once: the same one again changes nothing."
+          hint="Such as the number of an invoice. It is booked once, for one organization: the same one again changes nothing."
         >
           <TextInput value={reference} onChange={setReference} maxLength={200} autoComplete="off" spellCheck={false} />
         </Field>

@@ -6,6 +6,15 @@ export interface CreditDraft {
   readonly reference: string;
 }
 
+/**
+ * Each dialog begins with one: when an answer is lost, the same dialog may be sent again and is booked once. Made without randomUUID(), which
+ * browsers have on secure pages only.
+ */
+export function newReference(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `crd-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
 /** Empty boxes are left out: the server takes no empty text. */
 export function creditBody({ amountNanoUsd, note, reference }: CreditDraft) {
   return {

@@ -7,9 +7,10 @@ const BEFORE = draftOf({ name: 'Acme', limits: LIMITS });
 describe('the form of an organization', () => {
   it('sends empty boxes of a new one as no limit', () => {
     const draft = { ...NEW_ORGANIZATION, name: ' Acme ', creditNanoUsd: '10', concurrency: 8 };
-    expect(newOrganization(draft)).toEqual({
+    expect(newOrganization(draft, 'crd-1')).toEqual({
       name: 'Acme',
       creditNanoUsd: '10',
+      reference: 'crd-1',
       concurrency: 8,
       allowMultipleCompletions: false,
     });

@@ -29,10 +29,17 @@ export function draftOf({ name, limits }: Pick<OrganizationView, 'name' | 'limit
   return { ...NEW_ORGANIZATION, name, ...limits };
 }
 
-export function newOrganization(draft: OrganizationDraft): NewOrganizationInput {
+/** `reference`: of the opening credit. */
+export function newOrganization(draft: OrganizationDraft, reference: string): NewOrganizationInput {
   const { name, allowMultipleCompletions, ...boxes } = draft;
   const filled = Object.entries(boxes).filter(([, value]) => value !== undefined);
-  return { name: name.trim(), allowMultipleCompletions, ...Object.fromEntries(filled) };
+  const isCredited = draft.creditNanoUsd !== undefined;
+  return {
+    name: name.trim(),
+    allowMultipleCompletions,
+    ...Object.fromEntries(filled),
+    ...(isCredited && { reference }),
+  };
 }
 
 const REMOVABLE = ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd', 'maxTokens'] as const;

@@ -1,0 +1,23 @@
+import { newId } from '../ext-proc/domain/ids.ts';
+import type { CommandCall } from './command.ts';
+import type { Result } from './result.ts';
+
+/** Of `--reference`, or one of our own: there before the first try, so that a repetition books nothing twice. */
+export function referenceOf({ flags }: CommandCall): string {
+  return flags.get('reference')?.trim() || newId('crd', Date.now());
+}
+
+/** Of a credit that may be booked or not, because its answer was lost: says with what to repeat it. */
+export function withReference(result: Result, reference: string): Result {
+  if (result.kind !== 'refused') return result;
+  const { message } = result;
+  return {
+    kind: 'refused',
+    message: `${message}\nWith --reference ${reference} this credit is booked once, however often it is sent.`,
+    json: { ...(result.json ?? { error: message }), reference },
+  };
+}
+
+export function bookedElsewhere(reference: string, organizationId: string): string {
+  return `The reference ${reference} was booked for the organization ${organizationId}. Nothing was added.`;
+}

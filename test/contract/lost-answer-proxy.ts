@@ -1,0 +1,56 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import pg from 'pg';
+
+export interface LostAnswerProxy {
+  /** Of the database through it. */
+  readonly url: string;
+  /** Commits whose answer was dropped. */
+  lost(): number;
+  /** From now on every answer arrives. */
+  mend(): void;
+  close(): Promise<void>;
+}
+
+/** Stands before PostgreSQL and cuts a connection once the server has answered its COMMIT, which the client never learns. */
+export async function startLostAnswerProxy(databaseUrl: string): Promise<LostAnswerProxy> {
+  const { host, port, user, database } = new pg.Client({ connectionString: databaseUrl });
+  const sockets = new Set<Socket>();
+  let lost = 0;
+  let mended = false;
+  const server = createServer((client) => {
+    const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+    let committing = false;
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy()).on('close', () => to.destroy());
+    }
+    client.on('data', (bytes) => {
+      committing ||= !mended && /commit\0/i.test(bytes.toString('latin1'));
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes) => {
+      if (!committing) return void client.write(bytes);
+      lost += 1;
+      client.destroy();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const own = (server.address() as AddressInfo).port;
+  return {
+    url: `postgresql://${user}@127.0.0.1:${own}/${database}`,
+    lost: () => lost,
+    mend: () => {
+      mended = true;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
