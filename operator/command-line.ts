@@ -2,6 +2,7 @@ import { type FlagSpec, parseArguments } from './arguments.ts';
 import { CHECK_CONFIG } from './check-config.ts';
 import type { Command } from './command.ts';
 import type { Environment } from './database.ts';
+import { DEAD_LETTER_COMMANDS } from './dead-letter-commands.ts';
 import { DOCTOR } from './doctor.ts';
 import { KEY_COMMANDS } from './key-commands.ts';
 import { LEDGER_COMMANDS } from './ledger-commands.ts';
@@ -18,6 +19,7 @@ const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
   ...LEDGER_COMMANDS,
+  ...DEAD_LETTER_COMMANDS,
   MIGRATE,
 ];
 const HELP = new Set(['help', '--help', '-h']);

@@ -156,7 +156,8 @@ export async function lookAtLedger({ database, readable }: LookedAt): Promise<re
           'Run `ledger verify` and see docs.',
         );
   if (deadLetters === 0) return [books, ok('dead letters', 'none')];
-  const advice = 'Read reason and settlement in the table dead_letters; each is a completion that was not charged.';
+  const advice =
+    'See `ledger dead-letters list`; each is a completion that was not charged, to be retried or forgiven.';
   return [
     books,
     problem('dead letters', `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`, advice),

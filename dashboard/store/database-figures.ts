@@ -19,7 +19,7 @@ const FIGURES: Statement = {
       (select sum(numbackends)::integer from pg_stat_database) as connections,
       current_setting('max_connections')::integer as "maxConnections",
       (select max(version) from schema_migrations) as "schemaVersion",
-      (select count(*)::integer from (select from dead_letters limit 10000) as d) as "deadLetters"`,
+      (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters"`,
 };
 
 export async function databaseFigures(pool: pg.Pool): Promise<DatabaseFigures> {

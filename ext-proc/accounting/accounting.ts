@@ -38,7 +38,7 @@ export interface Hold {
 export interface Accounting {
   /** `trace`: of the request, where it is traced. */
   open(hold: Hold, taken: TakenHold, trace?: RequestTrace): OpenHold;
-  /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
+  /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replaySpool(): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
   refusesBecause(): string | undefined;

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
+import { ChargeRefused } from '../stores/charge-refused.ts';
 import type { Ledger, Settlement } from '../stores/ledger.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -9,7 +10,7 @@ import type { Spool } from './spool.ts';
 import { type SpoolRoom, watchSpoolRoom } from './spool-room.ts';
 
 const log = { info() {}, warn() {}, error() {} } as unknown as Log;
-const metrics = { settlementFailed() {}, chargeLost() {} } as unknown as Metrics;
+const metrics = { settlementFailed() {}, chargeLost() {}, chargeBuried() {} } as unknown as Metrics;
 let charges: DurableCharges;
 let room: SpoolRoom;
 afterEach(async () => {
@@ -36,10 +37,41 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
   });
   expect(charges.refusesBecause()).toBeUndefined();
 
-  expect(await charges.make({ generationId: 'gen-1' } as Settlement)).toBe('lost');
+  expect(await charges.make({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('lost');
   expect(charges.refusesBecause()).toContain('could not be written');
   // It is asked again and again, and says why not.
   await expect.poll(() => charges.refusesBecause()).toContain('no space left on device');
   full = false;
   await expect.poll(() => charges.refusesBecause()).toBeUndefined();
+});
+
+it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
+  ['fails in a way that it has not failed before', new Error('XX000'), () => Promise.reject(new Error('not asked'))],
+  [
+    'refuses a charge and the dead letter as well',
+    new ChargeRefused('impossible'),
+    () => Promise.reject(new StoreUnavailable('away')),
+  ],
+])('spools the charge, keeps its hold and refuses what is new while the ledger %s', async (_, error, letter) => {
+  const waiting: Settlement[] = [];
+  const spool = {
+    append: async (one: Settlement) => void waiting.push(one),
+    pending: () => waiting.map(({ generationId }) => ({ generationId, bytes: 1 })),
+    read: async () => waiting[0],
+    remove: async () => void waiting.pop(),
+  } as unknown as Spool;
+  const ledger = { settle: () => Promise.reject(error), deadLetter: letter };
+  const released: string[] = [];
+  room = await watchSpoolRoom(tmpdir(), spool);
+  charges = createDurableCharges({
+    ...{ ledger: ledger as unknown as Ledger, spool, room, metrics, log },
+    releaseHold: async ({ generationId }) => void released.push(generationId),
+    liveHold: () => undefined,
+  });
+  expect(await charges.make({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('spooled');
+  await expect(charges.replay()).rejects.toBe(error);
+  expect([released, charges.refusesBecause()]).toEqual([[], expect.stringContaining('wait')]);
+  Object.assign(ledger, { settle: async () => ({}), deadLetter: async () => undefined });
+  await charges.replay();
+  expect([released, charges.refusesBecause()]).toEqual([['gen-1'], undefined]);
 });

@@ -1,10 +1,10 @@
 import type { AccountSnapshot } from '../domain/principal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
+import { ChargeRefused } from '../stores/charge-refused.ts';
 import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
 import type { LiveHold } from '../stores/limit-store.ts';
 import { isClaimed } from '../stores/settlement-json.ts';
 import type { OnSent } from '../stores/store-figures.ts';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Spool } from './spool.ts';
@@ -15,7 +15,7 @@ import type { SpoolRoom } from './spool-room.ts';
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
   make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
-  /** Takes what the spool holds to the ledger. Rejects with StoreUnavailable while that cannot be done. */
+  /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replay(): Promise<void>;
   /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
   refusesBecause(): string | undefined;
@@ -58,13 +58,10 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return outcome;
     } catch (error) {
       metrics.settlementFailed();
-      if (error instanceof StoreUnavailable) {
-        const { generationId } = settlement;
-        log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
-        return appendToSpool(settlement, attempt);
-      }
-      await bury(settlement, error).catch(() => appendToSpool(settlement));
-      throw error;
+      if (await isBuried(settlement, error, false)) throw error;
+      const { generationId } = settlement;
+      log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
+      return appendToSpool(settlement, attempt);
     }
   }
 
@@ -103,10 +100,10 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
     const { generationId } = settlement;
-    const outcome = await commit(settlement).catch((error: unknown) => {
-      if (error instanceof StoreUnavailable) throw error;
+    const outcome = await commit(settlement).catch(async (error: unknown) => {
       // A row that PostgreSQL will never take must not keep the others waiting.
-      return bury(settlement, error);
+      if (await isBuried(settlement, error, true)) return 'buried';
+      throw error;
     });
     if (outcome !== 'charged') await releaseHold(settlement, 0);
     if (outcome === 'taken_over')
@@ -125,14 +122,29 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     waitingAttempts.delete(generationId);
   }
 
-  async function bury(settlement: Settlement | ClaimedSettlement, error: unknown): Promise<'buried'> {
-    await ledger.deadLetter(settlement, error);
+  /** Only what the ledger refuses for what it is becomes a dead letter. Whatever else went wrong, PostgreSQL may take the charge later. */
+  async function isBuried(
+    settlement: Settlement | ClaimedSettlement,
+    error: unknown,
+    delivered: boolean,
+  ): Promise<boolean> {
+    if (!(error instanceof ChargeRefused)) return false;
+    const { generationId } = settlement;
+    try {
+      await ledger.deadLetter(settlement, error, delivered);
+    } catch (problem) {
+      log.error(
+        { err: problem, generation_id: generationId },
+        'a charge that the ledger refused could not be kept there',
+      );
+      return false;
+    }
     metrics.chargeBuried();
     log.error(
-      { err: error, generation_id: settlement.generationId },
+      { err: error, generation_id: generationId },
       'the ledger refused a charge: it is in dead_letters, and not charged',
     );
-    return 'buried';
+    return true;
   }
 
   return {

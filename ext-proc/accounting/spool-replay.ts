@@ -5,14 +5,14 @@ import type { SpooledCharge } from './spool-lines.ts';
 
 /** Takes what waits in the spool to the ledger: when it is asked to, and by itself for as long as anything waits. */
 export interface SpoolReplay {
-  /** Rejects with StoreUnavailable while that cannot be done. */
+  /** Rejects while that cannot be done. */
   replay(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SpoolReplayOptions {
   readonly spool: Spool;
-  /** Rejects with StoreUnavailable where it has to be tried again; then the charge stays in the spool. */
+  /** Rejects where it has to be tried again; then the charge stays in the spool. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
   /** It is not to be read any more, and never charged. */
   readonly forget: (generationId: string) => Promise<void>;

@@ -1,6 +1,7 @@
 import type { NanoUsd } from '../domain/money.ts';
 import type { RateLimits, Scope } from '../domain/principal.ts';
 import type { Actor } from './audit.ts';
+import type { DeadLetter, ResolvedLetter } from './dead-letters.ts';
 import type { Loss } from './losses.ts';
 
 /**
@@ -39,6 +40,12 @@ export interface Administration {
   verifyLedger(): Promise<LedgerReport>;
   /** Oldest first, all that were written since then. */
   losses(sinceMs: number): Promise<readonly LossRecord[]>;
+  /** Oldest first, those about which nobody has decided. */
+  deadLetters(): Promise<readonly DeadLetter[]>;
+  /** Charges it now. */
+  retryDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;
+  /** Books it as a loss. */
+  forgiveDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;
   /** After a restore: tells every limit store that what it remembers of this ledger is worth nothing. Returns the new epoch. */
   renewLedgerEpoch(): Promise<string>;
 }
@@ -194,7 +201,7 @@ export interface LedgerReport {
   readonly organizations: number;
   readonly entries: number;
   readonly generations: number;
-  /** Charges that the ledger refused, which an operator has to look at (table dead_letters). */
+  /** Charges that the ledger refused, about which an operator has to decide (table dead_letters). */
   readonly deadLetters: number;
   /** Empty: everything agrees. At most 100 for each rule. */
   readonly differences: readonly LedgerDifference[];

@@ -13,6 +13,9 @@ export type AuditAction =
   | 'organization.suspended'
   | 'organization.resumed'
   | 'organization.credited'
+  /** A charge that the ledger had refused. */
+  | 'charge.retried'
+  | 'charge.forgiven'
   | 'key.created'
   | 'key.updated'
   | 'key.revoked'

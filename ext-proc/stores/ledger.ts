@@ -9,7 +9,8 @@ import type { OnSent } from './store-figures.ts';
 export interface Ledger {
   /**
    * Commits the generation and its charge; resolves after the commit with the account as it stands then. Requests that finish while one
-   * commit is under way share the next. Repeating a generation id changes nothing. Rejects with StoreUnavailable.
+   * commit is under way share the next. Repeating a generation id changes nothing. Rejects with ChargeRefused when the ledger finds this one
+   * impossible; with anything else, the ledger itself is unwell or away, and it may be charged later.
    */
   settle(settlement: Settlement, onSent?: OnSent): Promise<AccountSnapshot>;
   /**
@@ -19,8 +20,11 @@ export interface Ledger {
   settleClaimed(settlement: ClaimedSettlement, onSent?: OnSent): Promise<AccountSnapshot | undefined>;
   /** Writes what the operator bears of a generation; once for each reason. Rejects with StoreUnavailable. */
   lose(loss: Loss): Promise<void>;
-  /** Keeps a charge that the ledger refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). */
-  deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown): Promise<void>;
+  /**
+   * Keeps a charge that the ledger refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). `delivered`: its
+   * client was given the answer, or may have been; otherwise an error that says that nothing is billed.
+   */
+  deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
   /** `undefined`: not of this organization, or not settled yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;

@@ -233,7 +233,7 @@ describe('the idempotency store', () => {
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     const [, refused] = outcomes;
     if (refused?.status !== 'rejected') throw new Error('it is rejected');
-    for (let i = 0; i < 2; i++) await store.ledger.deadLetter(impossible, refused.reason);
+    for (let i = 0; i < 2; i++) await store.ledger.deadLetter(impossible, refused.reason, false);
     expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 1, differences: [] });
     const letters = await sql<{ generation_id: string; reason: string; settlement: string }>(
       url,

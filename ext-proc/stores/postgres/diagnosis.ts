@@ -158,7 +158,7 @@ async function schema(client: pg.Client): Promise<SchemaFigures> {
 const LEDGER: Statement = {
   name: 'diagnose_ledger',
   text: `select (select count(*)::integer from accounts) as organizations,
-      (select count(*)::integer from (select from dead_letters limit 10000) as d) as "deadLetters",
+      (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters",
       array(
         select a.organization_id from accounts a
         left join lateral (

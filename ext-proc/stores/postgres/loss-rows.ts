@@ -16,10 +16,10 @@ const LIST: Statement = {
 };
 
 /** Writes nothing where that generation has a loss for that reason. */
-export async function addLoss(pool: pg.Pool, loss: Loss, onLoss?: OnLoss): Promise<void> {
+export async function addLoss(on: pg.Pool | pg.PoolClient, loss: Loss, onLoss?: OnLoss): Promise<void> {
   const { generationId, organizationId, reason, amountNanoUsd, model, provider } = loss;
   const values = [generationId, organizationId, reason, amountNanoUsd, model, provider];
-  const added = await run<{ reason: string }>(pool, ADD, values);
+  const added = await run<{ reason: string }>(on, ADD, values);
   if (added.length > 0) onLoss?.(reason, amountNanoUsd);
 }
 

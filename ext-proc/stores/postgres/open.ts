@@ -6,7 +6,7 @@ import type { SharedStore } from '../shared-store.ts';
 import type { PoolFigures } from '../store-figures.ts';
 import type { BatchOptions } from './batching.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
-import { addDeadLetter } from './dead-letters.ts';
+import { addDeadLetter, forgiveDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
 import { createIdempotencyStore } from './idempotency-rows.ts';
 import { replaceKey, revokeKey, updateKey } from './key-changes.ts';
@@ -100,7 +100,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       settle: createSettlementWriter(requests, options),
       settleClaimed: createClaimedSettlementWriter(claims, options),
       lose: (loss) => addLoss(others, loss, options.onLoss),
-      deadLetter: (settlement, reason) => addDeadLetter(others, settlement, reason),
+      deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
       usage: (query) => usage(others, query),
@@ -124,6 +124,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       revokeKey: (id, by, organizationId) => revokeKey(others, id, by, organizationId),
       verifyLedger: () => verifyLedger(others),
       losses: (sinceMs) => listLosses(others, sinceMs),
+      deadLetters: () => listDeadLetters(others),
+      retryDeadLetter: (generationId, by) => retryDeadLetter(others, generationId, by),
+      forgiveDeadLetter: (generationId, by) => forgiveDeadLetter(others, generationId, by),
       renewLedgerEpoch: async () => {
         const rows = await run<{ epoch: string }>(others, RENEW_EPOCH, []);
         return String(rows[0]?.epoch);

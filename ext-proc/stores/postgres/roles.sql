@@ -40,6 +40,10 @@ grant update (name, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, 
 grant update (password_hash, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
 grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
+-- `ledger dead-letters`: the charge goes through the function that the gateway process charges with.
+grant execute on function charge_generations(held_charge[]) to gateway_operator;
+grant update (resolution, resolved_at) on dead_letters to gateway_operator;
+grant insert on losses to gateway_operator;
 -- `ledger renew-epoch`, after a restore.
 grant update (epoch) on ledger_state to gateway_operator;
 

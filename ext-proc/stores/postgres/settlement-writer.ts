@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { UtcDay } from '../../domain/clock.ts';
 import type { AccountSnapshot } from '../../domain/principal.ts';
+import { ChargeRefused } from '../charge-refused.ts';
 import type { ClaimedSettlement, Settlement } from '../ledger.ts';
 import type { LossReason, OnLoss } from '../losses.ts';
 import type { OnSent } from '../store-figures.ts';
@@ -112,7 +113,7 @@ async function commit<S extends Settlement, R>(
       if (!isRefusedRow(error)) return batch.map(() => ({ ok: false, error }));
       const [only] = batch;
       if (batch.length === 1 && only) {
-        const refused = new Error(`PostgreSQL refused the charge of ${only.generationId}`, { cause: error });
+        const refused = new ChargeRefused(`PostgreSQL refused the charge of ${only.generationId}`, { cause: error });
         return [{ ok: false, error: refused }];
       }
       const middle = Math.ceil(batch.length / 2);
@@ -120,6 +121,11 @@ async function commit<S extends Settlement, R>(
       return [...first, ...(await commit(batch.slice(middle), once))];
     }
   }
+}
+
+/** Inside a transaction of the caller's. Throws what PostgreSQL says. */
+export async function chargeOne(client: pg.PoolClient, settlement: Settlement): Promise<void> {
+  await charge(client, [settlement]);
 }
 
 async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[]): Promise<Charged> {

@@ -7,6 +7,8 @@ const WORDS: Readonly<Record<string, string>> = {
   'organization.updated': 'Changed the organization {}',
   'organization.suspended': 'Suspended the organization {}',
   'organization.resumed': 'Resumed the organization {}',
+  'charge.retried': 'Charged the refused generation {}',
+  'charge.forgiven': 'Forgave the refused generation {}',
   'key.created': 'Created the key {}',
   'key.updated': 'Changed the key {}',
   'key.revoked': 'Revoked the key {}',
@@ -30,7 +32,10 @@ export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.
 /** For choosing one: `Revoked a key` */
 export function actionChoice(action: string): { readonly value: string; readonly label: string } {
   const label = action === 'organization.credited' ? 'Added credit' : (WORDS[action] ?? action);
-  const general = label.replace('the organization {}', 'an organization').replace(/the (key|user) \{\}/, 'a $1');
+  const general = label
+    .replace('the organization {}', 'an organization')
+    .replace('the refused generation {}', 'a refused charge')
+    .replace(/the (key|user) \{\}/, 'a $1');
   return { value: action, label: general.replace('{}', 'somebody') };
 }
 
@@ -89,6 +94,7 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
   replacedBy: ['Replaced by', 'nothing'],
   replaces: ['Replaces', 'nothing'],
   balanceNanoUsd: ['Balance', '$0'],
+  amountNanoUsd: ['Amount', '$0'],
   note: ['Note', 'none'],
   reference: ['Reference', 'none'],
 };

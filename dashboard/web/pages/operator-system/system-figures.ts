@@ -66,7 +66,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     deadLetters > 0 && {
       tone: 'bad',
       title: `The ledger refused ${deadLetters === 1 ? 'a charge' : `${deadLetters.toLocaleString('en-US')} charges`}`,
-      text: 'They are rows of dead_letters, each with its reason, and were not charged. `npm run -s gateway -- ledger verify` counts them; a credit with a negative amount makes up for one.',
+      text: 'They are rows of dead_letters, each with its reason, and were not charged. `npm run -s gateway -- ledger dead-letters list` shows them; each can be retried or forgiven.',
     },
     ready < reporting && {
       tone: 'warn',

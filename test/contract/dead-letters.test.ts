@@ -1,0 +1,103 @@
+import { beforeAll, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { ChargeRefused } from '../../ext-proc/stores/charge-refused.ts';
+import type { Settlement } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+let url = '';
+let store: Postgres;
+let customer: Customer;
+beforeAll(async () => {
+  url = await createDatabase();
+  store = await openStore(url);
+  customer = await addCustomer(store, 1_000_000n);
+  return () => store.close();
+});
+
+const run = (...args: string[]) => runCommandLine(['ledger', 'dead-letters', ...args], { DATABASE_URL: url });
+const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+const audited = () =>
+  sql(url, `select action, subject_id, actor <> '' as by from audit_log where action like 'charge.%' order by id`);
+
+/** Refused because of what somebody did to the table, and possible again afterwards. */
+async function leaveLetter(costNanoUsd: bigint): Promise<Settlement> {
+  const settlement = settlementOf(customer, {
+    generationId: newId('gen', Date.now()),
+    costNanoUsd,
+    model: 'forbidden',
+  });
+  await sql(url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
+  const why = await store.ledger.settle(settlement).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  await sql(url, 'alter table generations drop constraint no_model');
+  expect(why).toBeInstanceOf(ChargeRefused);
+  await store.ledger.deadLetter(settlement, why, true);
+  return settlement;
+}
+
+it('lists dead letters, charges one again or books it as a loss, and keeps who did it', async () => {
+  const [retried, forgiven] = [await leaveLetter(700n), await leaveLetter(50n)];
+  expect(await run('list')).toMatchObject({
+    kind: 'done',
+    json: [
+      {
+        generation_id: retried.generationId,
+        usd: 0.0000007,
+        delivered: true,
+        reason: expect.stringContaining('no_model'),
+      },
+      { generation_id: forgiven.generationId, usd: 0.00000005, organization_id: customer.organizationId },
+    ],
+  });
+  expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 2 });
+  const before = await balance();
+  expect(await run('retry', retried.generationId)).toMatchObject({
+    json: { generation_id: retried.generationId, resolution: 'charged', usd: 0.0000007 },
+  });
+  expect(await run('forgive', forgiven.generationId)).toMatchObject({
+    json: { generation_id: forgiven.generationId, resolution: 'forgiven', usd: 0.00000005 },
+  });
+  expect(before - (await balance())).toBe(700n);
+  expect(await store.administration.losses(0)).toMatchObject([
+    { generationId: forgiven.generationId, reason: 'forgiven', amountNanoUsd: 50n },
+  ]);
+  expect(await run('list')).toMatchObject({ kind: 'done', json: [] });
+  expect(await store.administration.verifyLedger()).toMatchObject({ deadLetters: 0, differences: [] });
+  expect(await audited()).toEqual([
+    { action: 'charge.retried', subject_id: retried.generationId, by: true },
+    { action: 'charge.forgiven', subject_id: forgiven.generationId, by: true },
+  ]);
+  for (const [command, id] of [
+    ['retry', forgiven.generationId],
+    ['forgive', retried.generationId],
+  ] as const)
+    expect(await run(command, id)).toMatchObject({ kind: 'refused', message: expect.stringContaining(`${id} was `) });
+  expect([before - (await balance()), (await audited()).length]).toEqual([700n, 2]);
+});
+
+it('refuses what nobody knows, and says why a letter still cannot be charged', async () => {
+  for (const command of ['retry', 'forgive'])
+    expect(await run(command, 'gen-nobody')).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining('no dead letter'),
+    });
+  const settlement = await leaveLetter(1n);
+  await sql(url, `alter table generations add constraint no_model check (model <> 'forbidden') not valid`);
+  expect(await run('retry', settlement.generationId)).toMatchObject({ message: expect.stringContaining('no_model') });
+  await sql(url, 'alter table generations drop constraint no_model');
+  await sql(
+    url,
+    `insert into dead_letters (generation_id, organization_id, reason, settlement) values ('gen-1', 'org-1', 'because', '{}')`,
+  );
+  expect(await run('retry', 'gen-1')).toMatchObject({ message: expect.stringContaining('no charge') });
+  const { json } = (await run('list')) as { json: object[] };
+  expect(json).toContainEqual(
+    expect.objectContaining({ generation_id: 'gen-1', usd: null, delivered: null, model: null }),
+  );
+  expect(await run('forgive', 'gen-1')).toMatchObject({ kind: 'done', json: { usd: 0 } });
+  expect(await run('retry')).toMatchObject({ kind: 'usage' });
+});
