@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
+import { estimateTokens } from './admission/text-meter.ts';
 import { readDrainTimeoutMs } from './config/drain-timeout.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
@@ -144,7 +145,8 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
   });
   const { accounting } = money;
   const tokens = createTokenCounter({ log });
-  const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens: tokens.countTokens });
+  const { countTokens } = tokens;
+  const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens, estimateTokens });
   const envoy = isFirst && !process.connected ? followEnvoyLeaving({ paths, log }) : ENVOY_STAYS;
   const readiness = createReadiness({
     listen: initial.listen,

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounting, createAccounting } from './accounting/accounting.ts';
@@ -7,9 +7,11 @@ import type { Spool } from './accounting/spool.ts';
 import { openWorkerSpool } from './accounting/spool-files.ts';
 import { countDamagedFiles } from './accounting/spool-lines.ts';
 import { freeBytesAt, watchSpoolRoom } from './accounting/spool-room.ts';
-import { lockWorker } from './accounting/worker-lock.ts';
+import { eachOrphan, lockWorker } from './accounting/worker-lock.ts';
 import type { Clock } from './domain/clock.ts';
 import { type Claims, createClaims } from './idempotency/claims.ts';
+import { type IntentJournal, openIntentJournal } from './journal/intent-journal.ts';
+import { readLeftIntents } from './journal/intent-lines.ts';
 import type { LimitStore } from './stores/limit-store.ts';
 import type { Postgres } from './stores/postgres/open.ts';
 import type { ProviderAttempts } from './stores/provider-attempts.ts';
@@ -19,7 +21,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 const RENEW_EVERY_MS = 4_000;
 /** Cancelling, counting tokens and a commit, or the spool when the commit takes too long. */
 const LEASE_MARGIN_MS = 6_000;
-const REPLAY_RETRY_MS = 1_000;
+const RETRY_MS = 1_000;
 
 export interface OpeningOptions {
   readonly database: Pick<Postgres, 'ledger' | 'idempotency'>;
@@ -67,17 +69,19 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
   });
   metrics.watchHolds(holds.live);
   const accounting = createAccounting({
-    ledger: database.ledger,
+    ...database,
     limits,
     attempts: options.attempts,
     holds,
     spool,
     room,
+    journal: () => journal,
     clock,
     metrics,
     log,
   });
-  await replayUntilDone(accounting.replaySpool, log);
+  await untilDone(accounting.replaySpool, 'the spool could not be replayed yet', log);
+  const journal = await settleFormer(options, accounting);
   const claims = createClaims({
     store: database.idempotency,
     leaseMs: claimLeaseMs,
@@ -93,6 +97,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
       holds.close();
       claims.close();
       await accounting.close();
+      journal.close();
       room.close();
       await spool.close();
       lock.release();
@@ -121,13 +126,41 @@ function keepHolds({ limits, clock, holdLeaseMs, metrics, log }: OpeningOptions)
   });
 }
 
-async function replayUntilDone(replay: () => Promise<void>, log: Log): Promise<void> {
+/** The journal of this process, when that of its predecessor and those of processes that are gone are settled. */
+async function settleFormer(options: OpeningOptions, accounting: Accounting): Promise<IntentJournal> {
+  const { spoolFolder: folder, workerIndex, clock, metrics, log } = options;
+  const settle = async (path: string): Promise<void> => {
+    const left = await readLeftIntents(path);
+    if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);
+  };
+  const path = intentsPath(folder, workerIndex);
+  await settle(path);
+  const journal = openIntentJournal({
+    path,
+    clock,
+    onFailure: (error) => {
+      log.error({ err: error }, 'the journal cannot be written: what a crash would cut off now is not charged');
+    },
+  });
+  metrics.watchJournal(() => journal.isBehind());
+  await eachOrphan(folder, workerIndex, async (index) => {
+    await settle(intentsPath(folder, index));
+    await rm(intentsPath(folder, index), { force: true });
+  });
+  return journal;
+}
+
+function intentsPath(folder: string, workerIndex: number): string {
+  return join(folder, `intents-${workerIndex}.jsonl`);
+}
+
+async function untilDone(work: () => Promise<void>, whatIsNot: string, log: Log): Promise<void> {
   for (;;) {
     try {
-      return await replay();
+      return await work();
     } catch (error) {
-      log.error({ err: error }, 'the spool could not be replayed yet');
-      await sleep(REPLAY_RETRY_MS);
+      log.error({ err: error }, whatIsNot);
+      await sleep(RETRY_MS);
     }
   }
 }

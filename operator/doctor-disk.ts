@@ -39,7 +39,7 @@ function spaceFinding(dataDir: string, { bsize, bavail, blocks, files, ffree }: 
 
 /** A file of it is emptied when all its charges are in the ledger. */
 async function spoolFinding(folder: string, names: readonly string[]): Promise<Finding> {
-  const files = names.filter((name) => name.endsWith('.jsonl'));
+  const files = names.filter((name) => name.startsWith('settlements-') && name.endsWith('.jsonl'));
   const sizes = await Promise.all(files.map((name) => stat(join(folder, name)).then(({ size }) => size)));
   const bytes = sizes.reduce((sum, size) => sum + size, 0);
   if (bytes === 0) return ok('spool', 'no charge waits');

@@ -31,6 +31,7 @@ describe('the manual', () => {
     const metrics = createMetrics();
     metrics.watchSpool({ pending: () => [], freeBytes: async () => 0, damagedFiles: async () => 0 });
     metrics.watchHolds(() => []);
+    metrics.watchJournal(() => false);
     metrics.watchDatabase(() => []);
     metrics.watchRequestLog(
       () => 0,

@@ -6,6 +6,9 @@ import type { AccountSnapshot } from '../domain/principal.ts';
 import { refuse } from '../errors/refusal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
+import type { Intent, LeftIntent } from '../journal/intent.ts';
+import type { IntentJournal } from '../journal/intent-journal.ts';
+import type { IdempotencyStore } from '../stores/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
 import type { ProviderAttempts } from '../stores/provider-attempts.ts';
@@ -16,6 +19,7 @@ import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Span } from '../tracing/span.ts';
 import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
+import { createRecovery } from './recovery.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolRoom } from './spool-room.ts';
 import { providerAttempt } from './uncharged.ts';
@@ -30,6 +34,10 @@ export interface Hold {
   readonly prices: Prices;
   readonly streamed: boolean;
   readonly createdAtMs: number;
+  /** As estimated. */
+  readonly promptTokens: number;
+  /** Of all completions together. */
+  readonly mostOutputTokens: number;
   /** It has an Idempotency-Key. */
   readonly attempt?: KeyedAttempt;
 }
@@ -40,6 +48,8 @@ export interface Accounting {
   open(hold: Hold, taken: TakenHold, trace?: RequestTrace): OpenHold;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replaySpool(): Promise<void>;
+  /** Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be done; repeating it does no harm. */
+  recover(left: readonly LeftIntent[]): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
   refusesBecause(): string | undefined;
   close(): Promise<void>;
@@ -62,23 +72,27 @@ export interface OpenHold extends Account {
 
 export interface AccountingOptions {
   readonly ledger: Ledger;
+  readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly limits: LimitStore;
   readonly attempts: ProviderAttempts;
   readonly holds: HoldKeeper;
   readonly spool: Spool;
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
+  /** Asked for when a request begins: what a former process left in the file is settled before. */
+  readonly journal: () => Pick<IntentJournal, 'open'>;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
 export function createAccounting(options: AccountingOptions): Accounting {
-  const { limits, attempts, holds, clock, metrics, log } = options;
+  const { limits, attempts, holds, journal, clock, metrics, log } = options;
   const charges = createDurableCharges({
     ...options,
     releaseHold,
     liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
   });
+  const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });
 
   async function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
     const { generationId, organizationId, keyId } = settled;
@@ -96,17 +110,23 @@ export function createAccounting(options: AccountingOptions): Accounting {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: ReturnType<OpenHold['charged']>;
     const { generationId: holdId, organizationId, keyId, day } = hold;
+    const journalled = journal().open({ ...intentOf(hold), holdNanoUsd });
     const leaseLost = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs }, leasedAtMs);
     return {
       leaseLost,
       charged: () => charged,
       costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(hold.prices, usage), holdNanoUsd })),
+      asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
+      delivers: journalled.delivers,
+      outputEnded: ({ usage, counted }) => journalled.outputEnded({ usage, usageCounted: counted }),
       async charge(produced, answer) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
         const settlement = settlementOf(hold, holdNanoUsd, produced, answer);
         const step = trace?.step('settle');
-        const outcome = await charges.make(settlement, hold.attempt, step && noteSent(step));
+        const outcome = await charges
+          .make(settlement, hold.attempt, step && noteSent(step))
+          .finally(journalled.settled);
         step?.set('gateway.settlement.outcome', outcome);
         step?.end();
         if (outcome === 'lost') return refuse('no_capacity');
@@ -124,11 +144,23 @@ export function createAccounting(options: AccountingOptions): Accounting {
         if (state === 'charged' || state === 'released') return;
         state = 'released';
         await Promise.all([releaseHold(hold, 0), hold.attempt?.free()]);
+        journalled.settled();
       },
     };
   }
 
-  return { open, replaySpool: charges.replay, refusesBecause: charges.refusesBecause, close: charges.close };
+  return {
+    open,
+    replaySpool: charges.replay,
+    recover: recovery.settle,
+    refusesBecause: charges.refusesBecause,
+    close: charges.close,
+  };
+}
+
+function intentOf({ attempt, ...intent }: Hold): Omit<Intent, 'holdNanoUsd'> {
+  if (attempt === undefined) return intent;
+  return { ...intent, claim: { keyHash: attempt.keyHash, bodyHash: attempt.bodyHash } };
 }
 
 function noteSent(step: Span): OnSent {

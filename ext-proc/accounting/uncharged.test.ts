@@ -12,6 +12,8 @@ const hold: Hold = {
   prices: { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 10_000_000n },
   streamed: false,
   createdAtMs: 1,
+  promptTokens: 100,
+  mostOutputTokens: 100,
 };
 const usage = { promptTokens: 100, completionTokens: 10, cachedTokens: 0, reasoningTokens: 0 };
 const facts = { attempt: 2, provider: 'alpha', providerModel: 'alpha-model', askedAtMs: 5 };

@@ -218,3 +218,11 @@ function weightOf(point: number): number {
   }
   return 0;
 }
+
+/** About how many tokens a text has that stands in no body: a backslash of it is no escape. */
+export function estimateTokens(text: string): number {
+  const meter = new TextMeter();
+  const bytes = Buffer.from(text.replaceAll('\\', '/'));
+  meter.add(bytes, 0, bytes.length);
+  return meter.estimatedTokens();
+}

@@ -1,8 +1,9 @@
 import type { ChatRequest } from '../domain/chat-request.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import { type Completion, textOf } from './completion.ts';
-import type { CountTokens, Order } from './delivery.ts';
+import type { CountTokens, EstimateTokens, Order } from './delivery.ts';
 import { isObject } from './json-object.ts';
+import { OutputEstimate } from './output-estimate.ts';
 import { ProducedText } from './produced-text.ts';
 import { readUsage, type TotalMismatch, totalMismatch, type UsageBounds } from './usage.ts';
 
@@ -72,6 +73,12 @@ export class AnswerMeter {
     };
   }
 
+  /** What has been produced so far, for whoever asks now and then. */
+  watched(estimateTokens: EstimateTokens): () => Output {
+    const estimate = new OutputEstimate(this.#text, estimateTokens);
+    return () => ({ tokens: estimate.tokens(), upstreamId: this.#upstreamId });
+  }
+
   /** What the provider calls the model that answered. */
   get model(): string | undefined {
     return this.#model;
@@ -111,6 +118,13 @@ export class AnswerMeter {
     if (counted <= reported.completionTokens) return { counted: false, usage: reported };
     return { counted: true, usage: { ...reported, completionTokens: counted } };
   }
+}
+
+export interface Output {
+  /** About how many. */
+  readonly tokens: number;
+  /** Once it is known. */
+  readonly upstreamId: string | undefined;
 }
 
 export interface MeteredUsage {

@@ -46,6 +46,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
   if (order.leaseLost.aborted) return { kind: 'failed', failure: FAILURES.leaseLost, target };
   const askedMs = elapsedMs(run);
+  run.account.asked(target);
   const span = beginAttemptSpan(order, target);
   const call = providers.call(providerRequest(order, target, span));
   setLimit(run, call);

@@ -4,7 +4,15 @@ import { afterAll } from 'vitest';
 import { systemClock } from '../domain/clock.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
-import type { Account, CountTokens, DeliveryOutcome, Order, Produced, UnchargedAttempt } from './delivery.ts';
+import type {
+  Account,
+  CountTokens,
+  DeliveryOutcome,
+  EstimateTokens,
+  Order,
+  Produced,
+  UnchargedAttempt,
+} from './delivery.ts';
 import { type Egress, startEgress } from './egress.fixture.ts';
 import { type OrderOptions, order } from './order.fixture.ts';
 
@@ -99,9 +107,18 @@ export function client(): Client {
   };
 }
 
+/** An account whose request leaves no trace anywhere else. */
+export const UNWATCHED: Pick<Account, 'asked' | 'delivers' | 'outputEnded'> = {
+  asked: () => undefined,
+  delivers: () => undefined,
+  outputEnded: () => undefined,
+};
+
 /** One token a word, so that tests can count by eye. */
 export const countWords: CountTokens = async (texts) =>
   texts.map((text) => text.split(/\s+/).filter((word) => word !== '').length);
+
+const estimateTokens: EstimateTokens = (text) => text.split(' ').length;
 
 export interface Delivered {
   readonly outcome: DeliveryOutcome;
@@ -122,6 +139,7 @@ export async function deliverTo(
   const uncharged: UnchargedAttempt[] = [];
   const answersAtRelease: number[] = [];
   const outcome = await delivery.deliver(what, to.exchange, {
+    ...UNWATCHED,
     costUsd: () => 0.25,
     async charge(produced, answer) {
       charges.push(produced);
@@ -166,5 +184,6 @@ export async function endsSoonAfter(signal: AbortSignal, delivering: Promise<unk
 
 export function deliveryOver(egress: Egress, options: Partial<DeliveryOptions> = {}): Delivery {
   const { socketPath: egressSocketPath } = egress;
-  return createDelivery({ egressSocketPath, clock: systemClock, countTokens: countWords, ...options });
+  const counting = { countTokens: countWords, estimateTokens };
+  return createDelivery({ egressSocketPath, clock: systemClock, ...counting, ...options });
 }

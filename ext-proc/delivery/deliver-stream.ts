@@ -33,6 +33,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     });
     const metered = await relayed.meter.usage(order.chat, run.countTokens);
     describeAnswer(order, relayed.meter, metered.usage);
+    run.account.outputEnded(metered);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
     const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;
     const refused = await chargeAnswer(

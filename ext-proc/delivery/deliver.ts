@@ -5,7 +5,7 @@ import { AnswerBudget } from './answer-budget.ts';
 import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
-import type { Account, CountTokens, DeliveryOutcome, Order } from './delivery.ts';
+import type { Account, CountTokens, DeliveryOutcome, EstimateTokens, Order } from './delivery.ts';
 import { ProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
 import { type Replay, replayAnswer } from './replay.ts';
@@ -29,6 +29,7 @@ export interface DeliveryOptions {
   readonly egressSocketPath: string;
   readonly clock: Clock;
   readonly countTokens: CountTokens;
+  readonly estimateTokens: EstimateTokens;
   /** JSON answers in memory, all together. */
   readonly answerBudgetBytes?: number;
 }
@@ -40,7 +41,7 @@ const ANSWER_BUDGET_BYTES = 128 * 1024 * 1024;
 const CLIENT_GONE_STATUS = 499;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { egressSocketPath, clock, countTokens, answerBudgetBytes = ANSWER_BUDGET_BYTES } = options;
+  const { egressSocketPath, clock, countTokens, estimateTokens, answerBudgetBytes = ANSWER_BUDGET_BYTES } = options;
   const answers = new AnswerBudget(answerBudgetBytes);
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
@@ -48,7 +49,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     answers,
     deliver(order, exchange, account) {
       const [startedMs, startedAtMs] = [clock.monotonicMs(), clock.nowMs()];
-      const run = { order, exchange, account, clock, providers, countTokens, answers, uncharged };
+      const run = { order, exchange, account, clock, providers, countTokens, estimateTokens, answers, uncharged };
       return deliver({ ...run, startedMs, startedAtMs, attempts: [] });
     },
     replay: (replay, exchange) => replayAnswer(replay, exchange, answers),

@@ -1,8 +1,9 @@
-import type { GatewayConfig, Model } from '../config/gateway-config.ts';
+import type { GatewayConfig, Model, Target } from '../config/gateway-config.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { MeteredUsage, Output } from './answer-meter.ts';
 import type { ProviderWork } from './provider-failure.ts';
 import type { TotalMismatch } from './usage.ts';
 
@@ -62,6 +63,12 @@ export interface UnchargedAttempt {
 
 /** The hold of an order: it ends in one charge, or is released before the client learns that nothing was produced. */
 export interface Account {
+  /** Before each target is asked. */
+  asked(target: Target): void;
+  /** A stream begins to go to its client: what it has been sent is charged even if this process is killed. */
+  delivers(output: () => Output): void;
+  /** The stream has ended, and `charge` follows once its end is written. */
+  outputEnded(metered: MeteredUsage): void;
   /** What that usage is charged, in USD, for `usage.cost`. */
   costUsd(usage: TokenUsage): number;
   /**
@@ -96,6 +103,9 @@ export interface Attempt {
   /** From asking the provider to the first event of its stream, or to the head of its other answer. */
   readonly firstEventMs?: number;
 }
+
+/** About how many tokens a text has, at once. */
+export type EstimateTokens = (text: string) => number;
 
 /** Tokens of each text, in order. Never rejects: what cannot be counted in time is estimated, so that no charge is lost. */
 export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { refuse } from '../errors/refusal.ts';
 import { AnswerBudget } from './answer-budget.ts';
-import { type Client, client, deliverTo, deliveryOver, openDelivery } from './client.fixture.ts';
+import { type Client, client, deliverTo, deliveryOver, openDelivery, UNWATCHED } from './client.fixture.ts';
 import { COMPLETION, DONE, HELLO, ours, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
 import { type OrderOptions, order, provider } from './order.fixture.ts';
 import { type Replay, replayAnswer } from './replay.ts';
@@ -112,6 +112,7 @@ describe('an answer that is kept', () => {
     const charge = async () => refuse('no_capacity');
     const keyed = { ...order({ stream: true }), keepsAnswer: true };
     await delivery.deliver(keyed, to.exchange, {
+      ...UNWATCHED,
       costUsd: () => 0,
       charge,
       uncharged: () => undefined,

@@ -7,14 +7,19 @@ const PIECES_TO_JOIN = 256;
  */
 const KEPT_CHARACTERS = 128 * 1024;
 
+/** The most that `latest` gives. */
+const LATEST_CHARACTERS = 1024;
+
 /** What a model has produced so far, in case it has to be counted. */
 export class ProducedText {
   readonly #joined: string[] = [];
   #pieces: string[] = [];
   #keptCharacters = 0;
   #measuredBytes = 0;
+  #characters = 0;
 
   add(piece: string): void {
+    this.#characters += piece.length;
     if (this.#keptCharacters >= KEPT_CHARACTERS) {
       this.#measuredBytes += Buffer.byteLength(piece);
       return;
@@ -31,6 +36,18 @@ export class ProducedText {
 
   isEmpty(): boolean {
     return this.#keptCharacters === 0;
+  }
+
+  /** Of everything, in UTF-16 units. */
+  get characters(): number {
+    return this.#characters;
+  }
+
+  /** Of what is kept the last characters, at most so many; fewer where pieces have just been joined. */
+  latest(characters: number): string {
+    const text = this.#pieces.length === 0 ? (this.#joined.at(-1) ?? '') : this.#pieces.join('');
+    const length = characters < LATEST_CHARACTERS ? characters : LATEST_CHARACTERS;
+    return length === 0 ? '' : text.slice(-length);
   }
 
   /** What has to be counted. */

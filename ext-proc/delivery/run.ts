@@ -2,7 +2,7 @@ import type { Target } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { AnswerBudget } from './answer-budget.ts';
-import type { Account, Attempt, CountTokens, Order } from './delivery.ts';
+import type { Account, Attempt, CountTokens, EstimateTokens, Order } from './delivery.ts';
 import type { ProviderClient } from './provider-client.ts';
 import type { UnchargedAttempts } from './uncharged-attempts.ts';
 
@@ -14,6 +14,7 @@ export interface Run {
   readonly clock: Clock;
   readonly providers: ProviderClient;
   readonly countTokens: CountTokens;
+  readonly estimateTokens: EstimateTokens;
   readonly answers: AnswerBudget;
   readonly uncharged: UnchargedAttempts;
   /** On the monotonic clock. */

@@ -103,6 +103,7 @@ class StreamRelay {
     if (stream === undefined || exchange.gone.aborted) this.leave();
     else {
       this.#client = stream;
+      this.#run.account.delivers(this.#meter.watched(this.#run.estimateTokens));
       onBegun(stream);
     }
   }

@@ -70,6 +70,8 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
       prices: choice.model.prices,
       streamed: chat.stream,
       createdAtMs: arrivedAtMs,
+      promptTokens: Math.min(chat.inputTokens.estimate, chat.inputTokens.ceiling),
+      mostOutputTokens: chat.completions * choice.outputLimit,
       ...(attempt ? { attempt } : {}),
     },
     admission,

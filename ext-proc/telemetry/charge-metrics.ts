@@ -26,6 +26,10 @@ export interface ChargeMetrics {
   chargeLost(): void;
   /** Says what waits in the spool, how much more fits and what is damaged, whenever somebody asks. */
   watchSpool(spool: WatchedSpool): void;
+  /** What a process that was killed left behind is settled. */
+  recovered(as: 'charged' | 'uncharged'): void;
+  /** Says whether the journal of requests is written, whenever somebody asks. */
+  watchJournal(isBehind: () => boolean): void;
   /** Says what is held whenever somebody asks. */
   watchHolds(live: () => readonly LiveHold[]): void;
 }
@@ -81,13 +85,14 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     },
     ...failureMetrics(registers),
     watchSpool: (spool) => addSpoolGauges(registers, spool),
+    watchJournal: (isBehind) => addJournalGauge(registers, isBehind),
     watchHolds: (live) => addHoldGauges(registers, live),
   };
 }
 
 function failureMetrics(
   registers: Registry[],
-): Pick<ChargeMetrics, 'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost'> {
+): Pick<ChargeMetrics, 'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost' | 'recovered'> {
   const lost = new Counter({
     name: 'gateway_holds_lost_total',
     help: 'Requests ended because the lease of their hold ran out, or could not be renewed in time.',
@@ -108,7 +113,14 @@ function failureMetrics(
     help: 'Charges that neither PostgreSQL nor the spool took: their answers ended with an error.',
     registers,
   });
+  const recovered = new Counter({
+    name: 'gateway_recovered_requests_total',
+    help: 'Requests that a killed process left behind, settled by its successor: charged for what was delivered, or uncharged.',
+    labelNames: ['as'],
+    registers,
+  });
   return {
+    recovered: (as) => recovered.inc({ as }),
     holdsLost: (holds) => lost.inc(holds),
     settlementFailed: () => unsettled.inc(),
     chargeBuried: () => buried.inc(),
@@ -147,6 +159,17 @@ function addSpoolGauges(registers: Registry[], { pending, freeBytes, damagedFile
     registers,
     async collect() {
       this.set(await damagedFiles().catch(() => Number.NaN));
+    },
+  });
+}
+
+function addJournalGauge(registers: Registry[], isBehind: () => boolean): void {
+  new Gauge({
+    name: 'gateway_journal_failing',
+    help: '1 while the disk does not take the journal of requests: what a crash cuts off then is not charged.',
+    registers,
+    collect() {
+      this.set(isBehind() ? 1 : 0);
     },
   });
 }

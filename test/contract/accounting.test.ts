@@ -17,9 +17,12 @@ import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { noJournal } from '../fixtures/no-journal.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
 
+const LEASES = { leaseMs: 60_000, renewEveryMs: 4_000, marginMs: 6_000, onProblem: () => undefined };
+const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 /** 37 tokens at a thousand nano-dollars. */
 const COST = 37_000n;
@@ -61,16 +64,14 @@ describe('accounting', () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What one gateway process has of it. */
   async function startProcess(changes: Partial<Ledger> = {}) {
     const limits = createMemoryLimitStore({ leaseMs: 60_000 });
-    const leases = { leaseMs: 60_000, renewEveryMs: 4_000, marginMs: 6_000, onProblem: () => undefined };
-    const holds = createHoldKeeper({ limits, clock, ...leases });
+    const holds = createHoldKeeper({ limits, clock, ...LEASES });
     const spool = await openSpool(spoolPath);
-    const ledger = { ...store.ledger, ...changes };
+    const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };
     const room = await watchSpoolRoom(folder, spool);
-    const others = { attempts: { record: () => undefined }, clock, metrics: createMetrics(), log: silent };
-    const accounting = createAccounting({ ledger, limits, holds, spool, room, ...others });
+    const watched = { journal: () => noJournal, attempts: { record: () => undefined }, metrics: createMetrics() };
+    const accounting = createAccounting({ ...stores, ...watched, holds, spool, room, clock, log: silent });
     const claims = createClaims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
     return {
       accounting,
@@ -87,10 +88,10 @@ describe('accounting', () => {
           snapshot: { ledgerEpoch: 'epoch', ...snapshot, key },
         };
         while ((await limits.admit(request)).kind === 'read_again');
-        const hold = { generationId, organizationId, keyId, day: DAY, model: 'm', prices: PRICES, createdAtMs: 1 };
+        const ids = { generationId, organizationId, keyId, day: DAY, model: 'm', prices: PRICES };
         const keyed = attempt ? { attempt } : {};
         const taken = { ...request, leasedAtMs: clock.monotonicMs() };
-        return accounting.open({ ...hold, streamed: false, ...keyed }, taken);
+        return accounting.open({ ...ASKED, ...ids, ...keyed }, taken);
       },
       async end() {
         holds.close();
@@ -265,11 +266,8 @@ describe('accounting', () => {
   async function readOnly(on: boolean): Promise<void> {
     await sql(url, `alter system set default_transaction_read_only = ${on ? 'on' : 'off'}`);
     await sql(url, 'select pg_reload_conf()');
-    await expect
-      .poll(async () => (await sql(url, 'show default_transaction_read_only'))[0])
-      .toEqual({
-        default_transaction_read_only: on ? 'on' : 'off',
-      });
+    const shown = { default_transaction_read_only: on ? 'on' : 'off' };
+    await expect.poll(async () => (await sql(url, 'show default_transaction_read_only'))[0]).toEqual(shown);
     // A session begins only when the server has told all others.
     await sql(url, 'select 1');
   }

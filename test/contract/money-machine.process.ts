@@ -10,6 +10,7 @@ import { isRefusal } from '../../ext-proc/errors/refusal.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { configWith, modelWith } from '../fixtures/gateway-config.ts';
+import { noJournal } from '../fixtures/no-journal.ts';
 import { principalWith } from '../fixtures/principal.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
@@ -107,6 +108,8 @@ export class GatewayProcess implements Runner {
         holds,
         spool: gatedSpool,
         room: { problem: () => undefined, failed: () => undefined },
+        idempotency: { free: async () => undefined },
+        journal: () => noJournal,
         clock,
         metrics,
         log,
@@ -178,7 +181,10 @@ export class GatewayProcess implements Runner {
     if (isRefusal(admission)) return observer.failed(ask);
     const { prices, id: model } = MODEL;
     const hold = this.#accounting.open(
-      { generationId, organizationId, keyId, day: admission.day, model, prices, streamed: true, createdAtMs: 0 },
+      {
+        ...{ generationId, organizationId, keyId, day: admission.day, model, prices, streamed: true, createdAtMs: 0 },
+        ...{ promptTokens: 0, mostOutputTokens: ask.limitNanoUsd },
+      },
       admission,
     );
     try {

@@ -26,7 +26,10 @@ export async function untilSettled(
   timeoutMs: number,
 ): Promise<void> {
   const folder = join(paths.dataDir, 'spool');
-  const isWaiting = (): boolean => readdirSync(folder).some((name) => statSync(join(folder, name)).size > 0);
+  const isWaiting = (): boolean =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith('settlements-'))
+      .some((name) => statSync(join(folder, name)).size > 0);
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     const reason = isWaiting() ? 'charges wait in the spool' : await isReady(metricsOrigin);

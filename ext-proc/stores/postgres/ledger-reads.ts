@@ -11,6 +11,11 @@ const FIND_GENERATION: Statement = {
     from generations where id = $1 and organization_id = $2`,
 };
 
+const CHARGED_AMONG: Statement = {
+  name: 'charged_among',
+  text: 'select id from generations where id = any ($1)',
+};
+
 const CREDITS: Statement = {
   name: 'credits',
   text: 'select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1',
@@ -83,6 +88,11 @@ export async function findGeneration(
     latencyMs: Number(row.latency_ms),
     generationTimeMs: Number(row.generation_time_ms),
   };
+}
+
+export async function chargedAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await run<{ id: string }>(pool, CHARGED_AMONG, [generationIds]);
+  return new Set(rows.map(({ id }) => id));
 }
 
 export async function credits(pool: pg.Pool, organizationId: string): Promise<Credits> {

@@ -1,0 +1,107 @@
+import { chargeNanoUsd, type TokenUsage } from '../domain/pricing.ts';
+import type { LeftIntent } from '../journal/intent.ts';
+import type { IdempotencyStore } from '../stores/idempotency-store.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
+import type { ProviderAttempt, ProviderAttempts } from '../stores/provider-attempts.ts';
+import type { Log } from '../telemetry/log.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { ChargeOutcome } from './durable-charges.ts';
+
+/** Settles what a process that was killed had asked of providers (DESIGN 3). */
+export interface Recovery {
+  /** Doing it again changes nothing. Rejects with StoreUnavailable while it cannot be done. */
+  settle(left: readonly LeftIntent[]): Promise<void>;
+}
+
+export interface RecoveryOptions {
+  readonly ledger: Pick<Ledger, 'chargedAmong'>;
+  readonly idempotency: Pick<IdempotencyStore, 'free'>;
+  readonly attempts: ProviderAttempts;
+  /** Charges, frees what was held for it, and does not lose it. */
+  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<ChargeOutcome>;
+  readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Those that are settled together share commits. */
+const SETTLED_AT_ONCE = 100;
+
+export function createRecovery(options: RecoveryOptions): Recovery {
+  const { ledger, idempotency, attempts, charge, releaseHold, metrics, log } = options;
+
+  async function settleOne(left: LeftIntent, isCharged: boolean): Promise<void> {
+    if (isCharged) return releaseHold(left, 0);
+    const settlement = settlementOf(left);
+    if (settlement === undefined) {
+      if (left.claim) await idempotency.free({ ...left, keyHash: left.claim.keyHash });
+      await uncharged(left, 'crash');
+    } else if ((await charge(settlement)) === 'taken_over') await uncharged(left, 'taken_over');
+    else {
+      metrics.recovered('charged');
+      log.warn({ generation_id: left.generationId }, 'a crash cut a stream: what had been delivered is charged');
+    }
+  }
+
+  async function uncharged(left: LeftIntent, reason: 'crash' | 'taken_over'): Promise<void> {
+    await releaseHold(left, 0);
+    attempts.record(unchargedAttempt(left, reason));
+    metrics.recovered('uncharged');
+    const { generationId, asked } = left;
+    log.warn({ generation_id: generationId, provider: asked.provider, reason }, 'a crash ended a request: not charged');
+  }
+
+  return {
+    async settle(left) {
+      for (let at = 0; at < left.length; at += SETTLED_AT_ONCE) {
+        const group = left.slice(at, at + SETTLED_AT_ONCE);
+        const charged = await ledger.chargedAmong(group.map(({ generationId }) => generationId));
+        const results = await Promise.allSettled(group.map((one) => settleOne(one, charged.has(one.generationId))));
+        for (const result of results) if (result.status === 'rejected') throw result.reason;
+      }
+    },
+  };
+}
+
+/** What its client had been sent, and its prompt. */
+function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
+  // An estimate may be above what the provider was allowed to produce, and the hold covers no more.
+  const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
+  return delivered?.ended?.usage ?? { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
+}
+
+/** `undefined`: nothing of it was delivered. */
+function settlementOf(left: LeftIntent): Settlement | ClaimedSettlement | undefined {
+  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd } = left;
+  const { delivered, asked, claim } = left;
+  if (!streamed || delivered === undefined) return undefined;
+  const { ended, upstreamId, firstAtMs, lastAtMs } = delivered;
+  const usage = usageOf(left);
+  const settlement = {
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd, usage },
+    provider: asked.provider,
+    providerModel: asked.providerModel,
+    ...(upstreamId === undefined ? {} : { upstreamId }),
+    cancelled: false,
+    finishReason: 'error',
+    usageCounted: ended?.usageCounted ?? true,
+    costNanoUsd: chargeNanoUsd(prices, usage),
+    latencyMs: firstAtMs - createdAtMs,
+    generationTimeMs: lastAtMs - firstAtMs,
+  };
+  // Without an answer the key is free again.
+  return claim === undefined ? settlement : { ...settlement, claim };
+}
+
+function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
+  const { generationId, organizationId, keyId, model, asked, delivered, prices, holdNanoUsd } = left;
+  const usage = usageOf(left);
+  return {
+    ...{ generationId, organizationId, keyId, model, ...asked },
+    ...(delivered?.upstreamId === undefined ? {} : { upstreamId: delivered.upstreamId }),
+    result: 'crash',
+    reason: 'crash',
+    tokens: { usage, source: 'estimated' },
+    loss: { reason, amountNanoUsd: dueNanoUsd({ costNanoUsd: chargeNanoUsd(prices, usage), holdNanoUsd }) },
+  };
+}

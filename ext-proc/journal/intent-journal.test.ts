@@ -1,0 +1,150 @@
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Intent, Output } from './intent.ts';
+import { type IntentJournal, openIntentJournal } from './intent-journal.ts';
+import { readLeftIntents } from './intent-lines.ts';
+
+const TARGET = { provider: 'one', providerModel: 'big "model"' };
+const USAGE = { promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
+
+function intent(generationId: string, changes: Partial<Intent> = {}): Intent {
+  return {
+    ...{ generationId, organizationId: 'org-1', keyId: 'key-1', day: 20_000, model: 'm/"x"', streamed: true },
+    prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 2n, outputPicoUsd: 2n ** 60n },
+    ...{ holdNanoUsd: 2n ** 62n, createdAtMs: 1_700_000_000_000, promptTokens: 10, mostOutputTokens: 20 },
+    ...changes,
+  };
+}
+
+describe('the journal of intents', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-journal-'));
+  const failures: unknown[] = [];
+  let files = 0;
+  let path = '';
+  let nowMs = 0;
+  let journal: IntentJournal;
+  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+  const open = (): IntentJournal => openIntentJournal({ path, clock, onFailure: (error) => failures.push(error) });
+
+  beforeEach(() => {
+    path = join(folder, `intents-${files++}.jsonl`);
+    nowMs = 5_000;
+    failures.length = 0;
+    journal = open();
+  });
+  afterEach(() => journal.close());
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const left = () => readLeftIntents(path);
+  const idsLeft = async () => (await left()).map(({ generationId }) => generationId);
+
+  it('has what was asked, and not what is settled', async () => {
+    const claim = { keyHash: Buffer.alloc(32, 200), bodyHash: Buffer.alloc(32, 7) };
+    const [first, second] = [journal.open(intent('gen-1', { claim })), journal.open(intent('gen-2'))];
+    journal.open(intent('gen-3'));
+    first.asked(TARGET);
+    second.asked(TARGET);
+    second.settled();
+    await expect
+      .poll(left)
+      .toEqual([{ ...intent('gen-1', { claim }), asked: { ...TARGET, attempt: 1, askedAtMs: 5_000 } }]);
+    first.settled();
+    first.settled();
+    await expect.poll(left).toEqual([]);
+  });
+
+  it('has the target that was asked last', async () => {
+    const request = journal.open(intent('gen-1'));
+    request.asked({ provider: 'zero', providerModel: 'm' });
+    nowMs = 6_000;
+    request.asked(TARGET);
+    const asked = { ...TARGET, attempt: 2, askedAtMs: 6_000 };
+    await expect.poll(async () => (await left())[0]?.asked).toEqual(asked);
+  });
+
+  it('follows what a stream delivers, and what it is charged at its end', async () => {
+    const request = journal.open(intent('gen-1'));
+    let output: Output = { tokens: 0, upstreamId: undefined };
+    request.asked(TARGET);
+    request.delivers(() => output);
+    const delivered = async () => (await left())[0]?.delivered;
+    await expect.poll(delivered).toEqual({ tokens: 0, firstAtMs: 5_000, lastAtMs: 5_000 });
+    output = { tokens: 12, upstreamId: 'up "1"' };
+    nowMs = 6_000;
+    await expect.poll(delivered).toEqual({ tokens: 12, upstreamId: 'up "1"', firstAtMs: 5_000, lastAtMs: 6_000 });
+    output = { tokens: 13, upstreamId: 'up "1"' };
+    nowMs = 7_000;
+    request.outputEnded({ usage: USAGE, usageCounted: false });
+    const ended = { usage: USAGE, usageCounted: false };
+    await expect.poll(async () => (await delivered())?.ended).toEqual(ended);
+    expect(await delivered()).toEqual({ tokens: 13, upstreamId: 'up "1"', firstAtMs: 5_000, lastAtMs: 7_000, ended });
+  });
+
+  it('is read up to a line that was cut short, and past one that is damaged', async () => {
+    for (const id of ['gen-1', 'gen-2', 'gen-3']) {
+      journal.open(intent(id)).asked(TARGET);
+      await expect.poll(async () => (await left()).length).toBe(Number(id.at(-1)));
+    }
+    const text = readFileSync(path, 'utf8');
+    truncateSync(path, text.length - 5);
+    expect(await idsLeft()).toEqual(['gen-1', 'gen-2']);
+    truncateSync(path, 0);
+    appendFileSync(path, text.replace('gen-2', 'gen-9'));
+    expect(await idsLeft()).toEqual(['gen-1', 'gen-3']);
+  });
+
+  it('begins anew at each start', async () => {
+    journal.open(intent('gen-1')).asked(TARGET);
+    await expect.poll(idsLeft).toEqual(['gen-1']);
+    journal.close();
+    journal = open();
+    expect(await idsLeft()).toEqual([]);
+  });
+
+  it('keeps what is live, and its size within bounds, however many requests come', async () => {
+    const lasting = journal.open(intent('gen-lasting', { model: 'x'.repeat(400) }));
+    lasting.asked(TARGET);
+    lasting.delivers(() => ({ tokens: 5, upstreamId: 'up' }));
+    let largest = 0;
+    for (let turn = 0; turn < 100; turn++) {
+      for (let i = 0; i < 300; i++) {
+        const request = journal.open(intent(`gen-${turn}-${i}`));
+        request.asked(TARGET);
+        request.settled();
+      }
+      await sleep(0);
+      largest = Math.max(largest, statSync(path).size);
+    }
+    await expect.poll(async () => (await left())[0]?.delivered?.tokens).toBe(5);
+    expect(await idsLeft()).toEqual(['gen-lasting']);
+    expect(largest).toBeGreaterThan(4_000_000);
+    expect(largest).toBeLessThan(4_500_000);
+  });
+});
+
+describe('a journal on a disk that takes nothing', () => {
+  it('says so once, fails no request, and is whole again when the disk takes it', async () => {
+    const failures: unknown[] = [];
+    const folder = mkdtempSync(join(tmpdir(), 'gw-journal-'));
+    const path = join(folder, 'gone', 'intents-0.jsonl');
+    const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
+    const journal = openIntentJournal({ path, clock, onFailure: (error) => failures.push(error) });
+    const request = journal.open(intent('gen-1'));
+    request.asked(TARGET);
+    await sleep(0);
+    request.delivers(() => ({ tokens: 1, upstreamId: undefined }));
+    request.settled();
+    journal.open(intent('gen-2')).asked(TARGET);
+    expect(failures).toHaveLength(1);
+    expect(journal.isBehind()).toBe(true);
+    mkdirSync(join(folder, 'gone'));
+    await expect.poll(async () => (await readLeftIntents(path)).map((one) => one.generationId)).toEqual(['gen-2']);
+    expect(journal.isBehind()).toBe(false);
+    expect(failures).toHaveLength(1);
+    journal.close();
+    rmSync(folder, { recursive: true });
+  });
+});
