@@ -76,6 +76,8 @@ export interface Provider {
   readonly apiKey?: string;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
+  /** It bills nothing for a stream that is cancelled before its first event, so the client that left pays nothing either. */
+  readonly billPromptOnDisconnect?: false;
   /** It is told which trace a request belongs to: for servers of the operator's own. */
   readonly sendTraceparent?: true;
   /** PEM bundle for https, shared by all providers. */

@@ -98,6 +98,7 @@ export const PROVIDER = section({
   ).optional(),
   output_limit_field: outputLimitField.prefault('max_tokens'),
   on_disconnect: oneOf(['abort', 'drain']).optional(),
+  bill_prompt_on_disconnect: flag.prefault(true),
   send_traceparent: flag.prefault(false),
 });
 

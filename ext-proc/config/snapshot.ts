@@ -132,6 +132,7 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
     ...(entry.api_key === undefined ? {} : { apiKey: entry.api_key }),
     outputLimitField: entry.output_limit_field,
     ...(entry.on_disconnect === undefined ? {} : { onDisconnect: entry.on_disconnect }),
+    ...(entry.bill_prompt_on_disconnect ? {} : { billPromptOnDisconnect: false }),
     ...(entry.send_traceparent ? { sendTraceparent: true } : {}),
     ...(trustedCaPath === undefined ? {} : { trustedCaPath }),
     cluster: clusterName(name, { baseUrl: entry.base_url, trustedCaPath }),

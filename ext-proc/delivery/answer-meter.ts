@@ -99,12 +99,10 @@ export class AnswerMeter {
     const reported = this.#usage;
     if (reported === undefined) {
       const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
-      // The text says nothing of what the images cost.
-      const promptTokens = chat.hasImages && chat.inputTokens.estimate > prompt ? chat.inputTokens.estimate : prompt;
       return {
         counted: true,
         usage: {
-          promptTokens,
+          promptTokens: promptTokensOf(chat, prompt),
           completionTokens: this.#text.tokensOfAll(completion),
           cachedTokens: 0,
           reasoningTokens: 0,
@@ -125,6 +123,11 @@ export interface Output {
   readonly tokens: number;
   /** Once it is known. */
   readonly upstreamId: string | undefined;
+}
+
+/** The text, of which `counted` tokens are, says nothing of what the images cost. */
+export function promptTokensOf({ hasImages, inputTokens }: ChatRequest, counted: number): number {
+  return hasImages && inputTokens.estimate > counted ? inputTokens.estimate : counted;
 }
 
 export interface MeteredUsage {

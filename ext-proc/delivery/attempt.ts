@@ -5,7 +5,14 @@ import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
 import { parseObject } from './json-object.ts';
 import type { ProviderCall } from './provider-call.ts';
-import { bodyFailure, envoyFailure, FAILURES, type ProviderFailure, statusFailure } from './provider-failure.ts';
+import {
+  bodyFailure,
+  envoyFailure,
+  FAILURES,
+  type ProviderFailure,
+  statusFailure,
+  workFor,
+} from './provider-failure.ts';
 import { providerRequest } from './provider-request.ts';
 import type { ResponseHead } from './response-head.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
@@ -81,7 +88,8 @@ function setLimit(run: Run, call: ProviderCall): void {
 async function open(run: Run, target: Target, call: ProviderCall, askedMs: number): Promise<Opened | ProviderFailure> {
   const head = await call.head();
   if (head.kind === 'failure') return head;
-  if (head.status < 200 || head.status > 299) return failureOf(run, call, head);
+  if (head.status < 200 || head.status > 299) return failureOf(run, target, call, head);
+  run.unreachable.delete(target.provider);
   const encoding = head.header('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return FAILURES.encoded;
   const contentType = head.header('content-type')?.toLowerCase() ?? '';
@@ -94,13 +102,21 @@ async function open(run: Run, target: Target, call: ProviderCall, askedMs: numbe
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 2000;
 
-async function failureOf(run: Run, call: ProviderCall, head: ResponseHead): Promise<ProviderFailure> {
+async function failureOf(
+  run: Run,
+  { provider }: Target,
+  call: ProviderCall,
+  head: ResponseHead,
+): Promise<ProviderFailure> {
   const leftMs = remainingMs(run);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
   // Read in any case: a connection whose answer is not read to its end is lost.
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   const local = head.header('x-gw-local');
-  if (local !== undefined) return envoyFailure(local);
+  const failure = local === undefined ? undefined : envoyFailure(local);
+  if (failure && workFor(failure, true) === 'none') run.unreachable.add(provider);
+  else run.unreachable.delete(provider);
+  if (failure) return failure;
   const value = typeof body === 'string' ? parseObject(body) : undefined;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
 }

@@ -1,6 +1,7 @@
 import type { Target } from '../config/gateway-config.ts';
 import { attempt, type Opened } from './attempt.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
+import { paysItsPrompt } from './leaving.ts';
 import { asksForLongPause, backoffMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { pause } from './wait.ts';
@@ -29,7 +30,7 @@ async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Ope
     if (result.kind !== 'failed') return result;
     const { failure } = result;
     attempts.push({ provider: target.provider.name, result: failure.result, durationMs: elapsedMs(run) - askedMs });
-    run.uncharged.record(run, result);
+    if (!paysItsPrompt(run, result)) run.uncharged.record(run, result);
     const again = failure.retry === 'same' && asked <= order.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
     const waitMs = backoffMs(asked, failure.retryAfterMs);

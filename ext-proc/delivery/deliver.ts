@@ -1,3 +1,4 @@
+import type { Provider } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
@@ -6,6 +7,7 @@ import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
 import type { Account, CountTokens, DeliveryOutcome, EstimateTokens, Order } from './delivery.ts';
+import { chargePrompt, paysItsPrompt } from './leaving.ts';
 import { ProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
 import { type Replay, replayAnswer } from './replay.ts';
@@ -15,7 +17,7 @@ import { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** Takes an admitted order to its provider and the answer to its client. */
 export interface Delivery {
-  /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider produced anything. */
+  /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider had anything to do. */
   deliver(order: Order, exchange: Exchange, account: Account): Promise<DeliveryOutcome>;
   /** Answers with what an earlier attempt was answered. A refusal: not answered, and may be tried again. */
   replay(replay: Replay, exchange: Exchange): Promise<Refusal | undefined>;
@@ -45,11 +47,23 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const answers = new AnswerBudget(answerBudgetBytes);
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
+  const unreachable = new WeakSet<Provider>();
   return {
     answers,
     deliver(order, exchange, account) {
       const [startedMs, startedAtMs] = [clock.monotonicMs(), clock.nowMs()];
-      const run = { order, exchange, account, clock, providers, countTokens, estimateTokens, answers, uncharged };
+      const run = {
+        order,
+        exchange,
+        account,
+        clock,
+        providers,
+        countTokens,
+        estimateTokens,
+        answers,
+        uncharged,
+        unreachable,
+      };
       return deliver({ ...run, startedMs, startedAtMs, attempts: [] });
     },
     replay: (replay, exchange) => replayAnswer(replay, exchange, answers),
@@ -73,6 +87,8 @@ async function deliver(run: Run): Promise<DeliveryOutcome> {
       return deliverStream(run, opened);
     case 'failed':
       if (opened.failure === FAILURES.abandoned) {
+        const { target, asked } = opened;
+        if (asked && paysItsPrompt(run, opened)) await chargePrompt(run, { target, askedMs: asked.askedMs });
         return { status: CLIENT_GONE_STATUS, attempts: run.attempts, clientGone: true };
       }
       return answerRefusal(run, refusalOf(run.order, opened.failure));

@@ -1,4 +1,4 @@
-import type { Target } from '../config/gateway-config.ts';
+import type { Provider, Target } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { AnswerBudget } from './answer-budget.ts';
@@ -16,6 +16,8 @@ export interface Run {
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
   readonly answers: AnswerBudget;
+  /** Of which the last that Envoy said is that it cannot reach them. */
+  readonly unreachable: WeakSet<Provider>;
   readonly uncharged: UnchargedAttempts;
   /** On the monotonic clock. */
   readonly startedMs: number;

@@ -1,3 +1,4 @@
+import { promptTokensOf } from './answer-meter.ts';
 import type { CountTokens, Order, UnchargedAttempt } from './delivery.ts';
 import type { AskedProvider, FailedAttempt } from './failed-attempt.ts';
 import { workFor } from './provider-failure.ts';
@@ -63,12 +64,11 @@ export class UnchargedAttempts {
   }
 
   async #countPrompt({ chat }: Order): Promise<number | undefined> {
-    const { ceiling, estimate } = chat.inputTokens;
+    const { ceiling } = chat.inputTokens;
     if (this.#countingTokens + ceiling > MAX_COUNTING_TOKENS) return undefined;
     this.#countingTokens += ceiling;
     const [counted = 0] = await this.#countTokens([chat.promptText()]);
     this.#countingTokens -= ceiling;
-    // The text says nothing of what the images cost.
-    return chat.hasImages && estimate > counted ? estimate : counted;
+    return promptTokensOf(chat, counted);
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { sql } from '../contract/database.ts';
 import { jsonAnswer, slowly, stall, streamAnswer, streamThen } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
@@ -21,10 +22,13 @@ beforeAll(async () => {
         drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
         // Says nothing: the default goes by the model.
         silent: { base_url: provider.baseUrl },
+        // Bills nothing before its first event.
+        free: { base_url: provider.baseUrl, on_disconnect: 'abort', bill_prompt_on_disconnect: false },
       },
       models: {
         abort: { targets: [{ provider: 'abort', model: 'abort' }] },
         drain: { targets: [{ provider: 'drain', model: 'drain' }] },
+        free: { targets: [{ provider: 'free', model: 'free' }] },
         plain: { targets: [{ provider: 'silent', model: 'plain' }] },
         reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
       },
@@ -137,11 +141,28 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     expect(await balanceOf(client)).toBe(99.99985);
   });
 
-  test('before the first event: cancelled upstream and not billed', async () => {
+  test('before the first event: cancelled upstream, and charged its prompt alone', async () => {
     const client = await newClient(protocol);
     const goOn = await leaveBefore(client, 'abort', stall, true);
     goOn();
     expect(await providerIsDone('abort')).toEqual({ hungUp: true, answered: false });
+    await untilNothingHeld(client);
+    const [{ id } = { id: '' }] = await sql<{ id: string }>(
+      stack.databaseUrl,
+      'select id from generations order by id desc limit 1',
+    );
+    const generation = await settledGeneration(client, id);
+    expect(generation).toMatchObject({ cancelled: true, finish_reason: null, tokens_completion: 0, upstream_id: null });
+    expect(generation.tokens_prompt).toBeGreaterThan(0);
+    expect(await balanceOf(client)).toBeCloseTo(100 - Number(generation.total_cost), 9);
+    expect(generation.total_cost).toBeGreaterThan(0);
+  });
+
+  test('before the first event of a provider that bills nothing then: cancelled upstream and not billed', async () => {
+    const client = await newClient(protocol);
+    const goOn = await leaveBefore(client, 'free', stall, true);
+    goOn();
+    expect(await providerIsDone('free')).toEqual({ hungUp: true, answered: false });
     await untilNothingHeld(client);
     expect(await balanceOf(client)).toBe(100);
   });

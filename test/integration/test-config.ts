@@ -27,6 +27,7 @@ export interface TestProvider {
   readonly api_key?: string;
   readonly output_limit_field?: string;
   readonly on_disconnect?: 'abort' | 'drain';
+  readonly bill_prompt_on_disconnect?: boolean;
   readonly send_traceparent?: boolean;
 }
 
