@@ -161,7 +161,13 @@ const move = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('release'), pick: fc.nat() }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('advance'), ms: fc.constantFrom(1, 2_000, 5_000) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('flush') }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lose a key'), pick: fc.nat() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('lose keys'),
+      kinds: fc.subarray(['shard', 'org:', 'holds:', 'leases:', 'quarantine:', 'key:'], { minLength: 1 }),
+    }),
+  },
 );
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
@@ -197,9 +203,9 @@ async function neverBeyond(redis: TestRedis, moves: readonly Move[]): Promise<vo
       nowMs += current.ms;
       await store.renew(holds, nowMs);
     } else if (current.kind === 'flush') await redis.empty();
-    else if (current.kind === 'lose a key') {
-      // The shard's marker is the one key that can be lost alone without money being at stake; the rest is the operator's to keep.
-      for (const name of await redis.admin.keys('*:shard')) await redis.admin.del(name);
+    else if (current.kind === 'lose keys') {
+      for (const kind of current.kinds)
+        for (const name of await redis.admin.keys(`*:${kind}*`)) await redis.admin.del(name);
     } else if (current.kind === 'settle') {
       const hold = holds[current.pick % Math.max(1, holds.length)];
       if (!hold || hold.charged) continue;

@@ -41,7 +41,7 @@ local function admit(turn, org, hold_id)
   local at = turn.next
   turn.next = at + 19
   local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(turn.asked, at, at + 10)
-  if not org.shard.open then
+  if not org.shard.open or org.opens > org.shard.at then
     return { 'closed' }
   end
   if not org.is_known then
@@ -51,7 +51,7 @@ local function admit(turn, org, hold_id)
   if not key.is_known then
     begin_key(key)
   end
-  local minute = math.floor(turn.now / 60000)
+  local minute = turn.minute
   -- A call of the minute before the window's counts in the window.
   if org.minute == minute + 1 then
     minute = minute + 1
@@ -92,7 +92,7 @@ local function admit(turn, org, hold_id)
   org.requests, org.tokens, org.held_today, org.counts = org.requests + 1, org.tokens + tokens, org.held_today + sum, true
   key.requests, key.tokens, key.held_today, key.counts = key.requests + 1, key.tokens + tokens, key.held_today + sum, true
   org.held, org.live = org.held + sum, org.live + 1
-  org.records[hold_id] = text(turn.now + span) .. '/' .. text(span) .. '|' .. key_id .. '|' .. turn.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
+  org.records[hold_id] = text(org.shard.at + span) .. '/' .. text(span) .. '|' .. key_id .. '|' .. turn.TODAY .. '|' .. text(minute) .. '|' .. text(tokens) .. '|' .. amount
   org.taken[#org.taken + 1] = hold_id
   return answer('admitted', turn.today, org, key)
 end

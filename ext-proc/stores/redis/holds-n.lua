@@ -1,7 +1,7 @@
 -- Admissions and releases of one moment, each by itself, those of an organization in their order.
 --
 -- KEYS  for each organization its shard
--- ARGV  1 clock, or '' for the server's   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0   5 as JSON, one
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0   5 as JSON, one
 --       after the other (as arguments they cost both sides more): for each organization its id, the number n of its requests, where the next
 --       organization begins, n hold ids, n requests:
 --         take, key id, tokens, amount, concurrency, ms of quarantine from now, the organization's rpm, tpm, daily budget, the key's, snapshot
@@ -14,9 +14,9 @@
 --           admitted), requests and tokens of the organization's window, of the key's
 -- Amounts are at most 2^53 in magnitude (amounts.ts), where doubles are exact.
 
-local now = clock(ARGV[1])
+local now, steps = clock(ARGV[1])
 local TODAY = text(math.floor(now / 86400000))
-local turn = { now = now, today = math.floor(now / 86400000), TODAY = TODAY, HELD_TODAY = 'held:' .. TODAY, SPENT_TODAY = 'spent:' .. TODAY,
+local turn = { now = now, today = math.floor(now / 86400000), minute = math.floor(now / 60000), TODAY = TODAY, HELD_TODAY = 'held:' .. TODAY, SPENT_TODAY = 'spent:' .. TODAY,
   lease_ms = tonumber(ARGV[2]), ttl_ms = ARGV[3], has_admissions = ARGV[4] == '1', asked = cjson.decode(ARGV[5]), next = 1 }
 local asked, shards, reply = turn.asked, {}, { now }
 local run = turn.has_admissions and run_id()
@@ -24,10 +24,11 @@ local run = turn.has_admissions and run_id()
 local function open_shard(name)
   local shard = { name = name }
   if turn.has_admissions then
-    shard.incarnation, shard.open = incarnation_of(name, run, now, turn.lease_ms)
+    shard.incarnation, shard.open, shard.at = incarnation_of(name, run, now, steps, turn.lease_ms)
   else
     -- Whether it is over is asked by admissions and renewals: what is told to one that is over is lost with it.
-    shard.incarnation = redis.call('HGET', name, 'incarnation')
+    local marker = redis.call('HMGET', name, 'incarnation', 'touched', 'skipped')
+    shard.incarnation, shard.at = marker[1], shard_clock(name, now, steps and marker[1], marker[2], marker[3], 0, turn.lease_ms)
   end
   shards[name] = shard
   return shard

@@ -24,9 +24,9 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
   readonly leaseMs: number;
   /**
    * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and `nowMs` only tells what the caller's clock says at
-   * that moment. `caller`: by `nowMs`, for tests.
+   * that moment. `caller`: by `nowMs`, for tests. A function: the clock of Redis as a test sets it, Unix milliseconds.
    */
-  readonly clock: 'server' | 'caller';
+  readonly clock: 'server' | 'caller' | (() => number);
   /** Organizations and keys that hold nothing are forgotten after this long without a request. */
   readonly idleMs?: number;
 }
@@ -50,8 +50,9 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   // What is held is never forgotten before it is freed. The store looks at the time of its keys once a minute.
   const idleMs = (options.idleMs ?? IDLE_MS) + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
   const connection = await connectRedis(options);
-  const markers = createMarkers(connection, options);
-  const clock = (nowMs: number): string => (options.clock === 'server' ? '' : String(nowMs));
+  const serverClock = (): string => (typeof options.clock === 'function' ? `~${options.clock()}` : '');
+  const clock = (nowMs: number): string => (options.clock === 'caller' ? String(nowMs) : serverClock());
+  const markers = createMarkers(connection, { ...options, clock: serverClock });
 
   const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
     try {
@@ -102,9 +103,9 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     const keys = organizationKeys(organizationId);
     const reply = await connection.run(
       'renew',
-      [keys.shard, keys.organization, keys.holds, keys.leases],
+      [keys.shard, keys.organization, keys.holds, keys.leases, keys.quarantine],
       [
-        ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix],
+        ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix, organizationId],
         ...batch.flatMap((hold) => {
           const { holdId, keyId, day, holdNanoUsd } = hold;
           return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold)];
@@ -119,8 +120,8 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     const keys = organizationKeys(organizationId);
     const amount = await connection.run(
       'held',
-      [keys.shard, keys.organization, keys.holds, keys.leases],
-      [clock(nowMs), leaseMs, keys.keyPrefix],
+      [keys.shard, keys.organization, keys.holds, keys.leases, keys.quarantine],
+      [clock(nowMs), leaseMs, idleMs, keys.keyPrefix],
     );
     return BigInt(String(amount));
   }

@@ -16,6 +16,8 @@ export interface Markers extends SharedStore {
 export interface MarkersOptions {
   /** A shard that forgot admits nothing for this long. */
   readonly leaseMs: number;
+  /** As a script takes it. */
+  readonly clock: () => string;
   readonly log: StoreLog;
 }
 
@@ -24,7 +26,7 @@ export const TOUCH_EVERY_MS = 5_000;
 /** Until a touch is done, and a connection that was lost is made again. */
 const ANSWERED_MS = 3_000;
 
-export function createMarkers(connection: RedisCalls, { leaseMs, log }: MarkersOptions): Markers {
+export function createMarkers(connection: RedisCalls, { leaseMs, clock, log }: MarkersOptions): Markers {
   /** Each is what one call may be told of. */
   const shardGroups = connection.oneSlot ? allShardKeys().map((shard) => [shard]) : [allShardKeys()];
   let kept: { readonly name: string; readonly onOther: () => void } | undefined;
@@ -32,7 +34,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, log }: MarkersO
 
   async function touchShards(anew: boolean, nonce: string): Promise<number> {
     const touch = async (shards: readonly string[]): Promise<number> =>
-      Number(await connection.run('touchShards', shards, ['', leaseMs, nonce, anew ? 1 : 0]));
+      Number(await connection.run('touchShards', shards, [clock(), leaseMs, nonce, anew ? 1 : 0]));
     return Math.max(...(await Promise.all(shardGroups.map(touch))));
   }
 

@@ -17,30 +17,42 @@ end
 
 local function read_organization(turn, org)
   local v = redis.call('HMGET', org.name, 'incarnation', 'generation', 'trusted', 'round', 'epoch', 'sequence', 'balance', 'held', 'minute',
-    'requests', 'tokens', 'day', turn.HELD_TODAY, turn.SPENT_TODAY)
-  org.is_known = v[1] and v[1] == org.incarnation
+    'requests', 'tokens', 'day', turn.HELD_TODAY, turn.SPENT_TODAY, 'opens', 'ends')
+  org.is_known, org.is_there = v[1] and v[1] == org.incarnation, v[1]
   org.generation, org.trusted, org.round, org.epoch, org.sequence, org.balance = v[2], v[3] == '1', tonumber(v[4]), v[5], v[6], v[7]
   org.held, org.minute, org.requests, org.tokens, org.day = tonumber(v[8]), tonumber(v[9]), tonumber(v[10]), tonumber(v[11]), tonumber(v[12])
-  org.held_today, org.spent = tonumber(v[13]) or 0, v[14]
+  org.held_today, org.spent, org.opens, org.ends = tonumber(v[13]) or 0, v[14], tonumber(v[15]) or 0, tonumber(v[16])
+end
+
+local function recover_organization(turn, org)
+  local shard = org.shard
+  recover(shard.name, shard.incarnation, org.name, org.holds, org.leases, org.quarantine, shard.at, turn.lease_ms, turn.ttl_ms)
+  read_organization(turn, org)
 end
 
 -- Reads what requests with these hold ids need.
 local function open_organization(turn, shard, id, hold_ids)
   local prefix = string.sub(shard.name, 1, -6)
   local org = { name = prefix .. 'org:' .. id, prefix = prefix, holds = prefix .. 'holds:' .. id, leases = prefix .. 'leases:' .. id,
-    shard = shard, incarnation = shard.incarnation, keys = {}, records = {}, taken = {}, freed = {}, live = 0, was_empty = false, counts = false,
+    quarantine = prefix .. 'quarantine:' .. id,     id = id, shard = shard, incarnation = shard.incarnation, keys = {}, records = {}, taken = {}, freed = {}, live = 0, was_empty = false, counts = false,
     learns = false, begins = false, begins_minute = false }
   read_organization(turn, org)
+  if not org.is_there and shard.incarnation and is_lost(shard.name, shard.incarnation, id, org.leases, org.quarantine, shard.at, turn.ttl_ms) then
+    recover_organization(turn, org)
+  end
   if org.is_known then
-    if lapse(org.name, org.holds, org.leases, prefix .. 'key:', turn.now) then
+    if lapse(org.name, org.holds, org.leases, org.quarantine, prefix .. 'key:', org.ends, shard.at, turn.ttl_ms) then
       read_organization(turn, org)
+    end
+    if turn.has_admissions then
+      org.live = redis.call('ZCARD', org.leases)
+      if org.live == 0 and org.held > 0 and not org.ends then
+        recover_organization(turn, org)
+      end
     end
     local records = redis.call('HMGET', org.holds, unpack(hold_ids))
     for i = 1, #hold_ids do
       org.records[hold_ids[i]] = records[i]
-    end
-    if turn.has_admissions then
-      org.live = redis.call('ZCOUNT', org.leases, '0', '+inf')
     end
   end
   org.was_empty = org.live == 0
@@ -48,10 +60,10 @@ local function open_organization(turn, shard, id, hold_ids)
 end
 
 local function begin_organization(org)
-  redis.call('DEL', org.name, org.holds, org.leases)
+  redis.call('DEL', org.name, org.holds, org.leases, org.quarantine)
   org.is_known, org.generation, org.trusted, org.round, org.epoch = true, next_generation(org.shard.name), false, 0, ''
   org.sequence, org.balance, org.held, org.minute, org.requests, org.tokens, org.day = '-1', '0', 0, nil, 0, 0, nil
-  org.held_today, org.spent, org.begins, org.counts, org.learns = 0, false, true, true, true
+  org.held_today, org.spent, org.opens, org.ends, org.begins, org.counts, org.learns = 0, false, 0, nil, true, true, true
 end
 
 local function begin_key(key)
@@ -65,6 +77,9 @@ local function save_freed(org)
   if #org.freed > 0 then
     redis.call('HDEL', org.holds, unpack(org.freed))
     redis.call('ZREM', org.leases, unpack(org.freed))
+    if org.frees_quarantined then
+      redis.call('ZREM', org.quarantine, unpack(org.freed))
+    end
     org.freed = {}
   end
 end
@@ -103,7 +118,7 @@ local function save_common(turn, hash, fields)
 end
 
 local function save_holds(turn, org)
-  local records, leases, lapses_at = {}, {}, text(turn.now + turn.lease_ms)
+  local records, leases, lapses_at = {}, {}, text(org.shard.at + turn.lease_ms)
   for _, hold_id in ipairs(org.taken) do
     local record = org.records[hold_id]
     if record then
@@ -139,6 +154,9 @@ local function save_organization(turn, org)
     put(fields, 'epoch', org.epoch)
   end
   save_common(turn, org, fields)
+  if org.begins_minute then
+    note_known(org.shard.name, org.incarnation, org.id, org.shard.at)
+  end
   for _, key in pairs(org.keys) do
     if key.is_known then
       save_common(turn, key, key.begins and { 'incarnation', org.incarnation, 'trusted', key.trusted } or {})

@@ -16,6 +16,7 @@ local function free_hold(turn, org, hold_id, tokens_used)
   org.records[hold_id] = false
   org.freed[#org.freed + 1] = hold_id
   org.live = quarantined and org.live or org.live - 1
+  org.frees_quarantined = org.frees_quarantined or quarantined
   org.was_empty = org.was_empty or org.live == 0
   org.held, org.counts = org.held - tonumber(amount), true
   free_on(turn, org, org, day, amount)

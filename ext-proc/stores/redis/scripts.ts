@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 /** The number in a script's file name is that of its KEYS, where it is always the same; its header says what they are, what ARGV is and what it returns. */
 const FILES = {
   holds: ['organization.lua', 'belief.lua', 'admission.lua', 'release.lua', 'holds-n.lua'],
-  renew: ['renew-4.lua'],
-  held: ['held-4.lua'],
+  renew: ['renew-5.lua'],
+  held: ['held-5.lua'],
   takeRead: ['take-read-1.lua'],
   touchShards: ['touch-shards-n.lua'],
   openShards: ['open-shards-n.lua'],

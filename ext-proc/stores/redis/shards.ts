@@ -12,6 +12,7 @@ export interface OrganizationKeys {
   readonly organization: string;
   readonly holds: string;
   readonly leases: string;
+  readonly quarantine: string;
   /** Of the hashes of the organization's API keys. */
   readonly keyPrefix: string;
 }
@@ -30,6 +31,7 @@ export function organizationKeys(organizationId: string): OrganizationKeys {
     organization: `${tag}:org:${organizationId}`,
     holds: `${tag}:holds:${organizationId}`,
     leases: `${tag}:leases:${organizationId}`,
+    quarantine: `${tag}:quarantine:${organizationId}`,
     keyPrefix: `${tag}:key:`,
   };
 }

@@ -1,7 +1,7 @@
 -- One read by a key, counted in the UTC minute.
 --
 -- KEYS  1 reads: a hash of minute, requests
--- ARGV  1 clock, or '' for the server's   2 reads per minute
+-- ARGV  1 clock (shared.lua)   2 reads per minute
 -- Returns  1 when allowed, else 0   now   the minute that counts
 
 local now = clock(ARGV[1])

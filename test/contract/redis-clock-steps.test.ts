@@ -1,0 +1,131 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../ext-proc/domain/clock.ts';
+import type { LiveHold } from '../../ext-proc/stores/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { requirement } from '../requirement.ts';
+import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** The clock of Redis is set, or Redis stands still (a resumed machine): nothing lapses and nothing is given away because of that. */
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let store: RedisLimitStore;
+  let serverMs: number;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterAll(() => redis?.stop());
+  beforeEach(async () => {
+    serverMs = NOON_ISH;
+    await redis.empty();
+    const log = { info: () => {}, warn: () => {} };
+    store = await createRedisLimitStore({
+      url: redis.url,
+      log,
+      leaseMs: LEASE_MS,
+      clock: () => serverMs,
+      answerMs: 20_000,
+    });
+    await (await store.beginAnew()).open();
+  });
+  afterEach(() => store.close());
+
+  const TOUCH_MS = 5_000;
+  /** Time as it passes while processes live. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= TOUCH_MS) {
+      serverMs += Math.min(left, TOUCH_MS);
+      await store.opensInMs();
+    }
+  }
+  const hold: LiveHold = {
+    ...{ holdId: 'live', organizationId: 'org-1', keyId: 'key-1' },
+    ...{ day: DAY, holdNanoUsd: 700n, totalTimeoutMs: TOTAL_MS },
+  };
+  const held = () => store.heldNanoUsd('org-1', 0);
+  /** Of the day that Redis believes it is. */
+  const take = (holdId: string, holdNanoUsd: bigint, concurrency = 64) => {
+    const snapshot = snapshotOf({ day: Math.floor(serverMs / DAY_MS) });
+    return admitFresh(store, { holdId, holdNanoUsd, concurrency, snapshot }).then(
+      (result) => (result.kind === 'refused' ? result.rule : result.kind),
+      (error: unknown) => (error instanceof StoreUnavailable ? 'closed' : String(error)),
+    );
+  };
+
+  test('as it passes while processes live, a lease lapses after a lease, and its money is free after the quarantine', async () => {
+    expect(await take('live', 700n)).toBe('admitted');
+    await pass(LEASE_MS - 1);
+    expect(await take('more', 1n, 1)).toBe('concurrency');
+    await pass(1);
+    expect(await take('too much', 301n, 1)).toBe('balance');
+    await pass(QUARANTINE_MS - LEASE_MS - 1);
+    expect(await held()).toBe(700n);
+    await pass(1);
+    expect(await held()).toBe(0n);
+  });
+
+  describe.each([16_000, 120_000, 299_000, 3_600_000, 26 * 3_600_000])('steps %i ms forward', (stepMs) => {
+    const isLong = stepMs > 300_000;
+
+    test('what is held stays held, and in its slot', async () => {
+      expect(await take('live', 700n)).toBe('admitted');
+      await pass(TOUCH_MS);
+      serverMs += stepMs;
+      expect(await take('early', 301n, 1)).toBe(isLong ? 'closed' : 'concurrency');
+      expect(await store.renew([hold], 0)).toMatchObject({ takenBack: [] });
+      if (isLong) await pass(LEASE_MS - 1);
+      await store.renew([hold], 0);
+      await pass(1);
+      expect(await take('next', 301n)).toBe('balance');
+      expect(await held()).toBe(700n);
+    });
+
+    test('what is in quarantine stays there for as long as before', async () => {
+      expect(await take('dead', 700n)).toBe('admitted');
+      await pass(2 * LEASE_MS);
+      expect(await take('too much', 301n)).toBe('balance');
+      serverMs += stepMs;
+      expect(await held()).toBe(700n);
+      // What passed since it was last touched is not known, and not counted.
+      await pass(QUARANTINE_MS - 2 * LEASE_MS - 1);
+      expect(await held()).toBe(700n);
+      await pass(1);
+      expect(await held()).toBe(0n);
+    });
+  });
+
+  test('a step so long that keys expired with it: live holds are taken back in before anything is admitted', async () => {
+    expect(await take('live', 700n)).toBe('admitted');
+    await pass(TOUCH_MS);
+    serverMs += 5 * 3_600_000;
+    for (const name of await redis.admin.keys('*org-1')) await redis.admin.del(name);
+    expect(await take('early', 301n)).toBe('closed');
+    expect(await store.renew([hold], 0)).toMatchObject({ takenBack: ['live'], exposed: [] });
+    await pass(LEASE_MS);
+    expect(await take('next', 301n)).toBe('balance');
+    expect(await take('fits', 300n)).toBe('admitted');
+  });
+
+  test('an hour back: leases and quarantines go on as before', async () => {
+    expect(await take('live', 700n)).toBe('admitted');
+    await pass(TOUCH_MS);
+    serverMs -= 3_600_000;
+    expect(await take('more', 1n, 1)).toBe('concurrency');
+    await pass(LEASE_MS - TOUCH_MS);
+    expect(await take('too much', 301n, 1)).toBe('balance');
+    await pass(QUARANTINE_MS - LEASE_MS);
+    expect(await held()).toBe(0n);
+  });
+
+  test('back and forth, again and again, frees nothing before its time', async () => {
+    expect(await take('dead', 700n)).toBe('admitted');
+    for (let step = 0; step < 30; step++) {
+      serverMs += step % 2 === 0 ? 200_000 : -200_000;
+      await pass(TOUCH_MS);
+    }
+    expect(await held()).toBe(700n);
+    await pass(QUARANTINE_MS);
+    expect(await held()).toBe(0n);
+  });
+});

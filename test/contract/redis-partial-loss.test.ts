@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { LiveHold } from '../../ext-proc/stores/limit-store.ts';
+import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { requirement } from '../requirement.ts';
+import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, requestOf, TOTAL_MS } from './limit-store.fixtures.ts';
+import { openEmptyStore } from './open-redis-store.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** Keys of one organization are deleted or evicted while everything else stays. */
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let store: RedisLimitStore;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterAll(() => redis?.stop());
+  beforeEach(async () => {
+    store = await openEmptyStore(redis, { leaseMs: LEASE_MS });
+  });
+  afterEach(() => store.close());
+
+  const holdOf = (holdId: string): LiveHold => ({
+    ...{ holdId, organizationId: 'org-1', keyId: 'key-1' },
+    ...{ day: DAY, holdNanoUsd: 700n, totalTimeoutMs: TOTAL_MS },
+  });
+  const live = holdOf('live');
+  const at = (ms: number) => NOON_ISH + ms;
+  const lose = async (kinds: readonly string[]) => {
+    for (const kind of kinds) for (const name of await redis.admin.keys(`*:${kind}:org-1`)) await redis.admin.del(name);
+  };
+  /** What an admission takes; nothing while the store does not say. */
+  const tryToTake = (holdId: string, holdNanoUsd: bigint, ms: number) =>
+    admitFresh(store, { holdId, holdNanoUsd, nowMs: at(ms) }).then(
+      (result) => (result.kind === 'refused' ? result.rule : result.kind),
+      (error: unknown) => (error instanceof StoreUnavailable ? 'closed' : String(error)),
+    );
+
+  const LOSSES = fc
+    .sample(fc.subarray(['org', 'holds', 'leases'], { minLength: 1 }), { numRuns: 100, seed: 1 })
+    .map((kinds) => kinds.join(' '));
+
+  describe.each([...new Set(LOSSES)])('lost: %s', (kinds) => {
+    const lost = kinds.split(' ');
+
+    test('what is held is given to nobody, and known again after a lease', async () => {
+      expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+      await lose(lost);
+      expect(await tryToTake('early', 301n, 1)).toMatch(/closed|balance/);
+      expect((await store.renew([live], at(4_000))).exposed).toEqual([]);
+      await store.renew([live], at(8_000));
+      expect(await tryToTake('still early', 301n, 8_001)).toMatch(/closed|balance/);
+      await store.renew([live], at(16_000));
+      expect(await tryToTake('next', 301n, 20_000)).toBe('balance');
+      expect(await tryToTake('fits', 300n, 20_000)).toBe('admitted');
+      const none = { nowMs: at(20_001), tokensUsed: 0 };
+      await store.release({ ...live, ...none });
+      await store.release({ ...live, ...none, holdId: 'fits' });
+      expect(await store.heldNanoUsd('org-1', at(20_002))).toBe(0n);
+    });
+
+    test('when a renewal comes first, too', async () => {
+      expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+      await lose(lost);
+      expect(await store.renew([live], at(1))).toMatchObject({ exposed: [], failed: [] });
+      expect(await tryToTake('early', 301n, 2)).toMatch(/closed|balance/);
+      expect(await store.heldNanoUsd('org-1', at(2))).toBe(700n);
+    });
+
+    test('nothing is held for ever of whose process died with it', async () => {
+      expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+      await lose(lost);
+      expect(await tryToTake('early', 301n, 1)).toMatch(/closed|balance/);
+      const after = QUARANTINE_MS + 2 * LEASE_MS;
+      if ((await tryToTake('finds it', 1_000n, after)) === 'admitted') return;
+      expect(await tryToTake('all', 1_000n, after + LEASE_MS)).toBe('admitted');
+    });
+  });
+
+  test('what a dead process held stays held when the hash of its organization is lost', async () => {
+    expect(await tryToTake('dead', 700n, 0)).toBe('admitted');
+    expect(await tryToTake('other', 301n, LEASE_MS)).toBe('balance');
+    await lose(['org']);
+    expect(await tryToTake('early', 1n, LEASE_MS + 1)).toBe('closed');
+    expect(await tryToTake('later', 301n, 2 * LEASE_MS + 1)).toBe('balance');
+    expect(await store.heldNanoUsd('org-1', at(QUARANTINE_MS - 1))).toBe(700n);
+    expect(await store.heldNanoUsd('org-1', at(QUARANTINE_MS))).toBe(0n);
+  });
+
+  test('other organizations go on meanwhile, of the same shard too', async () => {
+    expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+    const [name = ''] = await redis.admin.keys('*:org:org-1');
+    const shard = name.slice(0, name.indexOf(':org:'));
+    const others = [];
+    for (let n = 0; n < 400; n++) others.push({ organizationId: `other-${n}`, keyId: `key of ${n}` });
+    for (const other of others) await admitFresh(store, other);
+    const [neighbour = ''] = await redis.admin.keys(`${shard}:org:other-*`);
+    await lose(['org', 'holds', 'leases']);
+    expect(await tryToTake('early', 1n, 1)).toBe('closed');
+    const organizationId = neighbour.slice(neighbour.indexOf('other-'));
+    const keyId = `key of ${organizationId.slice('other-'.length)}`;
+    expect(await admitFresh(store, { organizationId, keyId, nowMs: at(1) })).toMatchObject({ kind: 'admitted' });
+  });
+
+  test('an organization that was idle for long enough to expire is no loss', async () => {
+    expect(await tryToTake('live', 700n, 0)).toBe('admitted');
+    await store.release({ ...live, nowMs: at(1), tokensUsed: 0 });
+    await lose(['org', 'holds', 'leases', 'quarantine']);
+    const twoHours = 2 * 3_600_000;
+    expect(await store.admit(requestOf({ nowMs: at(twoHours) }))).toMatchObject({ kind: 'read_again' });
+  });
+});
