@@ -174,6 +174,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     accounting,
     claims: money.claims,
     delivery,
+    boundTokens: tokens.boundTokens,
     clock,
     metrics,
     log,

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countWhole } from 'gpt-tokenizer/encoding/o200k_base';
 import { pino } from 'pino';
 import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
@@ -20,12 +21,25 @@ const ENGLISH = 'The quick brown fox jumps over the lazy dog, and 12345 numbers 
 
 describe('counting tokens', () => {
   // What is told here is what it counts, not when it gives up.
-  const { countTokens } = counter({ timeoutMs: 60_000 });
+  const { countTokens, boundTokens } = counter({ timeoutMs: 60_000 });
 
   test('counts each text as the tokenizer does', async () => {
     const texts = [ENGLISH, '', 'ありがとう、世界。', 'function f(x) {\n  return x;\n}', '<|endoftext|> is only text'];
     const whole = texts.map((text) => countWhole(text, { disallowedSpecial: new Set() }));
     expect(await countTokens(texts)).toEqual(whole);
+  });
+
+  test('bounds prompts with the tokenizer that is asked for: never below the whole count, and close above it', async () => {
+    const texts = [ENGLISH, 'ありがとう世界中の皆さん'.repeat(200), 'zvq@<'.repeat(500), ''];
+    for (const [tokenizer, whole] of [
+      ['o200k_base', countWhole],
+      ['cl100k_base', countCl100k],
+    ] as const) {
+      const truth = texts.reduce((sum, text) => sum + whole(text), 0);
+      const bound = await boundTokens(tokenizer, texts);
+      expect(bound).toBeGreaterThanOrEqual(truth);
+      expect(bound).toBeLessThan(truth * 1.01);
+    }
   });
 
   test('keeps many callers apart', async () => {
@@ -73,6 +87,17 @@ describe('what cannot be counted in time', () => {
     expect(await waiting).toEqual([13]);
     expect(await countTokens(['12345678'])).toEqual([2]);
   });
+});
+
+test('prompts are not counted when too much of them waits, answers then are', async () => {
+  const { boundTokens, countTokens } = counter({ maxPromptCharacters: 100, timeoutMs: 60_000 });
+  const [first, second] = await Promise.all([
+    boundTokens('o200k_base', [' word'.repeat(15)]),
+    boundTokens('o200k_base', [' word'.repeat(15)]),
+  ]);
+  expect([first, second]).toEqual([15, undefined]);
+  expect(await countTokens([' word'.repeat(30)])).toEqual([30]);
+  expect(await boundTokens('o200k_base', [' word'.repeat(15)])).toBe(15);
 });
 
 test('pieces put together are the text, none is long, and no character is cut', () => {

@@ -13,6 +13,11 @@ export function* piecesOf(text: string): Generator<string> {
   }
 }
 
+/** Cuts inside of runs that texts of so many characters can have: each makes a count one token wrong at most. */
+export function mostCuts(characters: number): number {
+  return Math.floor(characters / (PIECE_CHARACTERS - 1));
+}
+
 function cutAfter(text: string, start: number): number {
   const furthest = start + PIECE_CHARACTERS;
   if (furthest >= text.length) return text.length;

@@ -4,9 +4,10 @@ import type { Clock, UtcDay } from '../domain/clock.ts';
 import { formatUsd, type NanoUsd, usdNumber } from '../domain/money.ts';
 import { worstCaseNanoUsd } from '../domain/pricing.ts';
 import type { Principal } from '../domain/principal.ts';
-import { type Refusal, refuse } from '../errors/refusal.ts';
+import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
 import type { AdmissionRequest, LimitStore, Refused } from '../stores/limit-store.ts';
 import type { ModelChoice } from './check-model.ts';
+import type { ChosenChat } from './count-input.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /** The last step before a provider is called: one atomic question to the limit store, asked with the account as PostgreSQL has it. */
@@ -15,17 +16,17 @@ export interface AdmissionDeps {
   readonly clock: Clock;
 }
 
-export interface Candidate {
+export interface Candidate extends ChosenChat {
   readonly generationId: string;
   readonly principal: Principal;
-  readonly chat: ChatRequest;
-  readonly choice: ModelChoice;
   readonly config: GatewayConfig;
   /** Reads the principal once more, with the spend of that day. */
   readonly readAgain: (day: UtcDay) => Promise<Principal | undefined>;
+  /** Chooses again by a count of the input; `undefined` where there is none. */
+  readonly chooseByCount: () => Promise<ChosenChat | Refusal | undefined>;
 }
 
-export interface Admission {
+export interface Admission extends ChosenChat {
   readonly kind: 'admission';
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
@@ -35,12 +36,16 @@ export interface Admission {
   readonly rateLimitHeaders: Readonly<Record<string, string>>;
 }
 
-/** The store may ask for a fresh snapshot once because of midnight and once because it did not know the organization. */
-const MOST_READS = 3;
+/**
+ * The store may ask for a fresh snapshot once because of midnight and once because it did not know the organization; and a ceiling that is
+ * not affordable is replaced by a count once.
+ */
+const MOST_CALLS = 4;
 
-export async function admit(deps: AdmissionDeps, candidate: Candidate): Promise<Admission | Refusal> {
+export async function admit(deps: AdmissionDeps, asked: Candidate): Promise<Admission | Refusal> {
+  let candidate = asked;
   let principal = candidate.principal;
-  for (let reads = 1; reads <= MOST_READS; reads++) {
+  for (let calls = 1; calls <= MOST_CALLS; calls++) {
     const nowMs = deps.clock.nowMs();
     const leasedAtMs = deps.clock.monotonicMs();
     const request = admissionRequest(candidate, principal, nowMs);
@@ -49,14 +54,22 @@ export async function admit(deps: AdmissionDeps, candidate: Candidate): Promise<
       case 'admitted':
         return {
           kind: 'admission',
+          chat: candidate.chat,
+          choice: candidate.choice,
           day: result.day,
           holdNanoUsd: request.holdNanoUsd,
           totalTimeoutMs: request.totalTimeoutMs,
           leasedAtMs,
           rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
         };
-      case 'refused':
-        return refusalFor(result, request, candidate.config);
+      case 'refused': {
+        const refusal = refusalFor(result, request, candidate.config);
+        if (!mayFit(result, candidate)) return refusal;
+        const chosen = await candidate.chooseByCount();
+        if (chosen === undefined || isRefusal(chosen)) return chosen ?? refusal;
+        candidate = { ...candidate, ...chosen };
+        break;
+      }
       case 'read_again': {
         const again = await candidate.readAgain(result.day);
         if (again === undefined) return refuse('no_capacity');
@@ -86,9 +99,27 @@ function admissionRequest(candidate: Candidate, principal: Principal, nowMs: num
   };
 }
 
-/** No provider reads more than the context window, however long the text is. */
-function holdFor({ model }: ModelChoice, chat: ChatRequest, outputTokens: number): NanoUsd {
-  return worstCaseNanoUsd(model.prices, Math.min(chat.inputTokens.ceiling, model.contextWindow), outputTokens);
+/** What a provider reads is not bounded by the context window that is configured: it may have a larger one. */
+function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTokens: number): NanoUsd {
+  const ceiling = model.tokenizer === 'bytes' ? inputTokens.normalizedCeiling : inputTokens.ceiling;
+  return worstCaseNanoUsd(model.prices, ceiling, outputTokens);
+}
+
+/** A count is made only where it can change the answer: nobody without money keeps the tokenizer busy. */
+function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }: Candidate): boolean {
+  if (rule !== 'balance' && rule !== 'daily_budget') return false;
+  const outputTokens = chat.completions * choice.outputLimit;
+  const likely = worstCaseNanoUsd(choice.model.prices, Math.floor(chat.inputTokens.estimate / 2), outputTokens);
+  return likely <= (rule === 'balance' ? availableNanoUsd : budgetLeft(principal));
+}
+
+/** Of organization and key, as PostgreSQL had it, without what is held. */
+function budgetLeft({ organization, key, account }: Principal): NanoUsd {
+  const left = [
+    [organization.limits.dailyBudgetNanoUsd, account.organization.spentNanoUsd] as const,
+    [key.limits.dailyBudgetNanoUsd, account.key.spentNanoUsd] as const,
+  ].map(([budget, spent]) => (budget === undefined ? Number.POSITIVE_INFINITY : Number(budget - spent)));
+  return BigInt(Math.min(...left, Number.MAX_SAFE_INTEGER));
 }
 
 function refusalFor(refused: Refused, request: AdmissionRequest, config: GatewayConfig): Refusal {

@@ -1,4 +1,4 @@
-import type { InputTokens } from '../domain/chat-request.ts';
+import type { TokenBounds } from '../domain/chat-request.ts';
 import type { ImageSize } from './image-size.ts';
 
 /**
@@ -8,7 +8,7 @@ import type { ImageSize } from './image-size.ts';
  * every 28 x 28 pixels, whichever is more. A size that cannot be read is estimated as 1024 x 1024; its ceiling is eight tiles, the most
  * there can be, or 16384 tokens, the limit of the models that count pixels.
  */
-export function imageTokens(size: ImageSize | undefined): InputTokens {
+export function imageTokens(size: ImageSize | undefined): TokenBounds {
   if (!size) return { estimate: 85 + 170 * 4, ceiling: Math.max(dearTiles(MAX_TILES), 16_384) };
   const tiles = tilesOf(size);
   const patches = Math.ceil(size.width / 28) * Math.ceil(size.height / 28);

@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import {
   BACKSLASH,
   byteAt,
@@ -46,6 +46,8 @@ export interface ScannedObject {
   readonly bytes: Buffer;
   /** Where the keys of the outermost object stand, in order; a replaced one has a blank there in `bytes`. */
   readonly keyStarts: readonly number[];
+  /** Every byte is ASCII, and no character is escaped by its code point. */
+  readonly isPlain: boolean;
 }
 
 export interface JsonProblem {
@@ -73,6 +75,7 @@ class Scanner {
   #values = 0;
   /** Set by `#string` when it met an escape. */
   #escaped = false;
+  #hasCodePoints = false;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -88,7 +91,8 @@ class Scanner {
     if (end !== FAILED && skipSpace(this.#bytes, end) !== this.#bytes.length)
       this.#fail('something follows its end', end);
     if (this.#problem !== '') return { kind: 'problem', problem: this.#problem };
-    return { kind: 'object', bytes: this.#keys.withoutDuplicates(), keyStarts: this.#keys.outermost() };
+    const isPlain = !this.#hasCodePoints && isAscii(this.#bytes);
+    return { kind: 'object', bytes: this.#keys.withoutDuplicates(), keyStarts: this.#keys.outermost(), isPlain };
   }
 
   #value(pos: number, depth: number): number {
@@ -173,6 +177,7 @@ class Scanner {
   #escape(pos: number): number {
     const kind = byteAt(this.#bytes, pos + 1);
     if (kind !== LETTER_U) return SHORT_ESCAPES[kind] !== 0 ? pos + 2 : this.#unexpected(pos + 1);
+    this.#hasCodePoints = true;
     const unit = hexQuad(this.#bytes, pos + 2);
     if (unit < 0) return this.#unexpected(pos + 2);
     if (unit < 0xd800 || unit > 0xdfff) return pos + 6;

@@ -1,13 +1,16 @@
 import { unescapeText } from './json-text.ts';
 import type { PromptSink } from './prompt-sink.ts';
 
-/** Collects the prompt's text, for counting tokens when a provider sends no usage. Images have no text. */
+/** Collects the prompt's text, for counting tokens. Images have no text. */
 export class PromptTextCollector implements PromptSink {
   readonly #pieces: string[] = [];
+  readonly #texts: string[] = [];
 
   addText(bytes: Buffer, start: number, end: number): void {
-    const text = bytes.toString('utf8', start, end);
-    this.#pieces.push(text.includes('\\') ? Buffer.from(unescapeText(bytes, start, end)).toString() : text);
+    const raw = bytes.toString('utf8', start, end);
+    const text = raw.includes('\\') ? Buffer.from(unescapeText(bytes, start, end)).toString() : raw;
+    this.#pieces.push(text);
+    this.#texts.push(text);
   }
 
   addJson(bytes: Buffer, start: number, end: number): void {
@@ -28,5 +31,10 @@ export class PromptTextCollector implements PromptSink {
 
   text(): string {
     return this.#pieces.join('\n');
+  }
+
+  /** Those that stand in no JSON. */
+  texts(): readonly string[] {
+    return this.#texts;
   }
 }

@@ -48,12 +48,12 @@ function firstUnknownField(bytes: Buffer, keyStarts: readonly number[]): string 
 }
 
 function checkFields(body: ScannedObject): ChatRequest | Refusal {
-  const { bytes } = body;
+  const { bytes, isPlain } = body;
   const present = presentFields(body);
   const model = modelOf(bytes, present);
   if (model === undefined) return refuse('missing_model');
   if (!hasMessages(bytes, present)) return refuse('missing_messages');
-  const tally = new TokenTally();
+  const tally = new TokenTally(isPlain);
   const facts = newChatFacts(tally);
   const fields: BodyField[] = [];
   for (const [name, { start, valueStart }] of present) {
@@ -110,7 +110,8 @@ function chatRequest(
     hasImages: facts.hasImages,
     hasRemoteImages: facts.remoteImageParam !== undefined,
     inputTokens: tally.total(),
-    promptText: () => promptText(bytes, fields),
+    promptText: () => promptOf(bytes, fields).text(),
+    promptTexts: () => promptOf(bytes, fields).texts(),
     encodeFor: (provider) => providerBody(bytes, fields, facts.stream, provider),
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
@@ -123,11 +124,11 @@ function chatRequest(
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A second walk over what the first one accepted. */
-function promptText(bytes: Buffer, fields: readonly BodyField[]): string {
+function promptOf(bytes: Buffer, fields: readonly BodyField[]): PromptTextCollector {
   const collector = new PromptTextCollector();
   const facts = newChatFacts(collector);
   for (const { name, valueStart } of fields) {
     CHAT_FIELDS.get(name)?.(new JsonCursor(bytes, valueStart), facts, name);
   }
-  return collector.text();
+  return collector;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TextMeter } from './text-meter.ts';
 
 function measure(literal: string): TextMeter {
-  const meter = new TextMeter();
+  const meter = new TextMeter(false);
   const bytes = Buffer.from(literal);
   meter.add(bytes, 1, bytes.length - 1);
   return meter;
@@ -54,7 +54,7 @@ describe('TextMeter', () => {
   });
 
   it('adds up over texts', () => {
-    const meter = new TextMeter();
+    const meter = new TextMeter(false);
     const bytes = Buffer.from('one two');
     meter.add(bytes, 0, 3);
     meter.add(bytes, 3, 7);
@@ -75,13 +75,26 @@ describe('TextMeter', () => {
     }
   });
 
+  it('cannot be told where it looks: a text that is cheap in one block of four is as dear wherever those lie', () => {
+    const block = Buffer.from('!@$%^&*('.repeat(32));
+    const blank = Buffer.alloc(256, ' ');
+    const estimates = [0, 1, 2, 3].map((cheap) => {
+      const blocks = Array.from({ length: 4000 }, (_, index) => (index % 4 === cheap ? blank : block));
+      const meter = new TextMeter(true);
+      meter.add(Buffer.concat(blocks), 0, 4000 * 256);
+      return meter.estimatedTokens();
+    });
+    // Three blocks of 256 signs of four, at 0.55 tokens a sign.
+    for (const estimate of estimates) expect(estimate / (3000 * 256 * 0.55)).toBeGreaterThan(0.8);
+  });
+
   it('counts enough bytes where the beginning of every sampled block cuts an escape', () => {
     // A backslash, escaped, and behind it what then looks like an escape of its own.
     const cut = '\\\\u00e9';
     const bytes = Buffer.alloc(1024 * 1024, 'a');
     let cuts = 0;
-    for (let block = 4; block * 256 < bytes.length; block += 4, cuts++) bytes.write(cut, block * 256 - 1);
-    const meter = new TextMeter();
+    for (let block = 1; block * 256 < bytes.length; block++, cuts++) bytes.write(cut, block * 256 - 1);
+    const meter = new TextMeter(false);
     meter.add(bytes, 0, bytes.length);
     expect(meter.bytes()).toBeGreaterThanOrEqual(bytes.length - cuts);
   });

@@ -1,20 +1,30 @@
+import { randomInt } from 'node:crypto';
 import { BACKSLASH, LETTER_U } from './json-bytes.ts';
 import { escapedCodePoint, SHORT_ESCAPES } from './json-text.ts';
+import { normalizationGrowth } from './normalization-growth.ts';
+import { weightOf } from './script-weights.ts';
 
 /**
  * Measures text as it stands in the body, escapes included: its bytes in UTF-8, exactly, and about how many tokens it is. Tokenizers
  * first cut text into words, numbers, runs of signs and of white space, and then into pieces they know; so this counts such runs and
- * weighs them by kind and length. Weights are fitted to o200k_base and cl100k_base on test/corpus; what is missed there is stated in
- * text-meter.test.ts. A byte costs 3 to 15 ns, so what goes beyond 32 KiB is measured in every fourth block of 256 bytes only; elsewhere
- * the bytes are counted as they stand in the body, which is never less than the text has.
+ * weighs them by kind and length. Weights are fitted to o200k_base and cl100k_base on test/corpus; how far any other text can be from the
+ * truth is stated in token-bounds.test.ts. A byte costs 2 to 3 ns, so what goes beyond 32 KiB is measured in every fourth block of 256 bytes
+ * only; elsewhere the bytes are counted as they stand in the body, which is never less than the text has.
  */
 export class TextMeter {
+  /** All of it is ASCII, without an escaped character: nothing that a normalization changes. */
+  readonly #isPlain: boolean;
   #bytes = 0;
   #bytesOutsideAscii = 0;
+  #growth = 0;
   /** Tokens x 1000. */
   #weight = 0;
   /** The kind of what was measured last: an escaped sign or line end that follows one of its kind adds little. */
   #previous = 0;
+
+  constructor(isPlain: boolean) {
+    this.#isPlain = isPlain;
+  }
 
   bytes(): number {
     return this.#bytes;
@@ -24,6 +34,11 @@ export class TextMeter {
     return this.#bytesOutsideAscii;
   }
 
+  /** By how many bytes it can grow where a tokenizer normalizes it first. */
+  normalizationGrowth(): number {
+    return this.#growth;
+  }
+
   estimatedTokens(): number {
     return this.#weight / 1000;
   }
@@ -31,6 +46,7 @@ export class TextMeter {
   add(bytes: Uint8Array, start: number, end: number): void {
     if (this.#bytes + end - start <= MEASURED_WHOLE) this.#measure(bytes, start, end);
     else this.#sample(bytes, start, end);
+    if (!this.#isPlain) this.#growth += normalizationGrowth(bytes, start, end);
   }
 
   /** Blocks lie at fixed places of the body, so that many short texts are sampled just as one long text is. */
@@ -39,7 +55,7 @@ export class TextMeter {
     while (pos < end) {
       const block = Math.floor(pos / BLOCK);
       const blockEnd = Math.min(end, (block + 1) * BLOCK);
-      if (block % SAMPLED === 0) {
+      if (isSampled(block)) {
         const before = this.#weight;
         this.#measure(bytes, pos, blockEnd);
         this.#weight += (this.#weight - before) * (SAMPLED - 1);
@@ -69,15 +85,26 @@ export class TextMeter {
     let state = 0;
     let weight = 0;
     for (; pos < end; pos++) {
-      const kind = KINDS[bytes[pos] as number] as number;
-      if (kind >= WIDE) break;
-      const step = STEPS[state + kind] as number;
+      const step = STEPS[state + (KINDS[bytes[pos] as number] as number)] as number;
+      if (step < 0) break;
       state = step & STATE_BITS;
       weight += step >> WEIGHT_SHIFT;
     }
     this.#weight += weight;
     this.#bytes += pos - start;
     this.#previous = kindOf(state);
+    return state === LONG_SIGNS ? this.#addMoreSigns(bytes, pos, end) : pos;
+  }
+
+  /** What goes on from a run of signs that is long already: only repeats of one sign have tokens of their own. */
+  #addMoreSigns(bytes: Uint8Array, start: number, end: number): number {
+    let pos = start;
+    for (; pos < end; pos++) {
+      const byte = bytes[pos] as number;
+      if (KINDS[byte] !== SIGN) break;
+      this.#weight += byte === bytes[pos - 1] ? (REPEATED_SIGNS[byte] as number) : OTHER_SIGN;
+    }
+    this.#bytes += pos - start;
     return pos;
   }
 
@@ -86,8 +113,9 @@ export class TextMeter {
     if (letter !== LETTER_U) {
       const kind = KINDS[SHORT_ESCAPES[letter] as number] === SPACES ? SPACES : SIGN;
       this.#bytes++;
-      if (kind === SPACES) this.#weight += this.#previous === SPACES ? 40 : this.#previous === SIGN ? 300 : 700;
-      else this.#weight += this.#previous === SIGN ? 250 : 700;
+      if (kind === SIGN) this.#weight += this.#previous === SIGN ? 300 : 700;
+      else if (this.#previous === SPACES) this.#weight += weightOfNextSpace(bytes, pos);
+      else this.#weight += this.#previous === SIGN ? 300 : 700;
       this.#previous = kind;
       return pos + 2;
     }
@@ -118,6 +146,17 @@ const MEASURED_WHOLE = 32 * 1024;
 /** Short, so that a body of many scripts is met in all its parts: 1.3 % off on average at 100 KB, 6 % at worst (measured). */
 const BLOCK = 256;
 const SAMPLED = 4;
+/** Which of four blocks is measured only this process knows: a text whose dear parts lie where nobody looks would be cheap. */
+const SECRET = randomInt(2 ** 32);
+
+/** One of each four, by the last step of MurmurHash3. */
+function isSampled(block: number): boolean {
+  let hash = Math.floor(block / SAMPLED) ^ SECRET;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash >>> 30 === block % SAMPLED;
+}
+
 /** A block may begin inside an escape, which is then read as up to this much less than it is. */
 const CUT_ESCAPE = 16;
 
@@ -141,14 +180,24 @@ KINDS[BACKSLASH] = ESCAPE;
 /** Weights by length of a run, in tokens x 1000. */
 const LONGEST_WEIGHED = 31;
 const RUN_WEIGHTS: readonly Uint32Array[] = [
-  weights((length) => 960 + Math.max(0, length - 7) * 220),
+  weights((length) => 960 + Math.min(2, Math.max(0, length - 5)) * 40 + Math.max(0, length - 7) * 220),
   weights((length) => 1000 + Math.max(0, length - 2) * 260),
   weights((length) => Math.ceil(length / 3) * 1000 + 150),
   // A single space belongs to the word behind it; more of them are one token.
   weights((length) => (length === 1 ? 20 : 700)),
-  weights((length) => 850 + Math.min(4, Math.max(0, length - 2)) * 250),
+  weights((length) => 820 + Math.max(0, length - 2) * 300),
 ];
-const WEIGHT_BEYOND: readonly number[] = [140, 300, 333, 10, 15];
+const WEIGHT_BEYOND: readonly number[] = [250, 300, 333, 10];
+/** A run of signs of this length is looked at sign by sign. */
+const LONG_SIGN_RUN = 6;
+/** Two tokens for three random signs (measured), one for each of the worst. */
+const OTHER_SIGN = 550;
+/** One more of the same sign: tokens for 16 to 64 of those that people draw lines with, for 2 to 8 of others, none for DEL. */
+const REPEATED_SIGNS = new Uint16Array(256).fill(250);
+for (const sign of '-=*#_/.~%+') REPEATED_SIGNS[sign.charCodeAt(0)] = 16;
+for (const sign of '!:;<>') REPEATED_SIGNS[sign.charCodeAt(0)] = 80;
+for (const sign of '?@^') REPEATED_SIGNS[sign.charCodeAt(0)] = 125;
+REPEATED_SIGNS[0x7f] = 600;
 
 function weights(weigh: (length: number) => number): Uint32Array {
   return Uint32Array.from({ length: LONGEST_WEIGHED + 1 }, (_, length) => Math.round(weigh(length)));
@@ -158,9 +207,12 @@ function weights(weigh: (length: number) => number): Uint32Array {
  * What a byte of a kind does after what stood before it: the state it leads to, and above that by how much the weight grows. A state is
  * a run's kind and length, 0 the beginning, as the place where its steps stand: eight to a state.
  */
+const LONG_SIGNS = stateOf(SIGN, LONG_SIGN_RUN);
+/** Ends the loop. */
+const STOP = -1;
 const STATE_BITS = 0x7ff;
 const WEIGHT_SHIFT = 11;
-const STEPS = new Int32Array(stateOf(SIGN, LONGEST_WEIGHED) + 8);
+const STEPS = new Int32Array(stateOf(SIGN, LONGEST_WEIGHED) + 8).fill(STOP);
 
 function stateOf(kind: number, length: number): number {
   return 8 * (kind * LONGEST_WEIGHED + length);
@@ -183,45 +235,32 @@ for (const kind of [LOWER, UPPER, DIGIT, SPACES, SIGN]) {
     STEPS[stateOf(kind, length) + kind] = (added << WEIGHT_SHIFT) | stateOf(kind, length + 1);
   }
   const longest = stateOf(kind, LONGEST_WEIGHED);
-  STEPS[longest + kind] = ((WEIGHT_BEYOND[kind] as number) << WEIGHT_SHIFT) | longest;
+  if (kind !== SIGN) STEPS[longest + kind] = ((WEIGHT_BEYOND[kind] as number) << WEIGHT_SHIFT) | longest;
 }
+STEPS[LONG_SIGNS + SIGN] = STOP;
 // A word may begin with one capital letter.
 STEPS[stateOf(UPPER, 1) + LOWER] =
   ((weightOfRun(LOWER, 2) - weightOfRun(UPPER, 1)) << WEIGHT_SHIFT) | stateOf(LOWER, 2);
 
-/** A character outside ASCII, by script: the last code point of a range, and tokens x 1000. */
-const SCRIPTS: readonly (readonly [last: number, weight: number])[] = [
-  [0x7f, 700],
-  [0x24f, 600],
-  [0x3ff, 500],
-  [0x52f, 330],
-  [0x5ff, 600],
-  [0x7ff, 450],
-  [0xdff, 500],
-  [0xeff, 500],
-  [0x10ff, 700],
-  [0x11ff, 900],
-  [0x1fff, 700],
-  [0x2fff, 1200],
-  [0x30ff, 850],
-  [0x9fff, 900],
-  [0xabff, 1500],
-  [0xd7ff, 820],
-  [0xfaff, 1500],
-  [0xffff, 1000],
-  [0x10ffff, 2200],
-];
-
-function weightOf(point: number): number {
-  for (const [last, weight] of SCRIPTS) {
-    if (point <= last) return weight;
-  }
-  return 0;
+/**
+ * An escaped line end or tab behind white space: a run of one kind is few tokens, and so is indentation; a carriage return begins a token of
+ * its own, but where it ends a line.
+ */
+function weightOfNextSpace(bytes: Uint8Array, pos: number): number {
+  const letter = bytes[pos + 1];
+  const before = bytes[pos - 2] === BACKSLASH ? bytes[pos - 1] : undefined;
+  if (letter === LETTER_N) return before === LETTER_N || before === LETTER_R ? 40 : 250;
+  if (letter === LETTER_T) return before === LETTER_T ? 40 : before === LETTER_N ? 60 : 250;
+  return before === LETTER_N ? 250 : 500;
 }
+
+const LETTER_N = 0x6e;
+const LETTER_R = 0x72;
+const LETTER_T = 0x74;
 
 /** About how many tokens a text has that stands in no body: a backslash of it is no escape. */
 export function estimateTokens(text: string): number {
-  const meter = new TextMeter();
+  const meter = new TextMeter(true);
   const bytes = Buffer.from(text.replaceAll('\\', '/'));
   meter.add(bytes, 0, bytes.length);
   return meter.estimatedTokens();

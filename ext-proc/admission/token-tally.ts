@@ -1,4 +1,4 @@
-import type { InputTokens } from '../domain/chat-request.ts';
+import type { InputTokens, TokenBounds } from '../domain/chat-request.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
 import type { PromptSink } from './prompt-sink.ts';
@@ -6,16 +6,22 @@ import { TextMeter } from './text-meter.ts';
 
 /**
  * Counts a prompt twice (DESIGN 4). The estimate is what common tokenizers make of it. The ceiling rests on one fact: tokenizers over
- * bytes, or that fall back to bytes, never make more tokens than the text has bytes in UTF-8. To that come what chat templates put
+ * bytes, or that fall back to bytes, never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it first. To that come what chat templates put
  * around messages, calls and tools, and the instructions some of them add on their own.
  */
 export class TokenTally implements PromptSink {
-  readonly #text = new TextMeter();
+  readonly #text: TextMeter;
   /** Tool definitions and unknown fields, which templates write anew. */
-  readonly #json = new TextMeter();
+  readonly #json: TextMeter;
   #estimate = REQUEST.estimate;
   #ceiling = REQUEST.ceiling;
   #hasTools = false;
+
+  /** `isPlain`: the body is ASCII, escaped characters included. */
+  constructor(isPlain: boolean) {
+    this.#text = new TextMeter(isPlain);
+    this.#json = new TextMeter(isPlain);
+  }
 
   addMessage(): void {
     this.#add(MESSAGE);
@@ -49,26 +55,34 @@ export class TokenTally implements PromptSink {
   }
 
   total(): InputTokens {
-    return {
-      estimate: this.#estimate + Math.ceil(this.#text.estimatedTokens() + this.#json.estimatedTokens()),
+    const [text, json] = [this.#text, this.#json];
+    const besidesText = {
+      estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
       // Templates write JSON anew, with indentation (which at most doubles it) and letters outside ASCII as six characters for two bytes.
-      ceiling: this.#ceiling + this.#text.bytes() + 2 * this.#json.bytes() + this.#json.bytesOutsideAscii(),
+      ceiling: this.#ceiling + 2 * json.bytes() + json.bytesOutsideAscii(),
+    };
+    const ceiling = besidesText.ceiling + text.bytes();
+    return {
+      estimate: this.#estimate + Math.ceil(text.estimatedTokens() + json.estimatedTokens()),
+      ceiling,
+      normalizedCeiling: ceiling + text.normalizationGrowth() + json.normalizationGrowth(),
+      besidesText,
     };
   }
 
-  #add(tokens: InputTokens): void {
+  #add(tokens: TokenBounds): void {
     this.#estimate += tokens.estimate;
     this.#ceiling += tokens.ceiling;
   }
 }
 
 /** The frame of a request. Templates of open models put a system message of up to 80 tokens of their own before the first one. */
-const REQUEST: InputTokens = { estimate: 3, ceiling: 128 };
+const REQUEST: TokenBounds = { estimate: 3, ceiling: 128 };
 /** Role and separators: 4 tokens with OpenAI's models, up to 10 in published templates. */
-const MESSAGE: InputTokens = { estimate: 4, ceiling: 16 };
+const MESSAGE: TokenBounds = { estimate: 4, ceiling: 16 };
 /** Templates join parts, some with an end of line. */
-const PART: InputTokens = { estimate: 0, ceiling: 2 };
-const TOOL_CALL: InputTokens = { estimate: 8, ceiling: 32 };
+const PART: TokenBounds = { estimate: 0, ceiling: 2 };
+const TOOL_CALL: TokenBounds = { estimate: 8, ceiling: 32 };
 /** How to call tools is explained to the model in up to 350 tokens. */
-const TOOLS: InputTokens = { estimate: 12, ceiling: 512 };
-const TOOL: InputTokens = { estimate: 4, ceiling: 32 };
+const TOOLS: TokenBounds = { estimate: 12, ceiling: 512 };
+const TOOL: TokenBounds = { estimate: 4, ceiling: 32 };

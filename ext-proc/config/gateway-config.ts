@@ -1,4 +1,5 @@
 import type { Prices } from '../domain/pricing.ts';
+import type { Tokenizer } from '../domain/tokenizer.ts';
 
 /** The configuration as the process works with it: one immutable snapshot; a request keeps the one it began with (DESIGN 5). */
 export interface GatewayConfig {
@@ -94,6 +95,8 @@ export interface Model {
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   readonly prices: Prices;
+  /** What its input can be counted with before it is served; `bytes`: with nothing, its tokenizer is not known. */
+  readonly tokenizer: Tokenizer | 'bytes';
   /** Those that can work, tried in order. Empty exactly when `problem` is set. */
   readonly targets: readonly Target[];
   readonly disabled: boolean;

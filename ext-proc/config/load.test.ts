@@ -52,6 +52,7 @@ describe('defaults', () => {
       maxOutputTokens: 1000,
       defaultOutputTokens: 1000,
       prices: { inputPicoUsd: 250_000n, cachedInputPicoUsd: 250_000n, outputPicoUsd: 2_000_000n },
+      tokenizer: 'bytes',
       targets: [{ provider: config.providers.get('p'), model: 'x' }],
       disabled: false,
     });

@@ -119,6 +119,7 @@ export const MODEL = section({
   max_output_tokens: whole(1, MAX_TOKENS),
   default_output_tokens: whole(1, MAX_TOKENS).optional(),
   usd_per_million_tokens: section({ input: price, cached_input: price.optional(), output: price }),
+  tokenizer: oneOf(['o200k_base', 'cl100k_base', 'bytes']).prefault('bytes'),
   targets: list(target, 1, 16, 'targets such as {provider: openai, model: gpt-5-mini}'),
   disabled: flag.prefault(false),
 });

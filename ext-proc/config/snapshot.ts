@@ -185,6 +185,7 @@ function model(id: string, entry: ModelEntry, targets: readonly Target[], proble
       cachedInputPicoUsd: prices.cached_input ?? prices.input,
       outputPicoUsd: prices.output,
     },
+    tokenizer: entry.tokenizer,
     targets,
     disabled: entry.disabled,
     ...(problem === undefined ? {} : { problem }),

@@ -55,7 +55,7 @@ describe('what is charged', () => {
   test('covers images by their estimate when it has to be counted', async () => {
     const meter = new AnswerMeter({ ...rest, chat });
     meter.take(said('a b'));
-    const images = { ...chat, hasImages: true, inputTokens: { estimate: 900, ceiling: 2000 } };
+    const images = { ...chat, hasImages: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
     expect((await meter.usage(images, countWords)).usage).toMatchObject({ promptTokens: 900, completionTokens: 2 });
     expect((await meter.usage({ ...images, hasImages: false }, countWords)).usage).toMatchObject({ promptTokens: 3 });
   });

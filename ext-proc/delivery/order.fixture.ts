@@ -32,6 +32,7 @@ export function order(options: OrderOptions = {}): Order {
     maxOutputTokens: 1000,
     defaultOutputTokens: 1000,
     prices: { inputPicoUsd: 1n, cachedInputPicoUsd: 1n, outputPicoUsd: 1n },
+    tokenizer: 'bytes',
     targets: providers.map((one) => ({ provider: one, model: `${one.name}-model` })),
     disabled: false,
   };
@@ -44,8 +45,9 @@ export function order(options: OrderOptions = {}): Order {
     hasTools: false,
     hasImages: false,
     hasRemoteImages: false,
-    inputTokens: { estimate: 3, ceiling: 30 },
+    inputTokens: { estimate: 3, ceiling: 30, normalizedCeiling: 30, besidesText: { estimate: 0, ceiling: 17 } },
     promptText: () => 'one two three',
+    promptTexts: () => ['one two three'],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
   };
   const config = {

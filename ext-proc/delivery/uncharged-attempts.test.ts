@@ -83,7 +83,7 @@ describe('an attempt that nobody is charged for', () => {
     const slow = deliveryOver(egress, { countTokens: (texts) => gate.promise.then(() => countWords(texts)) });
     egress.answerWith((response) => response.destroy());
     const large = order();
-    const inputTokens = { estimate: 1_000_000, ceiling: 3_000_000 };
+    const inputTokens = { ...large.chat.inputTokens, estimate: 1_000_000, ceiling: 3_000_000 };
     const what = { ...large, chat: { ...large.chat, inputTokens } };
     const first = await deliverTo(slow, client(), what);
     const second = await deliverTo(slow, client(), what);

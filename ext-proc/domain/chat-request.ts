@@ -22,14 +22,25 @@ export interface ChatRequest {
   readonly inputTokens: InputTokens;
   /** All text of the prompt, for counting when the provider sends no usage. Called at most once, never logged. */
   promptText(): string;
+  /** The texts that a model reads as they are, for counting them: what `inputTokens` has besides them is not in there. Never logged. */
+  promptTexts(): readonly string[];
   /** The body for a provider, in pieces: the client's, with model, output limit and usage request set, nothing else touched. */
   encodeFor(provider: ProviderFields): readonly Buffer[];
 }
 
 /** Two numbers (DESIGN 4): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */
-export interface InputTokens {
+export interface TokenBounds {
   readonly estimate: number;
   readonly ceiling: number;
+}
+
+export interface InputTokens extends TokenBounds {
+  /** The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer. */
+  readonly normalizedCeiling: number;
+  /** What both have for all but plain text: frames of messages, tools, images. */
+  readonly besidesText: TokenBounds;
+  /** Text was counted with the model's tokenizer. */
+  readonly isCounted?: true;
 }
 
 export interface ProviderFields {

@@ -1,11 +1,11 @@
 import type { Accounting, OpenHold } from '../accounting/accounting.ts';
 import { type Admission, admit } from '../admission/admit.ts';
 import { authenticate, checkKey } from '../admission/authenticate.ts';
-import type { ModelChoice } from '../admission/check-model.ts';
+import { type ChosenChat, chooseByCount } from '../admission/count-input.ts';
 import type { Delivery } from '../delivery/deliver.ts';
 import type { DeliveryOutcome, Order } from '../delivery/delivery.ts';
-import type { ChatRequest } from '../domain/chat-request.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { BoundTokens } from '../domain/tokenizer.ts';
 import { isRefusal, type Refusal } from '../errors/refusal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import type { KeyStore } from '../stores/key-store.ts';
@@ -20,12 +20,11 @@ export interface ServingDeps {
   readonly delivery: Delivery;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly boundTokens: BoundTokens;
 }
 
 /** A request that is well formed and may be served. */
-export interface Admissible {
-  readonly chat: ChatRequest;
-  readonly choice: ModelChoice;
+export interface Admissible extends ChosenChat {
   readonly generationId: string;
   /** It has an Idempotency-Key, and is the attempt that works on it. */
   readonly attempt?: KeyedAttempt;
@@ -44,7 +43,10 @@ async function admitOrFree(
   const step = trace?.step('admit');
   let admitted = false;
   try {
-    const admission = await admit(deps, { generationId, principal, chat, choice, config, readAgain });
+    const admission = await admit(deps, {
+      ...{ generationId, principal, chat, choice, config, readAgain },
+      chooseByCount: () => chooseByCount(chat, principal, config, deps.boundTokens),
+    });
     admitted = !isRefusal(admission);
     if (admitted) step?.end();
     return admission;
@@ -56,9 +58,10 @@ async function admitOrFree(
 /** Every admitted request ends in exactly one charge or one release. */
 export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Admissible): Promise<EndpointResult> {
   const { principal, config, exchange, notes, arrivedAtMs, trace } = call;
-  const { generationId, chat, choice, attempt } = request;
+  const { generationId, attempt } = request;
   const admission = await admitOrFree(deps, call, request);
   if (isRefusal(admission)) return admission;
+  const { chat, choice } = admission;
   notes.generationId = generationId;
   const hold = deps.accounting.open(
     {

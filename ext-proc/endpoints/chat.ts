@@ -1,4 +1,4 @@
-import { checkModel } from '../admission/check-model.ts';
+import { chooseModel } from '../admission/count-input.ts';
 import { readChatRequest } from '../admission/read-chat-request.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import { newId } from '../domain/ids.ts';
@@ -27,11 +27,11 @@ export async function completeChat(deps: ChatDeps, call: Call): Promise<Endpoint
   if (isRefusal(idempotencyKey)) return idempotencyKey;
   call.notes.model = chat.model;
   call.notes.streamed = chat.stream;
-  const choice = checkModel(chat, call.principal, call.config);
-  if (isRefusal(choice)) return choice;
+  const chosen = await chooseModel(chat, call.principal, call.config, deps.boundTokens);
+  if (isRefusal(chosen)) return chosen;
   // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that nothing takes would be lost.
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
-  const request = { chat, choice, generationId: newId('gen', call.arrivedAtMs) };
+  const request = { ...chosen, generationId: newId('gen', call.arrivedAtMs) };
   return idempotencyKey === undefined
     ? admitAndDeliver(deps, call, request)
     : completeOnce(deps, call, request, idempotencyKey, body);

@@ -176,6 +176,7 @@ export class GatewayProcess implements Runner {
         choice: { model: MODEL, outputLimit: ask.limitNanoUsd },
         config: CONFIG,
         readAgain: readPrincipal,
+        chooseByCount: async () => undefined,
       },
     );
     if (isRefusal(admission)) return observer.failed(ask);
@@ -230,8 +231,9 @@ const CHAT = {
   hasTools: false,
   hasImages: false,
   hasRemoteImages: false,
-  inputTokens: { estimate: 1, ceiling: 1 },
+  inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
   promptText: () => '',
+  promptTexts: () => [],
   encodeFor: () => [],
 };
 

@@ -37,6 +37,7 @@ export interface TestModel {
   readonly context_window?: number;
   readonly max_output_tokens?: number;
   readonly default_output_tokens?: number;
+  readonly tokenizer?: string;
   readonly usd_per_million_tokens?: { readonly input: number; readonly cached_input?: number; readonly output: number };
   readonly targets?: ReadonlyArray<{ readonly provider: string; readonly model: string }>;
   readonly disabled?: boolean;

@@ -1,0 +1,89 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { pino } from 'pino';
+import { afterAll, describe, expect, it } from 'vitest';
+import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
+import { principalWith } from '../../test/fixtures/principal.ts';
+import { createTokenCounter } from '../accounting/count-tokens.ts';
+import type { Model } from '../config/gateway-config.ts';
+import type { BoundTokens } from '../domain/tokenizer.ts';
+import { isRefusal } from '../errors/refusal.ts';
+import { chooseByCount, chooseModel } from './count-input.ts';
+import { readChatRequest } from './read-chat-request.ts';
+
+const counter = createTokenCounter({ log: pino({ level: 'silent' }), timeoutMs: 60_000 });
+afterAll(counter.close);
+
+const never: BoundTokens = () => {
+  throw new Error('nothing is counted');
+};
+
+function chatOf(content: string, more: object = {}) {
+  const body = { model: 'model-1', messages: [{ role: 'user', content }], ...more };
+  const chat = readChatRequest(Buffer.from(JSON.stringify(body)), undefined);
+  if (isRefusal(chat)) throw new Error(chat.code);
+  return chat;
+}
+
+const principal = principalWith();
+const configOf = (changes: Partial<Model>) => configWith(modelWith({ tokenizer: 'o200k_base', ...changes }));
+
+/** The estimate finds long words dearer than they are. */
+const CHEAP = 'internationalization '.repeat(400);
+const TRUTH = encode(CHEAP).length;
+
+describe('input that the estimate finds too long', () => {
+  const window = TRUTH + 100;
+
+  it('is counted, and served when it fits', async () => {
+    const chat = chatOf(CHEAP, { max_tokens: 50 });
+    expect(chat.inputTokens.estimate).toBeGreaterThan(window);
+    const chosen = await chooseModel(chat, principal, configOf({ contextWindow: window }), counter.boundTokens);
+    if (isRefusal(chosen)) throw new Error(chosen.code);
+    const { estimate, ceiling, normalizedCeiling } = chosen.chat.inputTokens;
+    expect(estimate).toBeGreaterThanOrEqual(TRUTH);
+    expect(estimate).toBeLessThanOrEqual(window - 50);
+    // Frames of messages and what templates may add stay in the ceiling.
+    expect(ceiling).toBeGreaterThanOrEqual(TRUTH + chat.inputTokens.besidesText.ceiling);
+    expect(ceiling).toBeLessThan(TRUTH * 1.1 + 200);
+    expect(normalizedCeiling).toBe(ceiling);
+  });
+
+  it('is refused with the count when that does not fit either', async () => {
+    const refusal = await chooseModel(
+      chatOf(CHEAP, { max_tokens: 200 }),
+      principal,
+      configOf({ contextWindow: window }),
+      counter.boundTokens,
+    );
+    expect(isRefusal(refusal) && refusal.code).toBe('context_length_exceeded');
+    expect(isRefusal(refusal) && Number(refusal.values.estimated_tokens)).toBeLessThan(TRUTH * 1.05 + 220);
+  });
+
+  it.each([
+    ['the tokenizer is not known', { tokenizer: 'bytes' as const }, never],
+    ['it is far too long', { contextWindow: 300 }, never],
+    ['it cannot be counted in time', {}, async () => undefined],
+  ])('is refused as it is when %s', async (_, changes, boundTokens) => {
+    const config = configOf({ contextWindow: window, ...changes });
+    const refusal = await chooseModel(chatOf(CHEAP), principal, config, boundTokens);
+    expect(isRefusal(refusal) && refusal.code).toBe('context_length_exceeded');
+  });
+});
+
+it('is not counted when it fits, nor a second time', async () => {
+  const chosen = await chooseModel(chatOf(CHEAP), principal, configOf({}), never);
+  if (isRefusal(chosen)) throw new Error(chosen.code);
+  const counted = await chooseByCount(chosen.chat, principal, configOf({}), counter.boundTokens);
+  if (counted === undefined || isRefusal(counted)) throw new Error('counted');
+  expect(counted.chat.promptText()).toBe(chosen.chat.promptText());
+  expect(await chooseByCount(counted.chat, principal, configOf({}), never)).toBeUndefined();
+});
+
+it('keeps what is no text in the ceiling as it was', async () => {
+  const tools = [{ type: 'function', function: { name: 'find', description: 'x'.repeat(1000) } }];
+  const chat = chatOf(CHEAP, { tools });
+  const counted = await chooseByCount(chat, principal, configOf({}), counter.boundTokens);
+  if (counted === undefined || isRefusal(counted)) throw new Error('counted');
+  expect(counted.chat.inputTokens.ceiling).toBeGreaterThan(2000 + TRUTH);
+  expect(counted.chat.inputTokens.ceiling).toBeLessThan(chat.inputTokens.ceiling);
+});

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { normalizationGrowth } from './normalization-growth.ts';
+
+const FORMS = ['NFC', 'NFKC'] as const;
+
+function growthOf(text: string): number {
+  const bytes = Buffer.from(text);
+  return normalizationGrowth(bytes, 0, bytes.length);
+}
+
+function longestBytes(text: string): number {
+  return Math.max(...FORMS.map((form) => Buffer.byteLength(text.normalize(form))));
+}
+
+const POINTS = Array.from({ length: 0x110000 }, (_, point) => point).filter(
+  (point) => point < 0xd800 || point > 0xdfff,
+);
+const MARKS = POINTS.filter((point) => /\p{M}/u.test(String.fromCodePoint(point)));
+const COMPOSED = POINTS.filter((point) => {
+  const character = String.fromCodePoint(point);
+  return character !== '\\' && character.normalize('NFKD') !== character;
+});
+
+it('covers every character there is, alone and before a mark that belongs before its own', () => {
+  const short = [0x0323, 0x0328, 0x0345, 0x05b0, 0x093c, 0x094d, 0x3099].map((mark) => String.fromCodePoint(mark));
+  const missed = POINTS.filter((point) => {
+    const character = point === 0x5c ? '\\\\' : String.fromCodePoint(point);
+    return Buffer.byteLength(character) + growthOf(character) < longestBytes(character);
+  });
+  const missedBeforeMarks = COMPOSED.filter((point) =>
+    short.some((mark) => {
+      const text = String.fromCodePoint(point) + mark;
+      return Buffer.byteLength(text) + growthOf(text) < longestBytes(text);
+    }),
+  );
+  expect({ missed, missedBeforeMarks }).toEqual({ missed: [], missedBeforeMarks: [] });
+});
+
+it('covers any text of composed characters, marks and others, escaped or not', () => {
+  const character = fc.oneof(
+    fc.constantFrom(...COMPOSED).map((point) => String.fromCodePoint(point)),
+    fc.constantFrom(...MARKS).map((point) => String.fromCodePoint(point)),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.constantFrom('a', ' ', 'ᄀ', 'ᅡ', 'ᆨ', '각', 'が', 'ﷺ', '𝅘𝅥'),
+  );
+  fc.assert(
+    fc.property(fc.string({ unit: character, maxLength: 30 }), (whole) => {
+      const text = whole.replaceAll('\\', '/');
+      const escaped = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+      expect(Buffer.byteLength(text) + growthOf(text)).toBeGreaterThanOrEqual(longestBytes(text));
+      expect(growthOf(escaped)).toBe(growthOf(text));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+it('makes ordinary text no dearer', () => {
+  for (const text of [
+    '请把下面这段话翻译成英文',
+    'Страница не найдена, Ёлка',
+    'สวัสดีชาวโลก',
+    '😀🎉👨‍👩‍👧‍👦',
+    '안녕하세요',
+    'ありがとう、カレー',
+  ]) {
+    // A letter in the end may be followed by a mark in the next text.
+    expect(growthOf(`${text}.`)).toBe(0);
+  }
+  expect(growthOf('Größe, naïve, façade, Việt Nam.')).toBe(0);
+  expect(growthOf('\u{1d160}')).toBe(8);
+  expect(growthOf('\ufdfa')).toBe(30);
+});
