@@ -11,6 +11,7 @@ import { formatProblem } from './config/problem.ts';
 import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
+import { endInOrder, type GatewayParts } from './end-in-order.ts';
 import { streamClusterName } from './envoy-config/bootstrap.ts';
 import { ENVOY_STAYS, followEnvoyLeaving } from './envoy-leaving.ts';
 import { followConfiguration } from './follow-configuration.ts';
@@ -206,20 +207,22 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     notReady: readiness.notReady,
   });
 
-  onceAskedToEnd(log, drainTimeoutMs, async (drainMs) => {
-    readiness.drain();
-    const deadlineMs = performance.now() + drainMs;
-    const left = await transport.drain(drainMs);
-    if (left > 0) log.warn({ left }, 'requests were cut: the time to drain is over');
-    await envoy.handedOut(deadlineMs - performance.now());
-    await envoy.close();
-    await transport.close();
-    config.close();
-    stopDeleting();
-    const told = [requestLog.close(LOG_FLUSH_MS), tracing.close(LOG_FLUSH_MS)];
-    await Promise.all([reporter.close(), delivery.close(), tokens.close(), money.close(), health.close()]);
-    await Promise.all([...told, attempts.close(LOG_FLUSH_MS), limits.close(), database.close()]);
-  });
+  const parts: GatewayParts = {
+    transport,
+    envoy,
+    money,
+    tokens,
+    log,
+    refuse: readiness.drain,
+    async closeServing() {
+      config.close();
+      stopDeleting();
+      const told = [requestLog, tracing, attempts].map((one) => one.close(LOG_FLUSH_MS));
+      await Promise.all([...told, reporter.close(), delivery.close(), tokens.close(), health.close()]);
+    },
+    closeStores: () => Promise.all([limits.close(), database.close()]),
+  };
+  onceAskedToEnd(log, drainTimeoutMs, (drainMs) => endInOrder(parts, drainMs));
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();
 }
@@ -255,14 +258,14 @@ async function completionsRefused(
   );
 }
 
-function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number) => Promise<void>): void {
+function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number) => Promise<number>): void {
   let ending = false;
   const begin = (reason: string, drainMs: number) => {
     if (ending) return;
     ending = true;
     log.info({ reason }, 'draining');
     end(drainMs).then(
-      () => process.exit(0),
+      (status) => process.exit(status),
       (error: unknown) => {
         log.error({ err: error }, 'the end was not clean');
         process.exit(1);

@@ -43,8 +43,12 @@ export interface OpenAccounting {
   readonly claims: Claims;
   readonly holds: HoldKeeper;
   readonly spool: Spool;
-  /** After the last request: nothing is held or claimed any more, and what was to be charged is. */
+  /** Held, and neither charged nor given back; what waits in the spool is charged. */
+  openHolds(): number;
+  /** After the last request: nothing is renewed any more. */
   close(): Promise<void>;
+  /** After everything that could still charge. */
+  closeSpool(): Promise<void>;
 }
 
 /** Resolves when the charges that a crash left in the spool are in the balances, before anybody is admitted against them (DESIGN 3). */
@@ -93,10 +97,16 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     claims,
     holds,
     spool,
+    openHolds() {
+      const spooled = new Set(spool.pending().map(({ generationId }) => generationId));
+      return holds.live().filter(({ holdId }) => !spooled.has(holdId)).length;
+    },
     close: async () => {
       holds.close();
       claims.close();
       await accounting.close();
+    },
+    closeSpool: async () => {
       journal.close();
       room.close();
       await spool.close();

@@ -71,6 +71,8 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
     // the access log says too.
     ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error'],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
+    // Every answer ends its connection from the first moment on: one that stays open would be reset at the end.
+    ...['--drain-strategy', 'immediate'],
   ];
 }
 

@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
+import { ENDING_MS } from '../ext-proc/config/drain-timeout.ts';
 import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
 import { connectionsOf } from '../ext-proc/stores/postgres/open.ts';
 import { compileCache } from './compile-cache.ts';
 import { keepDashboard } from './dashboard-child.ts';
 import { demoProviderPort } from './demo-provider.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres.ts';
-import { beginEnvoyDrain } from './envoy-admin.ts';
+import { beginEnvoyDrain, letEnvoyHandOut } from './envoy-admin.ts';
 import { startEnvoy } from './envoy-child.ts';
 import { envoyThreads } from './envoy-threads.ts';
 import { childRecord } from './former-children.ts';
@@ -37,8 +38,6 @@ export interface Supervisor {
 }
 
 const START_TIMEOUT_MS = 60_000;
-/** The gateway process bounds its drain itself; this is for one that hangs. */
-const STOP_MARGIN_MS = 5_000;
 const DEMO_STOP_MS = 2_000;
 
 /** Starts database and demo provider, then dashboard and gateway processes, then Envoy. What was started is stopped again when another one fails. */
@@ -58,6 +57,7 @@ export async function startSupervisor(
 
   const stopAll = async (): Promise<void> => {
     await Promise.all([kept.dashboard, ...kept.gateways].map((one) => one?.stop()));
+    if (kept.envoy !== undefined) await letEnvoyHandOut(settings.paths.envoyAdminSocket);
     await kept.envoy?.stop();
     await kept.demo?.stop();
     await kept.database?.stop();
@@ -177,7 +177,8 @@ function keepGateway(
     },
     guard,
     startTimeoutMs: START_TIMEOUT_MS,
-    stopTimeoutMs: settings.drainTimeoutMs + STOP_MARGIN_MS,
+    // It bounds its end itself; this is for one that hangs.
+    stopTimeoutMs: settings.drainTimeoutMs + ENDING_MS,
   };
   return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);
 }

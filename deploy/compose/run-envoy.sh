@@ -4,8 +4,9 @@
 set -u
 data=${GATEWAY_DATA:-/data}
 run=$data/run
-# Longer than the gateway process lets requests in flight live (DRAIN_TIMEOUT_MS), shorter than the container's stop_grace_period.
-longest_wait_s=${ENVOY_END_WAIT_S:-35}
+# Longer than the gateway process lets requests in flight live (DRAIN_TIMEOUT_MS) and takes to answer what it cuts then (13 s), shorter than
+# the container's stop_grace_period.
+longest_wait_s=${ENVOY_END_WAIT_S:-50}
 
 asked=
 trap 'asked=yes' TERM INT

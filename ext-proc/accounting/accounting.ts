@@ -52,6 +52,8 @@ export interface Accounting {
   recover(left: readonly LeftIntent[]): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
   refusesBecause(): string | undefined;
+  /** The process ends: nothing more is admitted, whoever holds something ends at once, and PostgreSQL is waited for no longer than this. */
+  end(withinMs: number): void;
   close(): Promise<void>;
 }
 
@@ -64,8 +66,8 @@ export interface TakenHold {
 }
 
 export interface OpenHold extends Account {
-  /** Aborts when the hold's lease cannot be relied on any longer: the provider has to be cancelled and what it produced charged at once. */
-  readonly leaseLost: AbortSignal;
+  /** Aborts, with `EndReason`, when the provider has to be cancelled and what it produced charged at once. */
+  readonly mustEnd: AbortSignal;
   /** What was charged; for the log. */
   charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
 }
@@ -93,6 +95,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
     liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
   });
   const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });
+  let ending = false;
 
   async function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
     const { generationId, organizationId, keyId } = settled;
@@ -111,9 +114,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
     let charged: ReturnType<OpenHold['charged']>;
     const { generationId: holdId, organizationId, keyId, day } = hold;
     const journalled = journal().open({ ...intentOf(hold), holdNanoUsd });
-    const leaseLost = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs }, leasedAtMs);
+    const mustEnd = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs }, leasedAtMs);
     return {
-      leaseLost,
+      mustEnd,
       charged: () => charged,
       costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(hold.prices, usage), holdNanoUsd })),
       asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
@@ -153,7 +156,12 @@ export function createAccounting(options: AccountingOptions): Accounting {
     open,
     replaySpool: charges.replay,
     recover: recovery.settle,
-    refusesBecause: charges.refusesBecause,
+    refusesBecause: () => (ending ? 'the process ends' : charges.refusesBecause()),
+    end(withinMs) {
+      ending = true;
+      holds.endAll();
+      charges.spoolAfter(withinMs);
+    },
     close: charges.close,
   };
 }

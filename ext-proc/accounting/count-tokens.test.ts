@@ -87,6 +87,16 @@ describe('what cannot be counted in time', () => {
     expect(await waiting).toEqual([13]);
     expect(await countTokens(['12345678'])).toEqual([2]);
   });
+
+  test('is estimated when the process ends, after the time that is left', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { countTokens, estimateAfter } = counter({});
+    const waiting = countTokens([' word'.repeat(10)]);
+    estimateAfter(1_000);
+    vi.advanceTimersByTime(1_000);
+    expect(await waiting).toEqual([13]);
+    expect(await countTokens(['12345678'])).toEqual([2]);
+  });
 });
 
 test('prompts are not counted when too much of them waits, answers then are', async () => {

@@ -13,6 +13,8 @@ export interface TokenCounter {
   /** Never rejects: what cannot be counted in time is estimated, so that no charge waits for it or is lost. */
   readonly countTokens: CountTokens;
   readonly boundTokens: BoundTokens;
+  /** What is not counted by then is estimated, and so is all that follows: the process ends, and charges are due. */
+  estimateAfter(delayMs: number): void;
   close(): Promise<void>;
 }
 
@@ -106,6 +108,11 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
     });
   }
 
+  function estimateFromNow(): void {
+    closed = true;
+    for (const id of [...pending.keys()]) finish(id);
+  }
+
   return {
     countTokens: async (texts) => (await count('o200k_base', texts)) ?? texts.map(estimateTokens),
     async boundTokens(tokenizer, texts) {
@@ -116,9 +123,9 @@ export function createTokenCounter(options: TokenCounterOptions): TokenCounter {
       promptCharacters -= characters;
       return counts && counts.reduce((sum, tokens) => sum + tokens, 0) + mostCuts(characters);
     },
+    estimateAfter: (delayMs) => void setTimeout(estimateFromNow, delayMs).unref(),
     async close() {
-      closed = true;
-      for (const id of [...pending.keys()]) finish(id);
+      estimateFromNow();
       await worker?.terminate();
     },
   };

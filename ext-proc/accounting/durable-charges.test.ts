@@ -18,6 +18,26 @@ afterEach(async () => {
   room.close();
 });
 
+it('spools what PostgreSQL has not confirmed once the process ends, and what comes later at once', async () => {
+  const spooled: string[] = [];
+  const append = async ({ generationId }: Settlement) => void spooled.push(generationId);
+  const spool = { append, prove: async () => {}, pending: () => [] } as unknown as Spool;
+  let asked = 0;
+  const settle = () => {
+    asked += 1;
+    return new Promise(() => {});
+  };
+  room = await watchSpoolRoom(tmpdir(), spool);
+  const ledger = { settle } as unknown as Ledger;
+  const releaseHold = async () => {};
+  charges = createDurableCharges({ ledger, spool, room, metrics, log, releaseHold, liveHold: () => undefined });
+  const waiting = charges.make({ generationId: 'gen-1' } as Settlement);
+  charges.spoolAfter(0);
+  expect(await waiting).toBe('spooled');
+  expect(await charges.make({ generationId: 'gen-2' } as Settlement)).toBe('spooled');
+  expect([spooled, asked]).toEqual([['gen-1', 'gen-2'], 1]);
+});
+
 it('refuses what is new once neither PostgreSQL nor the disk took a charge, until the disk takes something again', async () => {
   let full = true;
   const onDisk = async () => {

@@ -5,6 +5,7 @@ import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts'
 import type { LiveHold } from '../stores/limit-store.ts';
 import { isClaimed } from '../stores/settlement-json.ts';
 import type { OnSent } from '../stores/store-figures.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Spool } from './spool.ts';
@@ -19,6 +20,8 @@ export interface DurableCharges {
   replay(): Promise<void>;
   /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
   refusesBecause(): string | undefined;
+  /** The process ends: PostgreSQL is waited for no longer than this, then the spool takes what it has not confirmed. */
+  spoolAfter(delayMs: number): void;
   close(): Promise<void>;
 }
 
@@ -45,6 +48,9 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   const { ledger, spool, room, metrics, log, releaseHold, liveHold } = options;
   /** Whose charges wait in the spool: they keep their keys until then. */
   const waitingAttempts = new Map<string, KeyedAttempt>();
+  /** Waits for PostgreSQL that can be given up. */
+  const patient = new Set<() => void>();
+  let spoolsAtOnce = false;
   const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
 
   async function make(
@@ -52,8 +58,9 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     attempt?: KeyedAttempt,
     onSent?: OnSent,
   ): Promise<ChargeOutcome> {
+    if (spoolsAtOnce) return appendToSpool(settlement, attempt);
     try {
-      const outcome = await commit(settlement, onSent);
+      const outcome = await unlessGivenUp(commit(settlement, onSent));
       if (outcome === 'charged') attempt?.ended();
       return outcome;
     } catch (error) {
@@ -63,6 +70,20 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
       return appendToSpool(settlement, attempt);
     }
+  }
+
+  /** PostgreSQL may still take it: charged by both, it is charged once. */
+  function unlessGivenUp<T>(committing: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(new StoreUnavailable('the process ends, and PostgreSQL has not answered yet'));
+      patient.add(giveUp);
+      committing.finally(() => patient.delete(giveUp)).then(resolve, reject);
+    });
+  }
+
+  function spoolFromNow(): void {
+    spoolsAtOnce = true;
+    for (const giveUp of patient) giveUp();
   }
 
   async function commit(
@@ -152,6 +173,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     replay: spooled.replay,
     refusesBecause: () =>
       spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem(),
+    spoolAfter: (delayMs) => void setTimeout(spoolFromNow, delayMs).unref(),
     close: spooled.close,
   };
 }

@@ -68,6 +68,15 @@ describe('keeping leases', () => {
     expect(renewals).toEqual([]);
   });
 
+  it('ends everything when the process ends, and whoever is admitted after it', () => {
+    const before = keeper.keep(hold, 0);
+    keeper.endAll();
+    const after = keeper.keep({ ...hold, holdId: 'later' }, 0);
+    expect([before.reason, after.reason]).toEqual(['process_ends', 'process_ends']);
+    expect(keeper.live()).toHaveLength(2);
+    expect(problems).toEqual([]);
+  });
+
   it('ends the request a margin before the lease lapses, counted from before the last renewal that succeeded', async () => {
     const lost = keeper.keep(hold, 0);
     await pass(5_000);

@@ -1,3 +1,4 @@
+import type { EndReason } from '../delivery/delivery.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { LimitStore, LiveHold } from '../stores/limit-store.ts';
 
@@ -9,10 +10,12 @@ import type { LimitStore, LiveHold } from '../stores/limit-store.ts';
 export interface HoldKeeper {
   /**
    * `leasedAtMs`: on the monotonic clock, before the store was asked, so that the store's lease is never older than we think. The signal
-   * aborts when the request has to end at once.
+   * aborts, with `EndReason`, when the request has to end at once.
    */
   keep(hold: LiveHold, leasedAtMs: number): AbortSignal;
   drop(holdId: string): void;
+  /** The process ends: every request that holds something ends at once, and so does whoever is admitted later. */
+  endAll(): void;
   /** Everything that is held now. */
   live(): readonly LiveHold[];
   close(): void;
@@ -48,6 +51,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   const { limits, clock, leaseMs, renewEveryMs, marginMs, onProblem } = options;
   const live = new Map<string, Lease>();
   let renewing = false;
+  let ending = false;
   let renewedAtMs = Number.NEGATIVE_INFINITY;
   const timer = setInterval(look, Math.min(LOOK_EVERY_MS, renewEveryMs));
   timer.unref();
@@ -89,17 +93,26 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     const lost = leases.filter((lease) => !lease.lost.signal.aborted);
     if (lost.length === 0) return;
     onProblem({ kind, holds: lost.length });
-    for (const lease of lost) lease.lost.abort();
+    for (const lease of lost) endNow(lease, 'lease_lost');
   }
 
   return {
     keep(hold, leasedAtMs) {
       const lease = { hold, lost: new AbortController(), renewedAtMs: leasedAtMs };
       live.set(hold.holdId, lease);
+      if (ending) endNow(lease, 'process_ends');
       return lease.lost.signal;
     },
     drop: (holdId) => void live.delete(holdId),
+    endAll() {
+      ending = true;
+      for (const lease of live.values()) endNow(lease, 'process_ends');
+    },
     live: () => [...live.values()].map(({ hold }) => hold),
     close: () => clearInterval(timer),
   };
+}
+
+function endNow({ lost }: Lease, reason: EndReason): void {
+  lost.abort(reason);
 }

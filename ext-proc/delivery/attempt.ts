@@ -9,6 +9,7 @@ import {
   bodyFailure,
   envoyFailure,
   FAILURES,
+  forcedEnd,
   type ProviderFailure,
   statusFailure,
   workFor,
@@ -51,15 +52,15 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
   const { order, exchange, providers } = run;
   const drained = isDrained(run, target);
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
-  if (order.leaseLost.aborted) return { kind: 'failed', failure: FAILURES.leaseLost, target };
+  if (order.mustEnd.aborted) return { kind: 'failed', failure: forcedEnd(order.mustEnd), target };
   const askedMs = elapsedMs(run);
   run.account.asked(target);
   const span = beginAttemptSpan(order, target);
   const call = providers.call(providerRequest(order, target, span));
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
-  const loseLease = () => call.abort(FAILURES.leaseLost);
-  order.leaseLost.addEventListener('abort', loseLease, { once: true });
+  const endCall = () => call.abort(forcedEnd(order.mustEnd));
+  order.mustEnd.addEventListener('abort', endCall, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
   let opened: Opened | ProviderFailure | undefined;
   try {
@@ -73,7 +74,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
       span?.end();
       call.release(opened?.kind === 'json');
     }
-    order.leaseLost.removeEventListener('abort', loseLease);
+    order.mustEnd.removeEventListener('abort', endCall);
     if (!drained) exchange.gone.removeEventListener('abort', abandon);
   }
 }

@@ -36,7 +36,7 @@ async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Ope
     const waitMs = backoffMs(asked, failure.retryAfterMs);
     // Nothing is tried after the deadline, and an attempt needs more than no time at all.
     if (waitMs >= remainingMs(run)) return result;
-    await pause(waitMs, [order.leaseLost, ...(isDrained(run, target) ? [] : [exchange.gone])]);
+    await pause(waitMs, [order.mustEnd, ...(isDrained(run, target) ? [] : [exchange.gone])]);
   }
 }
 

@@ -24,11 +24,14 @@ export interface Order {
   readonly keepsAnswer?: boolean;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
   readonly deadlineMs: number;
-  /** Aborts when the hold may not cover this order much longer: it ends at once, and what was produced is charged (DESIGN 3). */
-  readonly leaseLost: AbortSignal;
+  /** Aborts, with `EndReason`, when this order has to end at once; what was produced is charged (DESIGN 3). */
+  readonly mustEnd: AbortSignal;
   /** Of a request that is traced. */
   readonly trace?: RequestTrace | undefined;
 }
+
+/** Why an order has to end at once: its hold may not cover it much longer, or the process ends. */
+export type EndReason = 'lease_lost' | 'process_ends';
 
 /** What the provider produced, to be charged. */
 export interface Produced {

@@ -17,7 +17,7 @@ export interface OrderOptions {
   readonly timeouts?: Partial<GatewayConfig['timeouts']>;
   readonly retriesPerTarget?: number;
   readonly responseBodyBytes?: number;
-  readonly leaseLost?: AbortSignal;
+  readonly mustEnd?: AbortSignal;
 }
 
 export function order(options: OrderOptions = {}): Order {
@@ -66,6 +66,6 @@ export function order(options: OrderOptions = {}): Order {
     responseHeaders: { 'x-ratelimit-limit-requests': '5' },
     createdAtSeconds: 1_732_156_800,
     deadlineMs: systemClock.monotonicMs() + timeouts.totalMs,
-    leaseLost: options.leaseLost ?? new AbortController().signal,
+    mustEnd: options.mustEnd ?? new AbortController().signal,
   };
 }

@@ -8,7 +8,7 @@ import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
 import { isObject } from './json-object.ts';
 import type { END } from './provider-call.ts';
-import { FAILURES, type ProviderFailure } from './provider-failure.ts';
+import { FAILURES, forcedEnd, type ProviderFailure } from './provider-failure.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { meaningOf } from './stream-event.ts';
 import { UsageFrame } from './usage-frame.ts';
@@ -37,19 +37,19 @@ export async function relayStream(
 ): Promise<RelayedStream> {
   const relay = new StreamRelay(run, opened, record);
   const { gone } = run.exchange;
-  const { leaseLost } = run.order;
+  const { mustEnd } = run.order;
   const leave = () => relay.leave();
-  const loseLease = () => opened.call.abort(FAILURES.leaseLost);
+  const endCall = () => opened.call.abort(forcedEnd(mustEnd));
   gone.addEventListener('abort', leave, { once: true });
-  leaseLost.addEventListener('abort', loseLease, { once: true });
+  mustEnd.addEventListener('abort', endCall, { once: true });
   if (gone.aborted) leave();
-  if (leaseLost.aborted) loseLease();
+  if (mustEnd.aborted) endCall();
   try {
     await relay.openClient(onBegun);
     return await relay.passAll();
   } finally {
     gone.removeEventListener('abort', leave);
-    leaseLost.removeEventListener('abort', loseLease);
+    mustEnd.removeEventListener('abort', endCall);
   }
 }
 
@@ -92,7 +92,7 @@ class StreamRelay {
       'x-generation-id': order.generationId,
     };
     const opening = exchange.openStream({ status: 200, headers });
-    const inTime = await settlesWithin(opening, remainingMs(this.#run), order.leaseLost);
+    const inTime = await settlesWithin(opening, remainingMs(this.#run), order.mustEnd);
     const stream = await (inTime ? opening : undefined);
     // It comes too late; a rejection is the transport's to report.
     if (!inTime)
@@ -179,8 +179,8 @@ class StreamRelay {
 
   /** Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this wait too. */
   async #awaitClient(): Promise<void> {
-    const { leaseLost } = this.#run.order;
-    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run), leaseLost);
+    const { mustEnd } = this.#run.order;
+    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run), mustEnd);
     this.#clientIsFull = false;
   }
 

@@ -191,7 +191,7 @@ describe.concurrent('in time', () => {
         to.stopReading();
         const startedAtMs = performance.now();
         let chargedAtMs = Number.POSITIVE_INFINITY;
-        const what = { stream: true, timeouts: { totalMs: LIMIT_MS }, leaseLost: lost.signal };
+        const what = { stream: true, timeouts: { totalMs: LIMIT_MS }, mustEnd: lost.signal };
         const delivering = deliver(what, async () => {
           chargedAtMs = performance.now();
           return undefined;

@@ -90,7 +90,7 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
     responseHeaders: { ...admission.rateLimitHeaders, 'x-generation-id': generationId },
     createdAtSeconds: Math.floor(arrivedAtMs / 1000),
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
-    leaseLost: hold.leaseLost,
+    mustEnd: hold.mustEnd,
     keepsAnswer: attempt !== undefined,
     trace,
   };

@@ -59,6 +59,14 @@ describe('renderBootstrap', () => {
     expect(rendered).toEqual(page);
   });
 
+  test('one gateway process is not asked a second time', () => {
+    const service = (workers: number) =>
+      parse(renderBootstrap(config(plain, workers), paths)).static_resources.listeners[0].filter_chains[0].filters[0]
+        .typed_config.http_filters[0].typed_config.grpc_service;
+    expect(Object.keys(service(1))).toEqual(['envoy_grpc']);
+    expect(Object.keys(service(2))).toEqual(['envoy_grpc', 'retry_policy']);
+  });
+
   test('TLS takes its certificate by SDS and offers HTTP/2 first', () => {
     const tls = { certificatePath: '/c.pem', privateKeyPath: '/k.pem' };
     const rendered = parse(renderBootstrap(config({ ...plain, tls }, 1), paths));

@@ -70,6 +70,7 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): str
     [...GATEWAY_CLUSTER, ...ENDPOINTS],
     document.createNode(workers.map((index) => pipeEndpoint(paths.extProcSocket(index)))),
   );
+  if (config.workers === 1) deleteExisting(document, RETRIES);
   addStreamClusters(document, workers, paths);
   return document.toString({ lineWidth: 0 });
 }
@@ -94,6 +95,7 @@ const INGRESS: Path = ['static_resources', 'listeners', 0];
 const INGRESS_HTTP: Path = [...INGRESS, 'filter_chains', 0, 'filters', 0, 'typed_config'];
 const LOG_FILTERS: Path = [...INGRESS_HTTP, 'access_log', 0, 'filter', 'and_filter', 'filters'];
 const LOG_RATE: Path = [...LOG_FILTERS, 1, 'extension_filter', 'typed_config', 'dynamic_config', 'config_source'];
+const RETRIES: Path = [...INGRESS_HTTP, 'http_filters', 0, 'typed_config', 'grpc_service', 'retry_policy'];
 const EGRESS: Path = ['static_resources', 'listeners', 1];
 const CLUSTERS: Path = ['static_resources', 'clusters'];
 const GATEWAY_CLUSTER: Path = [...CLUSTERS, 0];
@@ -104,6 +106,10 @@ const ENDPOINTS: Path = ['load_assignment', 'endpoints', 0, 'lb_endpoints'];
 function setExisting(document: Document, path: Path, value: unknown): void {
   if (!document.hasIn(path)) throw new Error(`envoy.yaml has no ${path.join('.')}`);
   document.setIn(path, value);
+}
+
+function deleteExisting(document: Document, path: Path): void {
+  if (!document.deleteIn(path)) throw new Error(`envoy.yaml has no ${path.join('.')}`);
 }
 
 /** The template's one stream cluster, once per gateway process. */

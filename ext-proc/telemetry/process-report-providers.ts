@@ -16,6 +16,7 @@ const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
   'ok',
   'abandoned',
   'lease_lost',
+  'process_ends',
   'no_room',
   'unsendable',
   'egress_unreachable',

@@ -34,7 +34,7 @@ export type BodyResult =
   /** Known as soon as content-length or the bytes so far exceed the limit. */
   | { readonly kind: 'too_large' }
   | { readonly kind: 'timeout' }
-  /** The process-wide budget for bodies in memory is spent. */
+  /** The process-wide budget for bodies in memory is spent, or the process ends. */
   | { readonly kind: 'no_room' }
   | { readonly kind: 'gone' };
 

@@ -199,6 +199,11 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     this.#partOver();
   }
 
+  /** The process ends: who has not sent the whole request is not waited for. */
+  endUpload(): void {
+    this.#body?.giveUp();
+  }
+
   /**
    * The exchange has lasted too long: the client gets this answer if it has none, whoever works on it is told to stop, and cannot answer
    * any more. Repeated for as long as anything is left: an answer that Envoy did not take by then is given up.

@@ -61,9 +61,9 @@ export class RequestBody implements Upload {
     this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
 
-  /** There is no room for it. */
+  /** There is no room for it, or the process ends. */
   giveUp(): void {
-    this.#settle({ kind: 'no_room' });
+    if (this.#outcome === undefined) this.#settle({ kind: 'no_room' });
   }
 
   /** The client left, or was answered: what still comes is dropped. A body that was complete stays so. */

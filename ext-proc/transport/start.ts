@@ -36,6 +36,8 @@ export interface Transport {
   bodyBytes(): number;
   /** Takes no new requests and waits for those in flight; resolves with how many were left when the time was up. */
   drain(timeoutMs: number): Promise<number>;
+  /** Requests that are not here whole are refused. Those of which everything is here are left to their handlers. */
+  endUploads(): void;
   close(): Promise<void>;
 }
 
@@ -86,6 +88,9 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
         });
       }
       return inFlight.size;
+    },
+    endUploads() {
+      for (const exchange of inFlight) exchange.endUpload();
     },
     async close() {
       clearInterval(sweep);

@@ -199,8 +199,8 @@ export class GatewayProcess implements Runner {
     const { scheduler, observer } = this.#options;
     observer.providerCalled(ask, admission);
     const cancelled = Promise.withResolvers<'cancelled'>();
-    hold.leaseLost.addEventListener('abort', () => cancelled.resolve('cancelled'));
-    if (hold.leaseLost.aborted) cancelled.resolve('cancelled');
+    hold.mustEnd.addEventListener('abort', () => cancelled.resolve('cancelled'));
+    if (hold.mustEnd.aborted) cancelled.resolve('cancelled');
     const answered = scheduler.call(this, 'provider', async () => ask.ending);
     const ending = await Promise.race([answered, cancelled.promise]);
     observer.providerEnded(ask);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { ENDING_MS } from '../../ext-proc/config/drain-timeout.ts';
 import { loadConfig } from '../../ext-proc/config/load.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { requirement } from '../requirement.ts';
@@ -20,6 +21,7 @@ const everything = [...base, ...optional];
 const pods = podsOf(base);
 /** Made by the operator (docs/kubernetes.md), never by us. */
 const SECRETS = ['gateway-stores', 'dashboard-store', 'owner-store', 'provider-keys'];
+const ENVOY_ENDS_S = 10;
 const VALIDATE = join(REPOSITORY, '.cache/python/bin/kubernetes-validate');
 
 const ofKind = (kind: string) => base.filter((manifest) => manifest.kind === kind);
@@ -152,7 +154,7 @@ describe('the pod of gateway and Envoy', () => {
     const { totalMs } = (await configuration()).timeouts;
     expect(variable('DRAIN_TIMEOUT_MS')).toBeGreaterThanOrEqual(totalMs + 10_000);
     const needsS = preStopS() + variable('DRAIN_TIMEOUT_MS') / 1000;
-    expect(spec?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needsS + 20);
+    expect(spec?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needsS + ENDING_MS / 1000 + ENVOY_ENDS_S);
   });
 
   test('takes connections for as long as load balancers may send some, and ends Envoy last', () => {

@@ -12,7 +12,7 @@ describe('an order whose lease is lost', () => {
     const lost = new AbortController();
     egress.answerWith(sendStream(HELLO, () => undefined));
     const to = client();
-    const delivering = deliverTo(delivery, to, order({ stream: true, leaseLost: lost.signal }));
+    const delivering = deliverTo(delivery, to, order({ stream: true, mustEnd: lost.signal }));
     await expect.poll(() => to.text()).toContain(' there');
     lost.abort();
     const { outcome, charges } = await delivering;
@@ -33,7 +33,7 @@ describe('an order whose lease is lost', () => {
       const { outcome, charges, answersAtRelease } = await deliverTo(
         delivery,
         to,
-        order({ stream, providers, leaseLost: lost.signal }),
+        order({ stream, providers, mustEnd: lost.signal }),
       );
       expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
       expect(charges).toEqual([]);
@@ -50,7 +50,7 @@ describe('an order whose lease is lost', () => {
       response.end();
       setTimeout(() => lost.abort(), 50);
     });
-    const delivering = deliverTo(delivery, client(), order({ leaseLost: lost.signal }));
+    const delivering = deliverTo(delivery, client(), order({ mustEnd: lost.signal }));
     expect(await endsSoonAfter(lost.signal, delivering)).toBe(true);
     const { outcome } = await delivering;
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });

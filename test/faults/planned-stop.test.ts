@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import {
+  eventsOf,
+  type GatewayClient,
+  gatewayClient,
+  outcome,
+  settledGeneration,
+  untilNothingHeld,
+} from '../integration/gateway-client.ts';
+import type { Received } from '../integration/http-client.ts';
+import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { untilServing } from '../integration/serving.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import { exchangeRaw } from '../integration/transport-fixture.ts';
+import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+
+/** A gateway process is asked to end, and requests outlive its time to drain: each is answered to its end, and charged for what its client has. */
+const LONG_MS = 60_000;
+const PIECES = Array.from({ length: 600 }, (_, index) => ` word${index}`);
+
+let postgres: TestPostgres;
+let provider: FakeProvider;
+let stack: Stack;
+let client: GatewayClient;
+
+beforeAll(async () => {
+  postgres = await startTestPostgres();
+  provider = await startFakeProvider();
+  provider.script('stream', streamAnswer({ pieces: PIECES, paceMs: LONG_MS / PIECES.length }));
+  provider.script('json', slowly(LONG_MS, jsonAnswer()));
+  stack = await startStack({
+    postgresSocketDir: postgres.socketDir,
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { stream: {}, json: {} },
+      timeouts: { first_byte: '100s', stream_idle: '100s', total: '200s' },
+    },
+    env: { DRAIN_TIMEOUT_MS: '1000' },
+  });
+  client = gatewayClient(stack.origin, (await stack.operator.customer({ organization: { concurrency: 1_000 } })).key);
+});
+afterEach(bringPostgresBack);
+afterAll(async () => {
+  client?.close();
+  await stack?.close();
+  await provider?.close();
+  await postgres?.stop();
+});
+showLogsOnFailure(() => stack);
+
+/** `frozen`: it takes what it is sent, and answers nothing. */
+type PostgresState = 'up' | 'down' | 'frozen';
+
+interface Stop {
+  readonly streams: number;
+  readonly keyed?: boolean;
+  readonly postgres: PostgresState;
+  /** How the process learns that it has to end. */
+  readonly by: 'SIGTERM' | 'its supervisor is gone';
+}
+
+/** Resolves with the streams to come to their end, once each has given its client some content. */
+async function startStreams({ streams, keyed }: Stop): Promise<readonly Promise<Received>[]> {
+  const begun: Promise<void>[] = [];
+  const all = Array.from({ length: streams }, (_, index) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    begun.push(promise);
+    const headers: Record<string, string> = keyed ? { 'idempotency-key': `${stack.gateway.pid}-${index}` } : {};
+    const onPiece = (text: string) => {
+      if (text.includes(' word')) resolve();
+    };
+    const body = { model: 'stream', stream: true, stream_options: { include_usage: true } };
+    return client.chat(body, { headers, onPiece });
+  });
+  await Promise.all(begun);
+  return all;
+}
+
+function askToEnd({ by }: Stop): void {
+  if (by === 'SIGTERM') stack.gateway.child.kill('SIGTERM');
+  else stack.gateway.child.disconnect();
+}
+
+async function bringPostgresBack(): Promise<void> {
+  if (postgres.isDown()) await postgres.restart();
+  else for (const pid of postgres.processes()) process.kill(pid, 'SIGCONT');
+}
+
+async function take(state: PostgresState): Promise<void> {
+  if (state === 'down') await postgres.shutDown();
+  if (state === 'frozen') for (const pid of postgres.processes()) process.kill(pid, 'SIGSTOP');
+}
+
+async function startAgain(): Promise<void> {
+  await bringPostgresBack();
+  await stack.restartGateway('SIGTERM');
+  await untilServing(stack, [stack.gateway, stack.envoy]);
+}
+
+/** What the last events of a stream say; throws unless they are usage, error and `[DONE]`. */
+function endOf(received: Received): { readonly code: string; readonly cost: number } {
+  const [usage, failed, done] = eventsOf(received).slice(-3);
+  expect(done).toBe('[DONE]');
+  return {
+    code: (JSON.parse(failed ?? '') as { error: { code: string } }).error.code,
+    cost: (JSON.parse(usage ?? '') as { usage: { cost: number } }).usage.cost,
+  };
+}
+
+const STOPS: readonly Stop[] = [
+  { streams: 10, postgres: 'down', by: 'SIGTERM' },
+  { streams: 40, postgres: 'down', by: 'SIGTERM' },
+  { streams: 60, keyed: true, postgres: 'up', by: 'SIGTERM' },
+  { streams: 60, keyed: true, postgres: 'down', by: 'SIGTERM' },
+  { streams: 200, postgres: 'up', by: 'SIGTERM' },
+  { streams: 20, postgres: 'frozen', by: 'SIGTERM' },
+  { streams: 40, postgres: 'up', by: 'its supervisor is gone' },
+  { streams: 40, keyed: true, postgres: 'down', by: 'its supervisor is gone' },
+];
+
+describe('streams that are cut by a stop end as any broken stream, and are charged what their clients have', () => {
+  test.each(STOPS)('$streams streams, keyed: $keyed, PostgreSQL $postgres, $by', async (stop) => {
+    const streams = await startStreams(stop);
+    await take(stop.postgres);
+    askToEnd(stop);
+    expect(await stack.gateway.exited).toBe(0);
+    const received = await Promise.all(streams);
+    const ends = received.map(endOf);
+    expect(new Set(ends.map(({ code }) => code))).toEqual(new Set(['upstream_error']));
+    await startAgain();
+    const costs: unknown[] = [];
+    for (const { headers } of received)
+      costs.push((await settledGeneration(client, String(headers['x-generation-id']))).total_cost);
+    expect(costs).toEqual(ends.map(({ cost }) => cost));
+    expect(Math.min(...ends.map(({ cost }) => cost))).toBeGreaterThan(0);
+    await untilNothingHeld(client);
+    await stack.operator.verifyLedger();
+  });
+});
+
+test.each(['up', 'down'] as const)(
+  'JSON, an upload and a new request: refused in the envelope, and charged nothing (PostgreSQL %s)',
+  async (state) => {
+    const asked = provider.requests('json').length;
+    const answers = Array.from({ length: 10 }, () => client.chat({ model: 'json' }));
+    const keyed = client.chat({ model: 'json' }, { headers: { 'idempotency-key': `json-${stack.gateway.pid}` } });
+    await expect.poll(() => provider.requests('json').length).toBe(asked + 11);
+    const { key } = await stack.operator.customer();
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 5000`;
+    const upload = exchangeRaw(stack.apiPort, `${head}\r\n\r\n{"model`);
+    await take(state);
+    stack.gateway.child.kill('SIGTERM');
+    await expect.poll(async () => outcome(await client.chat({ model: 'json' }))).toBe('503 no_capacity');
+    expect(await stack.gateway.exited).toBe(0);
+    const refused = await Promise.all([...answers, keyed]);
+    expect(refused.map(outcome)).toEqual(refused.map(() => '503 no_capacity'));
+    expect(await upload).toMatch(/^HTTP\/1\.1 503 [\s\S]*"code":"no_capacity"/);
+    await startAgain();
+    for (const { headers } of refused) {
+      const generation = await client.get(`/v1/generation?id=${String(headers['x-generation-id'])}`);
+      expect(outcome(generation)).toBe('404 generation_not_found');
+    }
+    await untilNothingHeld(client);
+    await stack.operator.verifyLedger();
+  },
+);
