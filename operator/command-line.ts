@@ -1,6 +1,7 @@
 import { type FlagSpec, parseArguments } from './arguments.ts';
 import { CHECK_CONFIG } from './check-config.ts';
 import type { Command } from './command.ts';
+import { COST_COMMANDS } from './cost-commands.ts';
 import type { Environment } from './database.ts';
 import { DEAD_LETTER_COMMANDS } from './dead-letter-commands.ts';
 import { DOCTOR } from './doctor.ts';
@@ -19,6 +20,7 @@ const COMMANDS: readonly Command[] = [
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
   ...LEDGER_COMMANDS,
+  ...COST_COMMANDS,
   ...DEAD_LETTER_COMMANDS,
   MIGRATE,
 ];

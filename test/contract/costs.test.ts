@@ -1,0 +1,198 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../ext-proc/domain/clock.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { Settlement } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { type OpenRequestLog, openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { attemptWith } from '../fixtures/provider-attempt.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+/** `costs report` and `costs reconcile`, on a database with generations, attempts and losses. */
+let url = '';
+let folder = '';
+let store: Postgres;
+let log: OpenRequestLog;
+let customer: Customer;
+let other: Customer;
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+/** In the middle of a day that is over. */
+const NOON = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 2;
+const date = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+const HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,cost';
+
+beforeAll(async () => {
+  url = await createDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'gw-costs-'));
+  store = await openStore(url);
+  log = openRequestLog(url, QUIET, PATIENT);
+  customer = await addCustomer(store);
+  other = await addCustomer(store);
+});
+
+afterAll(async () => {
+  await log?.close();
+  await store?.close();
+  await rm(folder, { recursive: true });
+});
+
+async function charge(atMs: number, changes: Partial<Settlement> = {}, by = customer): Promise<void> {
+  const generationId = newId('gen', atMs);
+  const providerModel = 'up-mini';
+  await store.ledger.settle(settlementOf(by, { generationId, createdAtMs: atMs, providerModel, ...changes }));
+}
+
+const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url });
+async function done(...args: string[]) {
+  const result = await run(...args);
+  if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
+  return result;
+}
+
+describe('costs report', () => {
+  const since = date(NOON - 40 * DAY_MS);
+  const at = NOON - 40 * DAY_MS;
+  beforeAll(async () => {
+    await charge(at, { costNanoUsd: 300n, model: 'large', provider: 'b' });
+    await charge(at, { costNanoUsd: 100n });
+    await charge(at, { costNanoUsd: 100n }, other);
+    const loss = { reason: 'timeout', amountNanoUsd: 40n } as const;
+    const { organizationId } = other;
+    await log.attempts.write([attemptWith({ askedAtMs: at, organizationId, model: 'lost', provider: 'b', loss })]);
+    // Of the next day.
+    await charge(at + DAY_MS, { costNanoUsd: 7n });
+  });
+  const period = ['--since', since, '--until', date(at + DAY_MS)];
+  const row = (requests: number, revenue: number, losses = 0) => ({
+    requests,
+    revenue,
+    cost: null,
+    margin: null,
+    losses,
+  });
+
+  it.each([
+    [
+      'model',
+      () => [
+        { model: 'large', ...row(1, 3e-7) },
+        { model: 'gpt-5-mini', ...row(2, 2e-7) },
+        { model: 'lost', ...row(0, 0, 4e-8) },
+      ],
+    ],
+    [
+      'provider',
+      () => [
+        { provider: 'b', ...row(1, 3e-7, 4e-8) },
+        { provider: 'openai', ...row(2, 2e-7) },
+      ],
+    ],
+    [
+      'organization',
+      () => [
+        { organization_id: customer.organizationId, ...row(2, 4e-7) },
+        { organization_id: other.organizationId, ...row(1, 1e-7, 4e-8) },
+      ],
+    ],
+  ])('adds up by %s, from the first moment to before the last', async (by, expected) => {
+    expect((await done('costs', 'report', '--by', by, ...period)).json).toEqual(expected());
+  });
+
+  it('is a table for people, and knows when there is nothing', async () => {
+    const { text } = await done('costs', 'report', '--by', 'provider', ...period);
+    expect(text.split('\n').map((line) => line.split(/ +/))).toEqual([
+      ['PROVIDER', 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES'],
+      ['b', '1', '0.0000003', '-', '-', '0.00000004'],
+      ['openai', '2', '0.0000002', '-', '-', '0'],
+    ]);
+    const none = await done('costs', 'report', '--by', 'model', '--since', '1900-01-01', '--until', '2000-01-01');
+    expect(none).toMatchObject({ json: [], text: 'Nothing was charged or lost.' });
+    expect(await run('costs', 'report')).toMatchObject({ kind: 'usage' });
+    expect(await run('costs', 'report', '--by', 'key')).toMatchObject({ kind: 'usage' });
+  });
+});
+
+describe('costs reconcile', () => {
+  const usage = { promptTokens: 1000, completionTokens: 500, cachedTokens: 100, reasoningTokens: 0 };
+  const lost = { promptTokens: 300, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+  beforeAll(async () => {
+    await charge(NOON, { usage });
+    await charge(NOON, { usage, provider: 'elsewhere' });
+    await charge(NOON, { usage, providerModel: 'not-in-the-file' });
+    const tokens = { usage: lost, source: 'counted' } as const;
+    const attempt = { askedAtMs: NOON, providerModel: 'up-mini', tokens };
+    await log.attempts.write([
+      attemptWith(attempt),
+      attemptWith({ ...attempt, result: 'client_left', reason: 'client_left' }),
+    ]);
+    // The request began on the day before, and the provider was asked after midnight.
+    const midnight = NOON + DAY_MS / 2;
+    await log.attempts.write([
+      attemptWith({ ...attempt, askedAtMs: midnight, generationId: newId('gen', midnight - 60_000) }),
+    ]);
+  });
+
+  async function reconcile(rows: readonly string[], ...flags: string[]) {
+    const path = join(folder, 'bill.csv');
+    await writeFile(path, [HEADER, ...rows].join('\n'));
+    return run('costs', 'reconcile', path, ...flags);
+  }
+  const today = date(NOON);
+  const uncharged = {
+    client_left: { calls: 1, input_tokens: 300, cached_tokens: 0, output_tokens: 0 },
+    timeout: { calls: 1, input_tokens: 300, cached_tokens: 0, output_tokens: 0 },
+  };
+
+  it('explains what a provider counted by charged and uncharged calls, by its days', async () => {
+    expect(await reconcile([`${today},up-mini,2600,200,1000,0.01`])).toMatchObject({
+      kind: 'done',
+      json: { ok: true, differences: [], uncharged },
+    });
+    expect(await reconcile([`${today},up-mini,1600,100,500,`], '--provider', 'openai')).toMatchObject({ kind: 'done' });
+    const next = await reconcile([`${date(NOON + DAY_MS)},up-mini,300,0,0,`]);
+    expect(next).toMatchObject({ kind: 'done', json: { uncharged: { timeout: { calls: 1 } } } });
+  });
+
+  it('names the day and model that differ, and why, and fails', async () => {
+    const result = await reconcile([`${today},up-mini,2700,200,1000,`, `${today},unknown,5,0,0,`]);
+    const ours = { gateway: 2600, charged: 2000, counted: 600 };
+    expect(result).toMatchObject({
+      kind: 'refused',
+      json: {
+        ok: false,
+        differences: [
+          { date: today, model: 'unknown', differs: ['input_tokens'] },
+          {
+            date: today,
+            model: 'up-mini',
+            differs: ['input_tokens'],
+            input_tokens: { provider: 2700, ...ours },
+            uncharged,
+          },
+        ],
+      },
+    });
+    expect(result.kind === 'refused' && result.message).toMatch(
+      /up-mini +input_tokens +2700 +2600 +2000 +600 +.*timeout 300/,
+    );
+  });
+
+  it('refuses a file that is none, with the lines', async () => {
+    expect(await reconcile([`${today},up-mini,x,0,0,`])).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining('line 2: input_tokens'),
+    });
+    expect(await run('costs', 'reconcile', join(folder, 'none'))).toMatchObject({ kind: 'refused' });
+    expect(await run('costs', 'reconcile')).toMatchObject({ kind: 'usage' });
+  });
+
+  it('reads a generation of the release before by its own name for the model', async () => {
+    await charge(NOON, { usage, model: 'old' });
+    await sql(url, "update generations set provider_model = null where model = 'old'");
+    expect(await reconcile([`${today},old,1000,100,500,`])).toMatchObject({ kind: 'done' });
+  });
+});
