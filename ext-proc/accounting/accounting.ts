@@ -10,7 +10,7 @@ import type { Intent, LeftIntent } from '../journal/intent.ts';
 import type { IntentJournal } from '../journal/intent-journal.ts';
 import type { IdempotencyStore } from '../stores/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
-import type { LimitStore } from '../stores/limit-store.ts';
+import type { HoldRelease, LimitStore } from '../stores/limit-store.ts';
 import type { ProviderAttempts } from '../stores/provider-attempts.ts';
 import type { OnSent } from '../stores/store-figures.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -19,6 +19,7 @@ import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Span } from '../tracing/span.ts';
 import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
+import { createLateReleases } from './late-releases.ts';
 import { createRecovery } from './recovery.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolRoom } from './spool-room.ts';
@@ -46,6 +47,8 @@ export interface Hold {
 export interface Accounting {
   /** `trace`: of the request, where it is traced. */
   open(hold: Hold, taken: TakenHold, trace?: RequestTrace): OpenHold;
+  /** An admission whose answer did not come: whatever it took is given back. */
+  giveBack(admission: HoldOwner): void;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replaySpool(): Promise<void>;
   /** Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be done; repeating it does no harm. */
@@ -95,17 +98,25 @@ export function createAccounting(options: AccountingOptions): Accounting {
     liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
   });
   const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });
+  const late = createLateReleases(limits, clock);
   let ending = false;
 
-  async function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
-    const { generationId, organizationId, keyId } = settled;
+  /** Without a snapshot another process, or another attempt, may have charged it. */
+  function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
+    return release(settled, snapshot === undefined ? { tokensUsed, mayBeCharged: true } : { tokensUsed, snapshot });
+  }
+
+  async function release(
+    { generationId, organizationId, keyId }: HoldOwner,
+    what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged'>,
+  ) {
     holds.drop(generationId);
-    const release = { holdId: generationId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed };
+    const given = { ...what, holdId: generationId, organizationId, keyId, nowMs: clock.nowMs() };
     try {
-      await limits.release(snapshot === undefined ? release : { ...release, snapshot });
+      await limits.release(given);
     } catch (error) {
-      // The lease lapses by itself; until then the store errs on the low side.
-      log.warn({ err: error, generation_id: generationId }, 'a hold could not be released');
+      late.add(given);
+      log.warn({ err: error, generation_id: generationId }, 'a hold could not be released yet');
     }
   }
 
@@ -145,8 +156,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
       uncharged: (attempt) => attempts.record(providerAttempt(hold, holdNanoUsd, attempt)),
       async release() {
         if (state === 'charged' || state === 'released') return;
+        const mayBeCharged = state === 'charging';
         state = 'released';
-        await Promise.all([releaseHold(hold, 0), hold.attempt?.free()]);
+        await Promise.all([release(hold, { tokensUsed: 0, mayBeCharged }), hold.attempt?.free()]);
         journalled.settled();
       },
     };
@@ -154,6 +166,8 @@ export function createAccounting(options: AccountingOptions): Accounting {
 
   return {
     open,
+    giveBack: ({ generationId: holdId, organizationId, keyId }) =>
+      late.add({ holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 }),
     replaySpool: charges.replay,
     recover: recovery.settle,
     refusesBecause: () => (ending ? 'the process ends' : charges.refusesBecause()),
@@ -162,7 +176,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
       holds.endAll();
       charges.spoolAfter(withinMs);
     },
-    close: charges.close,
+    async close() {
+      await charges.close();
+      await late.close();
+    },
   };
 }
 

@@ -50,6 +50,9 @@ async function admitOrFree(
     admitted = !isRefusal(admission);
     if (admitted) step?.end();
     return admission;
+  } catch (error) {
+    deps.accounting.giveBack({ generationId, organizationId: principal.organization.id, keyId: principal.key.id });
+    throw error;
   } finally {
     if (!admitted) await attempt?.free();
   }
