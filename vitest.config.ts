@@ -13,6 +13,7 @@ const MEASURING = named('integration/load', 'integration/crash', 'integration/ch
 const LONG = named(
   'faults/soak',
   'faults/never-reading-clients',
+  'faults/stops-under-load',
   'deploy/envoy-leaving',
   'integration/transport-load',
   'integration/storm',

@@ -60,6 +60,8 @@ export async function startStack(options: DeploymentOptions): Promise<Stack> {
 /** The same under `npm start`'s supervisor, which restarts what dies. */
 export interface SupervisedStack extends Omit<Deployment, 'remove'> {
   readonly supervisorPid: number;
+  /** Ends everything that it started, and keeps the database for a look at it. */
+  end(): Promise<void>;
   logs(): string;
   close(): Promise<void>;
 }
@@ -71,8 +73,9 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE, DRAIN_TIMEOUT_MS: '1000', ...deployment.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const end = () => supervisor.end('SIGTERM', 60_000);
   const close = async (): Promise<void> => {
-    await supervisor.end('SIGTERM', 20_000);
+    await end();
     await deployment.remove();
   };
   try {
@@ -81,7 +84,7 @@ export async function startSupervisedStack(options: DeploymentOptions): Promise<
     await close();
     throw new Error(`${(error as Error).message}\n${supervisor.output()}`, { cause: error });
   }
-  return { ...deployment, supervisorPid: supervisor.pid, logs: supervisor.output, close };
+  return { ...deployment, supervisorPid: supervisor.pid, end, logs: supervisor.output, close };
 }
 
 function startGateway(deployment: Deployment, release = REPOSITORY): TestProcess {

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { type GatewayClient, gatewayClient } from '../integration/gateway-client.ts';
+import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
+import { supervisedChildren } from '../integration/supervised-children.ts';
+import { RATE_MODELS, scriptRateModels, startSteadyRate } from '../load/steady-rate.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { requirement } from '../requirement.ts';
+
+/** Gateway processes are stopped and killed while 200 requests a second come: Envoy lives on, and refuses in the envelope. */
+const PER_SECOND = 200;
+/** The full proof: STOPS=50. */
+const STOPS = Number(process.env.STOPS ?? '3');
+const LIMIT_MS = 60_000 + STOPS * 30_000;
+const LOAD_MS = 1_000;
+/** Above what a stream lasts: nothing in flight is cut by a stop. */
+const DRAIN_TIMEOUT_MS = '10000';
+
+let provider: FakeProvider;
+beforeAll(async () => {
+  provider = await startFakeProvider({ record: false });
+  scriptRateModels(provider);
+});
+afterAll(() => provider?.close());
+
+interface Scene {
+  readonly stack: SupervisedStack;
+  readonly client: GatewayClient;
+  close(): Promise<void>;
+}
+
+async function openScene(redis?: TestRedis): Promise<Scene> {
+  const stack = await startSupervisedStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      ...(redis === undefined ? {} : { redis: redis.url, workers: 2 }),
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: RATE_MODELS,
+    },
+    env: { DRAIN_TIMEOUT_MS, LOG_LEVEL: 'warn' },
+  });
+  const { key } = await stack.operator.customer({ credit: '1000', organization: { concurrency: 5_000 } });
+  const client = gatewayClient(stack.origin, key);
+  const close = async () => {
+    client.close();
+    await stack.close();
+  };
+  return { stack, client, close };
+}
+
+const isReady = ({ stack }: Scene) =>
+  fetch(`${stack.metricsOrigin}/ready`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+
+/** Ends gateway processes one after the other under load; what its clients saw. */
+async function endProcesses(scene: Scene, signal: NodeJS.Signals): Promise<Map<string, number>> {
+  const { stack, client } = scene;
+  const processes = () => supervisedChildren(stack.supervisorPid, 'ext-proc/main.ts');
+  const envoys = () => supervisedChildren(stack.supervisorPid, 'envoy.yaml');
+  const before = envoys();
+  const load = startSteadyRate(client, PER_SECOND);
+  for (let stop = 0; stop < STOPS; stop++) {
+    await sleep(LOAD_MS);
+    const all = processes();
+    const victim = all[stop % all.length] ?? 0;
+    process.kill(victim, signal);
+    await expect.poll(() => processes().filter((pid) => pid !== victim).length).toBe(all.length);
+    await expect.poll(() => isReady(scene)).toBe(true);
+  }
+  await load.stop();
+  expect(envoys()).toEqual(before);
+  expect(stack.logs()).not.toContain('Segmentation fault');
+  await stack.operator.verifyLedger();
+  process.stderr.write(`${STOPS} times ${signal}: ${JSON.stringify([...load.seen])}\n`);
+  return load.seen;
+}
+
+function playAll(name: string, open: () => Promise<Scene>): void {
+  describe(name, () => {
+    test('stopped: whoever comes meanwhile is served elsewhere, or refused in the envelope', {
+      timeout: LIMIT_MS,
+    }, async () => {
+      const scene = await open();
+      try {
+        const seen = await endProcesses(scene, 'SIGTERM');
+        for (const ending of seen.keys()) expect(['200', '503 no_capacity']).toContain(ending);
+        expect(seen.get('200')).toBeGreaterThan(STOPS * 20);
+      } finally {
+        await scene.close();
+      }
+    });
+
+    test('killed: the streams that it had are cut, all else is refused in the envelope', {
+      timeout: LIMIT_MS,
+    }, async () => {
+      const scene = await open();
+      try {
+        const seen = await endProcesses(scene, 'SIGKILL');
+        for (const ending of seen.keys())
+          expect(['200', '503 no_capacity', '500 internal_error', 'cut']).toContain(ending);
+        expect(seen.get('200')).toBeGreaterThan(STOPS * 20);
+      } finally {
+        await scene.close();
+      }
+    });
+  });
+}
+
+playAll('one gateway process', () => openScene());
+
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+  });
+  afterAll(() => redis?.stop());
+  playAll('one of two gateway processes', () => openScene(redis));
+
+  test.each([1, 2])(
+    'all of it is stopped, %i gateway processes: Envoy ends in order',
+    { timeout: LIMIT_MS },
+    async (workers) => {
+      const total = new Map<string, number>();
+      for (let stop = 0; stop < STOPS; stop++) {
+        const { stack, client, close } = await openScene(workers === 1 ? undefined : redis);
+        const load = startSteadyRate(client, PER_SECOND);
+        await sleep(LOAD_MS);
+        await stack.end();
+        await load.stop();
+        expect(stack.logs()).not.toContain('Segmentation fault');
+        for (const [ending, times] of load.seen) total.set(ending, (total.get(ending) ?? 0) + times);
+        await stack.operator.verifyLedger();
+        await close();
+      }
+      process.stderr.write(`${STOPS} whole stops, ${workers} processes: ${JSON.stringify([...total])}\n`);
+      // Whoever comes when nothing listens any more is refused by the machine; within that moment, by a reset.
+      for (const ending of total.keys())
+        expect(['200', '503 no_capacity', 'ECONNREFUSED', 'ECONNRESET']).toContain(ending);
+      expect(total.get('ECONNRESET') ?? 0).toBeLessThanOrEqual(STOPS * 2);
+    },
+  );
+});
