@@ -217,8 +217,10 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     async closeServing() {
       config.close();
       stopDeleting();
-      const told = [requestLog, tracing, attempts].map((one) => one.close(LOG_FLUSH_MS));
-      await Promise.all([...told, reporter.close(), delivery.close(), tokens.close(), health.close()]);
+      const told = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
+      // The last attempts are recorded when their tokens are counted.
+      const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));
+      await Promise.all([...told, recorded, reporter.close(), health.close()]);
     },
     closeStores: () => Promise.all([limits.close(), database.close()]),
   };

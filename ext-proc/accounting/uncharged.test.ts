@@ -44,6 +44,7 @@ test.each([
   ['too_large', 'response_too_large', true],
   ['no_room', 'no_room', true],
   ['lease_lost', 'lease_lost', false],
+  ['process_ends', 'process_ends', false],
   ['malformed', 'broken', false],
   ['ok', 'not_charged', false],
 ])('%s is uncharged because of %s, and a loss: %s', (result, reason, isLoss) => {

@@ -20,7 +20,7 @@ export interface ChatRequest {
   readonly remoteImageParam?: string;
   readonly reasoningEffort?: string;
   readonly inputTokens: InputTokens;
-  /** All text of the prompt, for counting when the provider sends no usage. Called at most once, never logged. */
+  /** All text of the prompt, for counting when the provider sends no usage. Each call is a walk through the body. Never logged. */
   promptText(): string;
   /** The texts that a model reads as they are, for counting them: what `inputTokens` has besides them is not in there. Never logged. */
   promptTexts(): readonly string[];

@@ -16,6 +16,8 @@ export const UNCHARGED_REASONS = [
   'no_room',
   'client_left',
   'lease_lost',
+  /** A planned stop cut it. */
+  'process_ends',
   /** The answer was complete, and its charge was refused, buried or lost. */
   'not_charged',
   /** The gateway process died. */
