@@ -25,6 +25,7 @@ import { reportProcess } from './report-process.ts';
 import { serveHealth } from './serve-health.ts';
 import { SchemaMismatch } from './stores/postgres/migrate.ts';
 import { openPostgres } from './stores/postgres/open.ts';
+import { TransactionPooler } from './stores/postgres/transaction-pooler.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -72,6 +73,7 @@ async function main(): Promise<void> {
 
 /** Not a configuration error: the supervisor tries again, and a store or a migration that is only late is found then. */
 function explainUnavailable(error: unknown): undefined {
+  if (error instanceof TransactionPooler) return refuseToStart(error.message);
   if (!(error instanceof StoreUnavailable || error instanceof SchemaMismatch)) throw error;
   const why = error.cause instanceof Error ? `: ${error.cause.message}` : '';
   const advice = 'Start it, or correct stores in the configuration (DATABASE_URL and REDIS_URL stand above it).';

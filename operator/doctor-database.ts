@@ -5,6 +5,7 @@ import {
   type SchemaFigures,
   type ServerFigures,
 } from '../ext-proc/stores/postgres/diagnosis.ts';
+import { hasTransactionPooler, TRANSACTION_POOLER } from '../ext-proc/stores/postgres/transaction-pooler.ts';
 import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import { clockFinding, latencyFinding } from './doctor-clock.ts';
@@ -41,8 +42,10 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
   // Connected as somebody who may not read it, for one.
   const schema = await database.schema().catch((error: Error) => error);
   const { server } = database;
+  const pooled = await hasTransactionPooler(url);
   const findings = [
     serverFinding(server, where),
+    ...(pooled ? [problem('database pooler', 'each transaction has another session', TRANSACTION_POOLER)] : []),
     latencyFinding('database latency', server.latencyMs, SLOW_MS, 'PostgreSQL'),
     connectionsFinding(server),
     clockFinding('database clock', server, 'PostgreSQL'),

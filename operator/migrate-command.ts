@@ -1,4 +1,5 @@
 import { type Migrated, migrateWithRoles, SchemaMismatch } from '../ext-proc/stores/postgres/migrate.ts';
+import { refuseTransactionPooler, TransactionPooler } from '../ext-proc/stores/postgres/transaction-pooler.ts';
 import type { Command } from './command.ts';
 import { withPool } from './database.ts';
 import { type Result, refused } from './result.ts';
@@ -10,12 +11,15 @@ export const MIGRATE: Command = {
   positionals: [],
   flags: [],
   run: ({ env }) =>
-    withPool(env, (pool) =>
-      migrateWithRoles(pool).then(done, (error: unknown) => {
-        if (error instanceof SchemaMismatch) return refused(error.message);
+    withPool(env, async (pool, url) => {
+      try {
+        await refuseTransactionPooler(url);
+        return done(await migrateWithRoles(pool));
+      } catch (error) {
+        if (error instanceof SchemaMismatch || error instanceof TransactionPooler) return refused(error.message);
         throw error;
-      }),
-    ),
+      }
+    }),
 };
 
 function done({ version, name, roles }: Migrated): Result {

@@ -6,6 +6,7 @@ import { formatProblem } from '../../ext-proc/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../ext-proc/config/reload.ts';
 import { SchemaMismatch } from '../../ext-proc/stores/postgres/migrate.ts';
 import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { TransactionPooler } from '../../ext-proc/stores/postgres/transaction-pooler.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
 import { createApp } from './app.ts';
@@ -102,6 +103,10 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
 
 /** Not a configuration error: the supervisor tries again, and a database or a migration that is only late is found then. */
 function explainUnavailable(error: unknown): undefined {
+  if (error instanceof TransactionPooler) {
+    refuseToStart(error.message);
+    return undefined;
+  }
   if (error instanceof SchemaMismatch) process.stderr.write(`${error.message}\n`);
   else if (error instanceof StoreUnavailable) process.stderr.write(`The database does not answer: ${error.message}\n`);
   else throw error;

@@ -33,7 +33,8 @@ export const READ_WHOLE = PLANNER_NODES.map((node) => `set local enable_${node} 
 /** Reports have filters that are not always there: each is planned for the values it is asked with. */
 const BY_VALUES = 'set plan_cache_mode = force_custom_plan';
 
-const SESSION = `set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
+/** Charges lock rows and read them then, which `serializable` would answer with rollbacks. */
+const SESSION = `set default_transaction_isolation = 'read committed'; set jit = off; set lock_timeout = 0; set idle_in_transaction_session_timeout = '10s'; set timezone = 'UTC'`;
 
 /**
  * A standby answers lookups and takes no charge; and a connection that was made before its promotion would outlive it without the look at the

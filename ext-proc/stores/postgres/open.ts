@@ -29,6 +29,7 @@ import {
 } from './organization-rows.ts';
 import { makeLogPartitions } from './request-log-partitions.ts';
 import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
+import { refuseTransactionPooler } from './transaction-pooler.ts';
 
 export interface PostgresOptions extends BatchOptions {
   readonly url: string;
@@ -76,7 +77,10 @@ export function connectionsOf({ idempotency, administration }: PoolSizes): numbe
   return REQUEST_CONNECTIONS + OWN_CONNECTIONS + idempotency + administration;
 }
 
-/** Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable, or says why the schema is not for us. */
+/**
+ * Connects, brings the schema up to date and makes partitions ahead. Rejects with StoreUnavailable, or says why the schema, or the way to the
+ * database, is not for us.
+ */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
   const { url, log, timeouts = TIMEOUTS, pool = POOL } = options;
   const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
@@ -85,6 +89,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const lock = createMemoryModeLock(url, log);
   try {
+    await refuseTransactionPooler(url);
     const migrations = await migrate(others);
     if (migrations.length > 0) log.info({ migrations }, 'the database schema was brought forward');
     await makePartitions(others, Date.now(), log);

@@ -81,6 +81,10 @@ declare
   lost jsonb;
   result json;
 begin
+  -- Whatever the session says: the one of the request log may have been handed on, and lets its commits be lost with a crash.
+  if current_setting('synchronous_commit') in ('off', 'local') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
   -- In organization order, so that two batches can never wait for each other. Everything below that is keyed by organization or by one of
   -- its keys changes only under this lock; the statements after it see all that was committed before.
   with account as materialized (

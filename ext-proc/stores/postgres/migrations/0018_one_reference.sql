@@ -17,6 +17,10 @@ declare
   account accounts;
   earlier bigint;
 begin
+  -- Whatever the session says: the one of the request log may have been handed on, and lets its commits be lost with a crash.
+  if current_setting('synchronous_commit') in ('off', 'local') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
   if length(entry_note) not between 1 and 500 or length(entry_reference) not between 1 and 200 or length(entry_actor) not between 1 and 200 then
     raise exception 'a note, a reference or an actor is empty or too long' using errcode = 'check_violation';
   end if;

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { asStoreError } from './unavailable.ts';
+
+/** The way to the database is not one that money can go: the message says what to do. */
+export class TransactionPooler extends Error {
+  override readonly name = 'TransactionPooler';
+}
+
+export const TRANSACTION_POOLER =
+  'Between here and PostgreSQL stands a pooler that gives each transaction another session (PgBouncer with pool_mode=transaction, or the like). ' +
+  'Settings of a session, prepared statements and the lock of the limits would reach the sessions of others: charges could be lost with a crash, ' +
+  'and two limit stores admit on one database. Set DATABASE_URL (or stores.postgres) to PostgreSQL itself, or to a pooler with session pooling.';
+
+const CONNECT_MS = 3_000;
+const ANSWER_MS = 3_000;
+/** Beside other clients a pooler may give a session back by chance. */
+const ROUNDS = 5;
+const SETTING = 'inference_gateway.session';
+
+/**
+ * Whether a connection is a session of PostgreSQL's own, which keeps its settings and its backend while another connection is in the middle
+ * of a transaction. Rejects with TransactionPooler, or with StoreUnavailable when PostgreSQL is away.
+ */
+export async function refuseTransactionPooler(url: string): Promise<void> {
+  if (await hasTransactionPooler(url)) throw new TransactionPooler(TRANSACTION_POOLER);
+}
+
+export async function hasTransactionPooler(url: string): Promise<boolean> {
+  const [session, other] = [clientOf(url), clientOf(url)];
+  try {
+    await Promise.all([session.connect(), other.connect()]);
+    const token = randomUUID();
+    const [first] = await rowsOf(session, `select set_config('${SETTING}', '${token}', false) as setting, ${BACKEND}`);
+    for (let round = 0; round < ROUNDS; round++) {
+      // The session that was free a moment ago is the one that a pooler gives next.
+      const [inTransaction] = await rowsOf(other, `begin; select ${CURRENT}`);
+      if (inTransaction?.setting === token) return true;
+      const [now] = await rowsOf(session, `select ${CURRENT}`);
+      if (now?.setting !== token || now.backend !== first?.backend) return true;
+      await other.query('rollback');
+    }
+    return false;
+  } catch (error) {
+    throw asStoreError(error);
+  } finally {
+    // Not waited for: a server that does not answer would not take the farewell either.
+    for (const client of [session, other]) client.end().catch(() => undefined);
+  }
+}
+
+const BACKEND = 'pg_backend_pid() as backend';
+const CURRENT = `current_setting('${SETTING}', true) as setting, ${BACKEND}`;
+
+function clientOf(url: string): pg.Client {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'inference-gateway',
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
+  });
+  // Told of by the statement under way; unheard it would end the process.
+  client.on('error', () => undefined);
+  return client;
+}
+
+interface Session {
+  readonly setting: string | null;
+  readonly backend: number;
+}
+
+/** Of the last of several statements, as a simple query: prepared ones fail behind some poolers, for another reason. */
+async function rowsOf(client: pg.Client, text: string): Promise<readonly Session[]> {
+  const results = (await client.query(text)) as pg.QueryResult<Session> | pg.QueryResult<Session>[];
+  return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { accountCommand, choosePostgresAccount } from '../../supervisor/postgres-account.ts';
+import { freePorts } from '../integration/free-ports.ts';
+import { sql } from './database.ts';
+
+/** PgBouncer between a test and the run's PostgreSQL, on a port of loopback. */
+export interface PgBouncer {
+  /** Of the same database by way of it. */
+  urlOf(url: string): string;
+  stop(): Promise<void>;
+}
+
+const START_MS = 30_000;
+
+/** Debian keeps it out of the path of ordinary users. */
+const PATH = `${process.env.PATH}:/usr/sbin`;
+
+export const missingPgBouncer: string | undefined =
+  spawnSync('pgbouncer', ['--version'], { env: { PATH } }).status === 0
+    ? undefined
+    : 'pgbouncer (Debian: apt-get install pgbouncer)';
+
+export async function startPgBouncer(mode: 'transaction' | 'session', socketDir: string): Promise<PgBouncer> {
+  const [port = 0] = await freePorts(1);
+  const folder = mkdtempSync(join(tmpdir(), 'gw-pgbouncer-'));
+  const ini = join(folder, 'pgbouncer.ini');
+  const settings = {
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    auth_type: 'any',
+    pool_mode: mode,
+    // It is told of settings at the start of a connection that it does not keep.
+    ignore_startup_parameters: 'extra_float_digits',
+  };
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
+  writeFileSync(ini, `[databases]\n* = host=${socketDir} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
+  // It refuses to run as root, as PostgreSQL does, and has to reach its socket.
+  const { uid, gid } = statSync(socketDir);
+  const owner = { name: 'the owner of the socket', uid, gid, prefix: [] };
+  const account =
+    uid === 0 ? await choosePostgresAccount({ postgresDir: ini, socketDir, binary: '/bin/true' }, 0) : owner;
+  for (const path of [folder, ini]) chownSync(path, uid, gid);
+  const { file, args, ids } = accountCommand(account, 'pgbouncer', ['--quiet', ini]);
+  const child = spawn(file, args, { ...ids, cwd: folder, env: { PATH }, stdio: 'ignore' });
+  const bouncer = { urlOf: (url: string) => throughPort(url, port), stop: () => end(child, folder) };
+  const deadline = performance.now() + START_MS;
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`pgbouncer ended with ${child.exitCode}`);
+    const answers = await sql(`postgres://gateway@127.0.0.1:${port}/postgres`, 'select 1').then(
+      () => true,
+      () => false,
+    );
+    if (answers) return bouncer;
+    if (performance.now() > deadline) throw new Error('pgbouncer did not start');
+    await sleep(50);
+  }
+}
+
+function throughPort(url: string, port: number): string {
+  const name = /@[^/]*\/(\w+)/.exec(url)?.[1];
+  return `postgres://gateway@127.0.0.1:${port}/${name}`;
+}
+
+async function end(child: ChildProcess, folder: string): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+  rmSync(folder, { recursive: true, force: true });
+}
