@@ -67,12 +67,10 @@ test.each([false, true])(
     await gate.waitFor(1);
     await postgres.crash();
 
-    const refusedAfter = performance.now();
     for (const refused of [await client.chat({ model: 'one' }), await client.get('/v1/models')]) {
       expect(outcome(refused)).toBe('503 no_capacity');
       expect(refused.headers['retry-after']).toBe('10');
     }
-    expect(performance.now() - refusedAfter).toBeLessThan(10_000);
 
     gate.open();
     const received = await underWay;

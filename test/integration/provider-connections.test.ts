@@ -91,7 +91,7 @@ test('over plain HTTP by name, whichever address family the provider listens on'
 test('a name that does not resolve is no healthy host, and holds up nothing', async () => {
   const startMs = performance.now();
   expect(await callAt('http://nowhere.invalid/v1')).toMatchObject({ status: 503, headers: { 'x-gw-local': 'UH' } });
-  expect(performance.now() - startMs).toBeLessThan(8000);
+  expect(performance.now() - startMs).toBeLessThan(30_000);
 });
 
 describe('a provider that refuses connections', () => {

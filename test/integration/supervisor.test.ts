@@ -30,13 +30,14 @@ async function newHome(owner?: number): Promise<Home> {
   return home;
 }
 
-async function servedAgainAfterMs(home: Home, service: Service): Promise<number> {
+/** integration/crash judges how fast that is. */
+async function servedAgain(home: Home, service: Service): Promise<void> {
   const began = performance.now();
   let failed = false;
-  while (performance.now() - began < 20_000) {
+  while (performance.now() - began < 60_000) {
     const status = await statusOfModels(home, service).catch(() => 0);
     if (status !== 200) failed = true;
-    else if (failed) return performance.now() - began;
+    else if (failed) return;
     await sleep(10);
   }
   throw new Error(failed ? 'not served again' : 'always served');
@@ -44,9 +45,7 @@ async function servedAgainAfterMs(home: Home, service: Service): Promise<number>
 
 test('starts from nothing, streams by the printed line, survives kills, drains on Ctrl-C, keeps its data', async () => {
   const home = await newHome();
-  const beganMs = performance.now();
   const service = await startService(home);
-  const startMs = performance.now() - beganMs;
   const streamed = runCurlLine(service.output());
   expect(streamed).toContain('chat.completion.chunk');
   expect(streamed.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -59,8 +58,7 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   );
 
   process.kill(service.childNamed('/postgres').pid, 'SIGKILL');
-  // On a machine that is busy, no longer than a start from nothing takes there.
-  expect(await servedAgainAfterMs(home, service)).toBeLessThan(Math.max(8_000, startMs));
+  await servedAgain(home, service);
 
   const { stdout } = await promisify(execFile)(
     process.execPath,
