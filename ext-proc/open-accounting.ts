@@ -12,6 +12,7 @@ import type { Clock } from './domain/clock.ts';
 import { type Claims, createClaims } from './idempotency/claims.ts';
 import { type IntentJournal, openIntentJournal } from './journal/intent-journal.ts';
 import { readLeftIntents } from './journal/intent-lines.ts';
+import { openRecentCharges, type RecentCharges } from './journal/recent-charges.ts';
 import type { LimitStore } from './stores/limit-store.ts';
 import type { Postgres } from './stores/postgres/open.ts';
 import type { ProviderAttempts } from './stores/provider-attempts.ts';
@@ -22,6 +23,8 @@ const RENEW_EVERY_MS = 4_000;
 /** Cancelling, counting tokens and a commit, or the spool when the commit takes too long. */
 const LEASE_MARGIN_MS = 6_000;
 const RETRY_MS = 1_000;
+/** They look every second, and send then. */
+const OTHERS_TAKE_MS = 3_000;
 
 export interface OpeningOptions {
   readonly database: Pick<Postgres, 'ledger' | 'idempotency'>;
@@ -72,6 +75,12 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     damagedFiles: () => countDamagedFiles(options.spoolFolder),
   });
   metrics.watchHolds(holds.live);
+  const recent = openRecentCharges({
+    folder: options.spoolFolder,
+    workerIndex: options.workerIndex,
+    clock,
+    onFailure: (error) => log.error({ err: error }, 'recent charges cannot be kept: a failover now could lose them'),
+  });
   const accounting = createAccounting({
     ...database,
     limits,
@@ -80,12 +89,17 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     spool,
     room,
     journal: () => journal,
+    recent,
+    // In a memory of its own a process is alone.
+    othersTakeMs: options.holdLeaseMs === Number.POSITIVE_INFINITY ? 0 : OTHERS_TAKE_MS,
     clock,
     metrics,
     log,
   });
   await untilDone(accounting.replaySpool, 'the spool could not be replayed yet', log);
-  const journal = await settleFormer(options, accounting);
+  const journal = await settleFormer(options, accounting, recent);
+  metrics.watchJournal(() => journal.isBehind() || recent.isBehind());
+  await untilDone(accounting.catchUp, 'charges that the ledger may lack cannot be made again yet', log);
   const claims = createClaims({
     store: database.idempotency,
     leaseMs: claimLeaseMs,
@@ -108,6 +122,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     },
     closeSpool: async () => {
       journal.close();
+      recent.close();
       room.close();
       await spool.close();
       lock.release();
@@ -137,8 +152,12 @@ function keepHolds({ limits, clock, holdLeaseMs, metrics, log }: OpeningOptions)
 }
 
 /** The journal of this process, when that of its predecessor and those of processes that are gone are settled. */
-async function settleFormer(options: OpeningOptions, accounting: Accounting): Promise<IntentJournal> {
-  const { spoolFolder: folder, workerIndex, clock, metrics, log } = options;
+async function settleFormer(
+  options: OpeningOptions,
+  accounting: Accounting,
+  recent: RecentCharges,
+): Promise<IntentJournal> {
+  const { spoolFolder: folder, workerIndex, clock, log } = options;
   const settle = async (path: string): Promise<void> => {
     const left = await readLeftIntents(path);
     if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);
@@ -152,9 +171,9 @@ async function settleFormer(options: OpeningOptions, accounting: Accounting): Pr
       log.error({ err: error }, 'the journal cannot be written: what a crash would cut off now is not charged');
     },
   });
-  metrics.watchJournal(() => journal.isBehind());
   await eachOrphan(folder, workerIndex, async (index) => {
     await settle(intentsPath(folder, index));
+    recent.adopt(index);
     await rm(intentsPath(folder, index), { force: true });
   });
   return journal;

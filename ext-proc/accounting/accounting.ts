@@ -8,6 +8,7 @@ import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import type { Intent, LeftIntent } from '../journal/intent.ts';
 import type { IntentJournal } from '../journal/intent-journal.ts';
+import type { RecentCharges } from '../journal/recent-charges.ts';
 import type { IdempotencyStore } from '../stores/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
 import type { HoldRelease, LimitStore } from '../stores/limit-store.ts';
@@ -20,6 +21,7 @@ import type { Span } from '../tracing/span.ts';
 import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
 import type { HoldKeeper } from './holds.ts';
 import { createLateReleases } from './late-releases.ts';
+import { createLedgerChanges } from './ledger-changes.ts';
 import { createRecovery } from './recovery.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolRoom } from './spool-room.ts';
@@ -53,6 +55,10 @@ export interface Accounting {
   replaySpool(): Promise<void>;
   /** Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be done; repeating it does no harm. */
   recover(left: readonly LeftIntent[]): Promise<void>;
+  /** A request was read with the ledger of this epoch: another one than before has to catch up with what was charged. */
+  sees(ledgerEpoch: string): void;
+  /** Charges what the ledger lacks of the last minutes. Rejects with StoreUnavailable while that cannot be done. */
+  catchUp(): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
   refusesBecause(): string | undefined;
   /** The process ends: nothing more is admitted, whoever holds something ends at once, and PostgreSQL is waited for no longer than this. */
@@ -85,6 +91,9 @@ export interface AccountingOptions {
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
   /** Asked for when a request begins: what a former process left in the file is settled before. */
   readonly journal: () => Pick<IntentJournal, 'open'>;
+  readonly recent: Pick<RecentCharges, 'note' | 'sendAgain'>;
+  /** How long other processes may take to notice that the ledger is another. 0: there are none. */
+  readonly othersTakeMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -99,6 +108,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
   });
   const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });
   const late = createLateReleases(limits, clock);
+  const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
   let ending = false;
 
   /** Without a snapshot another process, or another attempt, may have charged it. */
@@ -170,13 +180,16 @@ export function createAccounting(options: AccountingOptions): Accounting {
       late.add({ holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 }),
     replaySpool: charges.replay,
     recover: recovery.settle,
-    refusesBecause: () => (ending ? 'the process ends' : charges.refusesBecause()),
+    sees: changes.sees,
+    catchUp: changes.catchUp,
+    refusesBecause: () => (ending ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause())),
     end(withinMs) {
       ending = true;
       holds.endAll();
       charges.spoolAfter(withinMs);
     },
     async close() {
+      await changes.close();
       await charges.close();
       await late.close();
     },

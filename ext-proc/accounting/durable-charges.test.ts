@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import { afterEach, expect, it } from 'vitest';
+import { noRecentCharges } from '../../test/fixtures/no-journal.ts';
 import { ChargeRefused } from '../stores/charge-refused.ts';
 import type { Ledger, Settlement } from '../stores/ledger.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
@@ -30,7 +31,8 @@ it('spools what PostgreSQL has not confirmed once the process ends, and what com
   room = await watchSpoolRoom(tmpdir(), spool);
   const ledger = { settle } as unknown as Ledger;
   const releaseHold = async () => {};
-  charges = createDurableCharges({ ledger, spool, room, metrics, log, releaseHold, liveHold: () => undefined });
+  const of = { ledger, spool, room, metrics, log, recent: noRecentCharges };
+  charges = createDurableCharges({ ...of, releaseHold, liveHold: () => undefined });
   const waiting = charges.make({ generationId: 'gen-1' } as Settlement);
   charges.spoolAfter(0);
   expect(await waiting).toBe('spooled');
@@ -54,6 +56,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
     log,
     releaseHold: async () => {},
     liveHold: () => undefined,
+    recent: noRecentCharges,
   });
   expect(charges.refusesBecause()).toBeUndefined();
 
@@ -87,6 +90,7 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
     ...{ ledger: ledger as unknown as Ledger, spool, room, metrics, log },
     releaseHold: async ({ generationId }) => void released.push(generationId),
     liveHold: () => undefined,
+    recent: noRecentCharges,
   });
   expect(await charges.make({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('spooled');
   await expect(charges.replay()).rejects.toBe(error);

@@ -1,5 +1,6 @@
 import type { AccountSnapshot } from '../domain/principal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
+import type { RecentCharges } from '../journal/recent-charges.ts';
 import { ChargeRefused } from '../stores/charge-refused.ts';
 import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
 import type { LiveHold } from '../stores/limit-store.ts';
@@ -16,6 +17,8 @@ import type { SpoolRoom } from './spool-room.ts';
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
   make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
+  /** One that was charged, and that the ledger may lack now. False: it refuses it now. Rejects where it has to be tried again. */
+  again(settlement: Settlement): Promise<boolean>;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replay(): Promise<void>;
   /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
@@ -33,6 +36,7 @@ export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
 export interface DurableChargesOptions {
   readonly ledger: Ledger;
   readonly spool: Spool;
+  readonly recent: Pick<RecentCharges, 'note'>;
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -45,7 +49,7 @@ export interface DurableChargesOptions {
 export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
 
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
-  const { ledger, spool, room, metrics, log, releaseHold, liveHold } = options;
+  const { ledger, spool, recent, room, metrics, log, releaseHold, liveHold } = options;
   /** Whose charges wait in the spool: they keep their keys until then. */
   const waitingAttempts = new Map<string, KeyedAttempt>();
   /** Waits for PostgreSQL that can be given up. */
@@ -94,6 +98,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       ? ledger.settleClaimed(settlement, onSent)
       : ledger.settle(settlement, onSent));
     if (snapshot === undefined) return 'taken_over';
+    recent.note(settlement, snapshot.ledgerEpoch);
     await releaseHold(settlement, tokensOf(settlement), snapshot);
     return 'charged';
   }
@@ -130,6 +135,19 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     if (outcome === 'taken_over')
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
     endAttempt(generationId);
+  }
+
+  async function again(settlement: Settlement): Promise<boolean> {
+    try {
+      await commit(settlement);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ChargeRefused)) throw error;
+      // No dead letter: another database, or one of before the organization was made, would get thousands.
+      const { generationId, organizationId } = settlement;
+      log.error({ err: error, generation_id: generationId, organization_id: organizationId }, 'not charged again');
+      return false;
+    }
   }
 
   async function forget(generationId: string): Promise<void> {
@@ -170,6 +188,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   return {
     make,
+    again,
     replay: spooled.replay,
     refusesBecause: () =>
       spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem(),

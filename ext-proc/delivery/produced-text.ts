@@ -45,9 +45,12 @@ export class ProducedText {
 
   /** Of what is kept the last characters, at most so many; fewer where pieces have just been joined. */
   latest(characters: number): string {
-    const text = this.#pieces.length === 0 ? (this.#joined.at(-1) ?? '') : this.#pieces.join('');
     const length = characters < LATEST_CHARACTERS ? characters : LATEST_CHARACTERS;
-    return length === 0 ? '' : text.slice(-length);
+    if (length === 0) return '';
+    if (this.#pieces.length === 0) return (this.#joined.at(-1) ?? '').slice(-length);
+    let first = this.#pieces.length;
+    for (let found = 0; found < length && first > 0; ) found += (this.#pieces[--first] as string).length;
+    return this.#pieces.slice(first).join('').slice(-length);
   }
 
   /** What has to be counted. */

@@ -30,6 +30,7 @@ export async function completeChat(deps: ChatDeps, call: Call): Promise<Endpoint
   const chosen = await chooseModel(chat, call.principal, call.config, deps.boundTokens);
   if (isRefusal(chosen)) return chosen;
   // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that nothing takes would be lost.
+  deps.accounting.sees(call.principal.account.ledgerEpoch);
   if (deps.accounting.refusesBecause() !== undefined) return refuse('no_capacity');
   const request = { ...chosen, generationId: newId('gen', call.arrivedAtMs) };
   return idempotencyKey === undefined

@@ -25,6 +25,8 @@ export interface Ledger {
    * client was given the answer, or may have been; otherwise an error that says that nothing is billed.
    */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
+  /** Another one than before: the database may have gone back in time. */
+  currentEpoch(): Promise<string>;
   /** Which of these are charged. */
   chargedAmong(generationIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** `undefined`: not of this organization, or not settled yet. */

@@ -22,6 +22,8 @@ export interface ChargeMetrics {
   chargeBuried(): void;
   /** What a provider is paid for, and no organization. */
   lost(reason: LossReason, amountNanoUsd: NanoUsd): void;
+  /** The ledger had gone back in time, and lacked these. */
+  chargedAgain(charges: number): void;
   /** Neither PostgreSQL nor the spool took a charge. */
   chargeLost(): void;
   /** Says what waits in the spool, how much more fits and what is damaged, whenever somebody asks. */
@@ -92,7 +94,10 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
 
 function failureMetrics(
   registers: Registry[],
-): Pick<ChargeMetrics, 'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost' | 'recovered'> {
+): Pick<
+  ChargeMetrics,
+  'holdsLost' | 'settlementFailed' | 'chargeBuried' | 'chargeLost' | 'recovered' | 'chargedAgain'
+> {
   const lost = new Counter({
     name: 'gateway_holds_lost_total',
     help: 'Requests ended because the lease of their hold ran out, or could not be renewed in time.',
@@ -119,7 +124,13 @@ function failureMetrics(
     labelNames: ['as'],
     registers,
   });
+  const again = new Counter({
+    name: 'gateway_charges_made_again_total',
+    help: 'Charges of the last minutes that the ledger lacked after a failover or a restore, and that were made again.',
+    registers,
+  });
   return {
+    chargedAgain: (charges) => again.inc(charges),
     recovered: (as) => recovered.inc({ as }),
     holdsLost: (holds) => lost.inc(holds),
     settlementFailed: () => unsettled.inc(),

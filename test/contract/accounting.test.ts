@@ -17,7 +17,7 @@ import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
-import { noJournal } from '../fixtures/no-journal.ts';
+import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
 
@@ -70,8 +70,9 @@ describe('accounting', () => {
     const spool = await openSpool(spoolPath);
     const stores = { ledger: { ...store.ledger, ...changes }, idempotency: store.idempotency, limits };
     const room = await watchSpoolRoom(folder, spool);
-    const watched = { journal: () => noJournal, attempts: { record: () => undefined }, metrics: createMetrics() };
-    const accounting = createAccounting({ ...stores, ...watched, holds, spool, room, clock, log: silent });
+    const kept = { journal: () => noJournal, recent, othersTakeMs: 0, spool, holds };
+    const watched = { attempts: { record: () => undefined }, metrics: createMetrics(), log: silent };
+    const accounting = createAccounting({ ...stores, ...kept, ...watched, room, clock });
     const claims = createClaims({ store: store.idempotency, leaseMs: 15_000, renewEveryMs: 5_000, log: silent });
     return {
       accounting,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UtcDay } from '../../ext-proc/domain/clock.ts';
 import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import type { Ledger } from '../../ext-proc/stores/ledger.ts';
+import type { Ledger, Settlement } from '../../ext-proc/stores/ledger.ts';
 import { type Customer, DAY, settlementOf } from './database.ts';
 
 /** A ledger, and what the gateway and its operators do around it. */
@@ -100,6 +100,17 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
       expect(account.organization).toMatchObject({ sequence: 61, balanceNanoUsd: 100_000n - (59n * 60n) / 2n });
       const newest = snapshots.toSorted((a, b) => b.organization.sequence - a.organization.sequence)[0];
       expect(newest).toEqual(account);
+    });
+
+    it('says which of many are charged, and in which epoch it is', async () => {
+      const [customer, stranger] = [await on.addCustomer(1_000n), await on.addCustomer(1_000n)];
+      const [one, two, never] = [customer, stranger, customer].map((of) => settlementOf(of, { costNanoUsd: 1n }));
+      const { ledgerEpoch } = await on.ledger.settle(one as Settlement);
+      await on.ledger.settle(two as Settlement);
+      const ids = [one, two, never].map((each) => each?.generationId ?? '');
+      expect(await on.ledger.chargedAmong(ids)).toEqual(new Set(ids.slice(0, 2)));
+      expect(await on.ledger.chargedAmong([])).toEqual(new Set());
+      expect(await on.ledger.currentEpoch()).toBe(ledgerEpoch);
     });
 
     it('finds what it stored for its organization only, and sums it up', async () => {

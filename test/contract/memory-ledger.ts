@@ -73,6 +73,7 @@ export function createMemoryLedger(): MemoryLedger {
     addKey: (organizationId, keyId) => void keys.set(keyId, organizationId),
     credit: (organizationId, amountNanoUsd) => void entries.push({ organizationId, amountNanoUsd }),
     read,
+    currentEpoch: async () => epoch,
     chargedAmong: async (ids) => new Set(ids.filter((id) => find(id) !== undefined)),
     charges,
     lostNanoUsd: (generationId) => lost.get(generationId) ?? 0n,

@@ -10,7 +10,7 @@ import { isRefusal } from '../../ext-proc/errors/refusal.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { configWith, modelWith } from '../fixtures/gateway-config.ts';
-import { noJournal } from '../fixtures/no-journal.ts';
+import { noJournal, noRecentCharges } from '../fixtures/no-journal.ts';
 import { principalWith } from '../fixtures/principal.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
@@ -110,6 +110,8 @@ export class GatewayProcess implements Runner {
         room: { problem: () => undefined, failed: () => undefined },
         idempotency: { free: async () => undefined },
         journal: () => noJournal,
+        recent: noRecentCharges,
+        othersTakeMs: 0,
         clock,
         metrics,
         log,

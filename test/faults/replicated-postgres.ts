@@ -14,10 +14,12 @@ import { serverArguments } from '../../supervisor/postgres-settings.ts';
 import { sql } from '../contract/database.ts';
 import { withChildren } from '../integration/process-tree.ts';
 
-/** A primary with one synchronous standby, behind one address: what a DNS name or a virtual address does in production, a socket does here. */
+/** A primary with one standby, synchronous unless asked otherwise, behind one address: what a DNS name or a virtual address does in production, a socket does here. */
 export interface ReplicatedPostgres {
   /** Of the address: it leads to the primary until `switchToStandby`. */
   readonly socketDir: string;
+  /** From now on the standby gets nothing of what is committed. Only where it is asynchronous: commits would wait for it. */
+  stopReplication(): Promise<void>;
   /** kill -9 of the primary and everything below it. */
   killPrimary(): Promise<void>;
   /** From now on the address leads to the standby, whatever that is; connections to the former server are cut. */
@@ -30,7 +32,7 @@ export interface ReplicatedPostgres {
 const START_MS = 30_000;
 const SOCKET = '.s.PGSQL.5432';
 
-export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
+export async function startReplicatedPostgres(replication: 'sync' | 'async' = 'sync'): Promise<ReplicatedPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-ha-'));
   const primaryPaths = runtimePaths({ GATEWAY_DATA: join(folder, 'a') });
   const standbyPaths = runtimePaths({ GATEWAY_DATA: join(folder, 'b') });
@@ -40,10 +42,12 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
 
   await copyOfFreshServer(primaryPaths, standbyPaths);
   const primary = await startEmbeddedPostgres(primaryPaths, {
-    settings: { synchronous_standby_names: 'standby', wal_keep_size: '64MB' },
+    settings: { synchronous_standby_names: replication === 'sync' ? 'standby' : '', wal_keep_size: '64MB' },
   });
   const standby = await startStandby(standbyPaths, primaryPaths);
-  await untilReplicating(embeddedDatabaseUrl(primaryPaths, 'postgres'));
+  const primaryUrl = embeddedDatabaseUrl(primaryPaths, 'postgres');
+  const standbyUrl = embeddedDatabaseUrl(standbyPaths, 'postgres');
+  await untilReplicating(primaryUrl, replication);
 
   let leadsTo = primaryPaths.socketDir;
   const open = new Set<Socket>();
@@ -69,6 +73,10 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
   await once(proxy, 'listening');
   return {
     socketDir: address,
+    stopReplication: async () => {
+      const senders = await sql<{ pid: number }>(primaryUrl, 'select pid from pg_stat_replication');
+      for (const { pid } of senders) process.kill(pid, 'SIGSTOP');
+    },
     killPrimary: async () => {
       for (const pid of withChildren(primary.pid)) process.kill(pid, 'SIGKILL');
       await primary.exited;
@@ -78,7 +86,7 @@ export async function startReplicatedPostgres(): Promise<ReplicatedPostgres> {
       cutAll();
     },
     promote: async () => {
-      await sql(embeddedDatabaseUrl(standbyPaths, 'postgres'), 'select pg_promote(true, 30)');
+      await sql(standbyUrl, 'select pg_promote(true, 30)');
     },
     stop: async () => {
       proxy.close();
@@ -124,10 +132,10 @@ async function startStandby(paths: RuntimePaths, primary: RuntimePaths): Promise
   };
 }
 
-async function untilReplicating(primaryUrl: string): Promise<void> {
+async function untilReplicating(primaryUrl: string, replication: 'sync' | 'async'): Promise<void> {
   const deadline = performance.now() + START_MS;
   for (;;) {
-    const rows = await sql(primaryUrl, "select 1 from pg_stat_replication where sync_state = 'sync'");
+    const rows = await sql(primaryUrl, `select 1 from pg_stat_replication where sync_state = '${replication}'`);
     if (rows.length === 1) return;
     if (performance.now() > deadline) throw new Error(`no standby after ${START_MS} ms`);
     await sleep(50);

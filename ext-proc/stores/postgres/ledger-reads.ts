@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Credits, Generation, UsageQuery, UsageRow } from '../ledger.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import { run, type Statement } from './connection-pool.ts';
 
 const FIND_GENERATION: Statement = {
@@ -10,6 +11,8 @@ const FIND_GENERATION: Statement = {
       generation_time_ms
     from generations where id = $1 and organization_id = $2`,
 };
+
+const EPOCH: Statement = { name: 'ledger_epoch', text: 'select epoch from ledger_state' };
 
 const CHARGED_AMONG: Statement = {
   name: 'charged_among',
@@ -88,6 +91,12 @@ export async function findGeneration(
     latencyMs: Number(row.latency_ms),
     generationTimeMs: Number(row.generation_time_ms),
   };
+}
+
+export async function ledgerEpoch(pool: pg.Pool): Promise<string> {
+  const [row] = await run<{ epoch: string }>(pool, EPOCH, []);
+  if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
+  return row.epoch;
 }
 
 export async function chargedAmong(pool: pg.Pool, generationIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -12,7 +12,7 @@ import { createIdempotencyStore } from './idempotency-rows.ts';
 import { replaceKey, revokeKey, updateKey } from './key-changes.ts';
 import { createKeyLookup } from './key-lookup.ts';
 import { createKey, findKey, listKeys } from './key-rows.ts';
-import { chargedAmong, credits, findGeneration, usage } from './ledger-reads.ts';
+import { chargedAmong, credits, findGeneration, ledgerEpoch, usage } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
 import { addLoss, listLosses } from './loss-rows.ts';
 import { createMemoryModeLock, type MemoryModeLock } from './memory-mode-lock.ts';
@@ -106,6 +106,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       settleClaimed: createClaimedSettlementWriter(claims, options),
       lose: (loss) => addLoss(others, loss, options.onLoss),
       deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
+      currentEpoch: () => ledgerEpoch(others),
       chargedAmong: (generationIds) => chargedAmong(others, generationIds),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
