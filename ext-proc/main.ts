@@ -17,6 +17,7 @@ import { ENVOY_STAYS, followEnvoyLeaving } from './envoy-leaving.ts';
 import { followConfiguration } from './follow-configuration.ts';
 import { createGateway } from './gateway.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
+import { keepCheckpoints } from './keep-checkpoints.ts';
 import { keepRequestLog } from './keep-request-log.ts';
 import { openAccounting, spoolFolder } from './open-accounting.ts';
 import { openLimitStore } from './open-limit-store.ts';
@@ -167,6 +168,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     log,
   });
   const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
+  const stopCheckpoints = keepCheckpoints(database.checkpoints, paths.dataDir, log);
   keepTidy(() => config.current().requestLogRetentionMs);
   const { version } = packageFile;
   const tracing = openTracing({ config: config.current, workerIndex, version, clock, metrics, log });
@@ -219,6 +221,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     async closeServing() {
       config.close();
       stopDeleting();
+      stopCheckpoints();
       const told = [requestLog, tracing].map((one) => one.close(LOG_FLUSH_MS));
       // The last attempts are recorded when their tokens are counted.
       const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));

@@ -1,5 +1,6 @@
 import { type FlagSpec, parseArguments } from './arguments.ts';
 import { CHECK_CONFIG } from './check-config.ts';
+import { CHECKPOINT_COMMANDS } from './checkpoint-commands.ts';
 import type { Command } from './command.ts';
 import { COST_COMMANDS } from './cost-commands.ts';
 import type { Environment } from './database.ts';
@@ -12,6 +13,7 @@ import { ORGANIZATION_COMMANDS } from './organization-commands.ts';
 import type { Result } from './result.ts';
 import { table } from './table.ts';
 import { USER_COMMANDS } from './user-commands.ts';
+import { VERIFY } from './verify-command.ts';
 
 const COMMANDS: readonly Command[] = [
   CHECK_CONFIG,
@@ -19,8 +21,10 @@ const COMMANDS: readonly Command[] = [
   ...ORGANIZATION_COMMANDS,
   ...KEY_COMMANDS,
   ...USER_COMMANDS,
+  VERIFY,
   ...LEDGER_COMMANDS,
   ...COST_COMMANDS,
+  ...CHECKPOINT_COMMANDS,
   ...DEAD_LETTER_COMMANDS,
   MIGRATE,
 ];

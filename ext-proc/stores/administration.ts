@@ -2,6 +2,7 @@ import type { NanoUsd } from '../domain/money.ts';
 import type { RateLimits, Scope } from '../domain/principal.ts';
 import type { Actor } from './audit.ts';
 import type { DeadLetter, ResolvedLetter } from './dead-letters.ts';
+import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
 import type { Loss } from './losses.ts';
 
 /**
@@ -37,7 +38,7 @@ export interface Administration {
   replaceKey(organizationId: string, keyId: string, replacement: KeyReplacement, by: Actor): Promise<ReplaceKeyResult>;
   /** Revoking twice keeps the first time. With an organization, only a key of it is found. */
   revokeKey(id: string, by: Actor, organizationId?: string): Promise<KeyRecord | undefined>;
-  verifyLedger(): Promise<LedgerReport>;
+  verifyLedger(options?: VerifyOptions): Promise<LedgerReport>;
   /** Oldest first, all that were written since then. */
   losses(sinceMs: number): Promise<readonly LossRecord[]>;
   /** Oldest first, those about which nobody has decided. */
@@ -195,22 +196,4 @@ export type ReplaceKeyResult =
 
 export interface LossRecord extends Omit<Loss, 'model' | 'provider'> {
   readonly createdAtMs: number;
-}
-
-export interface LedgerReport {
-  readonly organizations: number;
-  readonly entries: number;
-  readonly generations: number;
-  /** Charges that the ledger refused, about which an operator has to decide (table dead_letters). */
-  readonly deadLetters: number;
-  /** Empty: everything agrees. At most 100 for each rule. */
-  readonly differences: readonly LedgerDifference[];
-}
-
-export interface LedgerDifference {
-  readonly rule: string;
-  /** Organization, generation, key or day that it is about. */
-  readonly subject: string;
-  readonly expected: string;
-  readonly found: string;
 }

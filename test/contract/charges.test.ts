@@ -87,7 +87,8 @@ describe('charge_generations()', () => {
 
   it('takes what stands at the edges', async () => {
     const before = await balance();
-    const edges = { cached_tokens: 5, reasoning_tokens: 4, cost_nano_usd: 0, latency_ms: 0, model: 'x'.repeat(500) };
+    const free = { cached_input_pico_usd: 0, output_pico_usd: 0, cost_nano_usd: 0 };
+    const edges = { cached_tokens: 5, reasoning_tokens: 4, ...free, latency_ms: 0, model: 'x'.repeat(500) };
     await charge(chargeOf(edges), chargeOf({ cached_tokens: 0, reasoning_tokens: 0, upstream_id: 'x'.repeat(200) }));
     expect(await balance()).toBe(before - 1n);
   });
@@ -124,7 +125,7 @@ describe('charge_generations()', () => {
         url,
         `select organization_spent_nano_usd as spent, balance_nano_usd as balance from settle_generations(
            '{${id}}', '{${organizationId}}', '{${keyId}}', '{2026-11-01}', '{m}', '{p}', '{u}', '{1}', '{t}', '{f}', '{stop}',
-           '{5}', '{4}', '{3}', '{2}', '{t}', '{1}', '{1}', '{1}', '{7}', '{1}', '{1}')`,
+           '{5}', '{4}', '{3}', '{2}', '{t}', '{0}', '{0}', '{1750}', '{7}', '{1}', '{1}')`,
       );
     const settled = [{ spent: '7', balance: String(before - 7n) }];
     expect(await settle(customer.organizationId, customer.keyId)).toEqual(settled);

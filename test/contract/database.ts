@@ -84,7 +84,9 @@ export async function addKey({ administration }: Pick<Postgres, 'administration'
 
 export const DAY = 20_778;
 
+/** At prices that make its cost what it is, unless they are given. */
 export function settlementOf(customer: Customer, changes: Partial<Settlement> = {}): Settlement {
+  const { costNanoUsd = 100n } = changes;
   return {
     generationId: newId('gen', Date.now()),
     organizationId: customer.organizationId,
@@ -97,8 +99,8 @@ export function settlementOf(customer: Customer, changes: Partial<Settlement> = 
     cancelled: false,
     usage: { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
     usageCounted: false,
-    prices: { inputPicoUsd: 250_000n, cachedInputPicoUsd: 25_000n, outputPicoUsd: 2_000_000n },
-    costNanoUsd: 100n,
+    prices: { inputPicoUsd: 0n, cachedInputPicoUsd: 500n * costNanoUsd, outputPicoUsd: 0n },
+    costNanoUsd,
     latencyMs: 12,
     generationTimeMs: 34,
     ...changes,

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { LedgerReport } from '../../ext-proc/stores/administration.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { LedgerReport } from '../../ext-proc/stores/ledger-report.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
 
 describe('ledger verification', () => {
@@ -27,7 +29,10 @@ describe('ledger verification', () => {
   }
 
   it('agrees with what the gateway wrote', async () => {
-    expect(await verify()).toEqual({ organizations: 1, entries: 4, generations: 3, deadLetters: 0, differences: [] });
+    expect(await verify()).toEqual({
+      ...{ organizations: 1, entries: 4, generations: 3, deadLetters: 0, spooledCharges: 0 },
+      differences: [],
+    });
   });
 
   it('names rule, place, what should be and what is there', async () => {
@@ -86,10 +91,86 @@ describe('ledger verification', () => {
       'update organization_daily_spend set spent_nano_usd = 0',
       "an organization's daily spend is the sum of its daily usage",
     ],
+    [
+      'a price that does not make the cost',
+      'update generations set cached_input_pico_usd = 0 where cost_nano_usd = 2',
+      'every generation costs what its tokens and prices say, less what was lost',
+    ],
+    [
+      'a cost that is wrong in the same way everywhere',
+      `update generations set cost_nano_usd = 1 where cost_nano_usd = 2;
+       update ledger_entries set amount_nano_usd = -1 where amount_nano_usd = -2;
+       update ledger_entries e set balance_nano_usd = (select sum(amount_nano_usd) from ledger_entries b where b.sequence <= e.sequence);
+       update accounts set balance_nano_usd = balance_nano_usd + 1, total_usage_nano_usd = total_usage_nano_usd - 1;
+       update daily_usage set cost_nano_usd = cost_nano_usd - 1;
+       update organization_daily_spend set spent_nano_usd = spent_nano_usd - 1;
+       update key_daily_spend set spent_nano_usd = spent_nano_usd - 1`,
+      'every generation costs what its tokens and prices say, less what was lost',
+    ],
+    [
+      'a loss that nothing explains',
+      `insert into losses select id, organization_id, 'over_hold', 5, model, provider from generations where cost_nano_usd = 2`,
+      'every generation costs what its tokens and prices say, less what was lost',
+    ],
+    [
+      'a charge above its hold',
+      'update generations set hold_nano_usd = 1 where cost_nano_usd = 2',
+      'no generation costs more than its hold',
+    ],
+    [
+      'an answer that is kept for replay and was not charged',
+      `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, answer)
+       select organization_id, sha256('k'), sha256('b'), 'gen-' || repeat('7', 26), now(), now(), '\\x00' from accounts`,
+      'every answer that is kept for replay was charged',
+    ],
+    [
+      'a request that was logged with a cost and has no generation',
+      `insert into request_log (id, organization_id, key_id, request_id, generation_id, route, address, status, streamed, replayed, client_gone,
+         cost_nano_usd, duration_ms)
+       select 'log-' || repeat('0', 26), organization_id, 'key', 'r', 'gen-' || repeat('7', 26), 'chat', '::1', 200, false, false, false, 5, 1
+       from accounts`,
+      'every request that was logged with a cost has its generation',
+    ],
     ["a key's spend", 'delete from key_daily_spend', "a key's daily spend is the sum of its daily usage"],
   ];
   it.each(TAMPERINGS)('finds %s', async (_what, tampering, rule) => {
     expect(await rulesBrokenBy(tampering)).toContain(rule);
+  });
+
+  it('is not ok with dead letters that nobody decided about, nor with charges in a spool', async () => {
+    const report = JSON.stringify({ spool: { charges: 3, bytes: 2000 } });
+    await sql(
+      url,
+      `insert into dead_letters (generation_id, organization_id, reason, settlement, resolution, resolved_at)
+       values ('gen-1', 'o', 'r', '{}', 'forgiven', now()), ('gen-2', 'o', 'r', '{}', null, null);
+       insert into gateway_processes (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
+       values (gen_random_uuid(), 'h', 0, 1, now(), now(), '${report}', '{}', now())`,
+    );
+    const verified = await runCommandLine(['ledger', 'verify'], { DATABASE_URL: url });
+    expect(verified).toMatchObject({
+      kind: 'refused',
+      json: { ok: false, dead_letters: 1, spooled_charges: 3, differences: [] },
+    });
+  });
+
+  it('leaves out what belongs to months that were detached, and no more', async () => {
+    await sql(
+      url,
+      `create table generations_2026_08 partition of generations
+       for values from (id_floor('gen', timestamptz '2026-08-01Z')) to (id_floor('gen', timestamptz '2026-09-01Z'))`,
+    );
+    const store = await openStore(url);
+    const inAugust = Date.UTC(2026, 7, 15);
+    const generationId = newId('gen', inAugust);
+    await store.ledger.settle(settlementOf(customer, { generationId, day: inAugust / 86_400_000, costNanoUsd: 5n }));
+    await store.close();
+    expect((await verify()).differences).toEqual([]);
+    await sql(url, 'alter table generations detach partition generations_2026_08');
+    expect(await verify()).toMatchObject({ entries: 5, generations: 3, differences: [] });
+    expect(await rulesBrokenBy('delete from generations where cost_nano_usd = 2')).toEqual([
+      'every generation is charged once, and every charge has its generation',
+      'daily usage is the sum of the generations',
+    ]);
   });
 
   it.each(['update ledger_entries set note = null', 'delete from ledger_entries', 'truncate ledger_entries'])(

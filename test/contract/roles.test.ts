@@ -56,7 +56,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'update keys set organization_id = organization_id',
     'update users set is_operator = true',
     "update users set email = 'x@example.com'",
-    'select from idempotency_keys',
+    'select answer from idempotency_keys',
     'update ledger_state set epoch = gen_random_uuid()',
     'delete from audit_log',
     "update audit_log set actor = 'x'",
@@ -67,7 +67,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
     'delete from ledger_entries',
     'delete from audit_log',
-    'select from idempotency_keys',
+    'select answer from idempotency_keys',
   ],
   gateway_backup: [
     "update users set password_hash = 'x'",

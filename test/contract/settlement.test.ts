@@ -98,7 +98,7 @@ describe('settlement in PostgreSQL', () => {
       const settlement = batch[i];
       const expected = settlement && poisoned.includes(settlement) ? 'rejected' : 'fulfilled';
       expect(outcome.status, `settlement ${i}`).toBe(expected);
-      if (outcome.status === 'rejected') expect(outcome.reason.name).toBe('Error');
+      if (outcome.status === 'rejected') expect(outcome.reason.name).toBe('ChargeRefused');
     });
     const { balanceNanoUsd } = await store.ledger.credits(customer.organizationId);
     expect(balanceNanoUsd).toBe(100_000n - 40n);

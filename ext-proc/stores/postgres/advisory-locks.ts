@@ -3,3 +3,5 @@ export const MIGRATION_LOCK = 7_164_001;
 export const MEMORY_MODE_LOCK = 7_164_002;
 /** Of whoever makes or drops partitions. */
 export const PARTITION_LOCK = 7_164_003;
+/** Of whoever writes checkpoints of the ledger. */
+export const CHECKPOINT_LOCK = 7_164_004;

@@ -1,128 +1,134 @@
 import type pg from 'pg';
-import type { LedgerDifference, LedgerReport } from '../administration.ts';
-import { inTransaction, READ_WHOLE } from './connection-pool.ts';
-import { asStoreError } from './unavailable.ts';
+import { idFloor } from '../../domain/ids.ts';
+import { type Checkpoint, FIRST_HASH } from '../checkpoints.ts';
+import type { LedgerReport, VerifyOptions } from '../ledger-report.ts';
+import { CHECKPOINT_COLUMNS, type CheckpointRow, checkpointOf } from './checkpoint-rows.ts';
+import { LedgerFindings } from './ledger-findings.ts';
+import { type Begin, REACHES, type Verification, verifyOrganization } from './ledger-of-organization.ts';
+import { countWaiting, findKept, findStrays } from './ledger-strays.ts';
+import { patiently } from './patient-session.ts';
 
-/** Reads everything once; a large ledger takes its time, and the gateway goes on meanwhile. */
-const TIMEOUT_MS = 600_000;
-const MAX_DIFFERENCES = 100;
+const PAGE = 500;
+const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
+/** Between a request's arrival, which its id tells, and the commit of its charge; only a spool keeps one for longer. */
+const LONGEST_REQUEST_MS = 2 * 3_600_000;
 
-/** Each rule returns what contradicts it: subject, what it should be, what is there. */
-const RULES: readonly (readonly [rule: string, sql: string])[] = [
-  [
-    'the balance is the sum of the entries',
-    `select a.organization_id as subject, coalesce(sum(e.amount_nano_usd), 0)::text as expected, a.balance_nano_usd::text as found
-     from accounts a left join ledger_entries e on e.organization_id = a.organization_id
-     group by a.organization_id having a.balance_nano_usd <> coalesce(sum(e.amount_nano_usd), 0)`,
-  ],
-  [
-    'total credits and total usage are the sums of their entries',
-    `select a.organization_id as subject, s.credits || ' and ' || s.charges as expected,
-       a.total_credits_nano_usd || ' and ' || a.total_usage_nano_usd as found
-     from accounts a cross join lateral (
-       select coalesce(sum(amount_nano_usd) filter (where kind = 'credit'), 0) as credits,
-         coalesce(-sum(amount_nano_usd) filter (where kind = 'charge'), 0) as charges
-       from ledger_entries e where e.organization_id = a.organization_id
-     ) s
-     where a.total_credits_nano_usd <> s.credits or a.total_usage_nano_usd <> s.charges`,
-  ],
-  [
-    'entries are numbered without gaps up to the sequence of the account',
-    `select a.organization_id as subject, a.sequence || ' entries' as expected,
-       count(e.sequence) || ' entries up to ' || coalesce(max(e.sequence), 0) as found
-     from accounts a left join ledger_entries e on e.organization_id = a.organization_id
-     group by a.organization_id
-     having a.sequence <> count(e.sequence) or a.sequence <> coalesce(max(e.sequence), 0)`,
-  ],
-  [
-    'every entry carries the balance after it',
-    `select organization_id || ' entry ' || sequence as subject, running::text as expected, balance_nano_usd::text as found
-     from (
-       select organization_id, sequence, balance_nano_usd,
-         sum(amount_nano_usd) over (partition by organization_id order by sequence rows unbounded preceding) as running
-       from ledger_entries
-     ) e where balance_nano_usd <> running`,
-  ],
-  [
-    'every entry belongs to an account',
-    `select distinct e.organization_id as subject, 'an account' as expected, 'none' as found
-     from ledger_entries e where not exists (select from accounts a where a.organization_id = e.organization_id)`,
-  ],
-  [
-    'every generation is charged once, and every charge has its generation',
-    `select coalesce(g.id, e.generation_id) as subject,
-       coalesce(g.organization_id || ' pays ' || g.cost_nano_usd, 'a generation') as expected,
-       coalesce(e.organization_id || ' pays ' || -e.amount_nano_usd, 'no charge') as found
-     from generations g full join (select * from ledger_entries where kind = 'charge') e on e.generation_id = g.id
-     where g.id is null or e.generation_id is null
-       or g.organization_id <> e.organization_id or g.cost_nano_usd <> -e.amount_nano_usd`,
-  ],
-  [
-    'daily usage is the sum of the generations',
-    `select concat_ws(' ', organization_id, day, key_id, model) as subject,
-       coalesce(concat_ws(' ', g.requests, g.prompt, g.completion, g.cached, g.reasoning, g.cost), 'nothing') as expected,
-       coalesce(concat_ws(' ', u.requests, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens, u.cost_nano_usd),
-         'nothing') as found
-     from daily_usage u full join (
-       select organization_id, day, key_id, model, count(*) as requests, sum(prompt_tokens) as prompt, sum(completion_tokens) as completion,
-         sum(cached_tokens) as cached, sum(reasoning_tokens) as reasoning, sum(cost_nano_usd) as cost
-       from generations group by organization_id, day, key_id, model
-     ) g using (organization_id, day, key_id, model)
-     where (u.requests, u.prompt_tokens, u.completion_tokens, u.cached_tokens, u.reasoning_tokens, u.cost_nano_usd)
-       is distinct from (g.requests, g.prompt, g.completion, g.cached, g.reasoning, g.cost)`,
-  ],
-  [
-    "an organization's daily spend is the sum of its daily usage",
-    `select organization_id || ' ' || day as subject, coalesce(u.cost, 0)::text as expected, coalesce(s.spent_nano_usd, 0)::text as found
-     from organization_daily_spend s full join (
-       select organization_id, day, sum(cost_nano_usd) as cost from daily_usage group by organization_id, day
-     ) u using (organization_id, day)
-     where s.spent_nano_usd is distinct from u.cost`,
-  ],
-  [
-    "a key's daily spend is the sum of its daily usage",
-    `select key_id || ' ' || day as subject, coalesce(u.cost, 0)::text as expected, coalesce(s.spent_nano_usd, 0)::text as found
-     from key_daily_spend s full join (
-       select key_id, day, sum(cost_nano_usd) as cost from daily_usage group by key_id, day
-     ) u using (key_id, day)
-     where s.spent_nano_usd is distinct from u.cost`,
-  ],
-];
-
-const COUNTS = `select (select count(*) from accounts) as organizations, (select count(*) from ledger_entries) as entries,
-  (select count(*) from generations) as generations, (select count(*) from dead_letters where resolution is null) as dead_letters`;
-
-/** All rules on one snapshot, so that settlements going on meanwhile are no differences. */
-export async function verifyLedger(pool: pg.Pool): Promise<LedgerReport> {
-  return inTransaction(pool, 'begin isolation level repeatable read read only', async (client) => {
-    await client.query(`set local statement_timeout = ${TIMEOUT_MS}; ${READ_WHOLE}`);
-    const [counts] = await read<Record<'organizations' | 'entries' | 'generations' | 'dead_letters', string>>(
-      client,
-      COUNTS,
-    );
-    const differences: LedgerDifference[] = [];
-    for (const [rule, sql] of RULES) {
-      const rows = await read<Omit<LedgerDifference, 'rule'>>(client, `${sql} order by 1 limit ${MAX_DIFFERENCES}`);
-      differences.push(
-        ...rows.map((row) => ({ rule, subject: row.subject, expected: row.expected, found: row.found })),
-      );
+/**
+ * Organization by organization, in pieces of bounded size, so that a ledger of any size can be verified while the gateway goes on. Needs
+ * memory for the daily sums of one organization.
+ */
+export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOptions = {}): Promise<LedgerReport> {
+  return patiently(pool, async (session) => {
+    const findings = new LedgerFindings();
+    const kept = await findKept(session);
+    const on: Verification = { session, findings, kept, ...(trusted ? { trusted } : {}) };
+    if (before?.kind === 'exported') await compareExported(on, before.checkpoints);
+    const momentMs = before?.kind === 'moment' ? before.ms : undefined;
+    for (let last = ''; ; ) {
+      const page = await session.read<AccountRow>(PAGE_OF_ACCOUNTS, [last]);
+      const ids = page.map(({ id }) => id);
+      const checkpoints =
+        before?.kind === 'exported'
+          ? before.checkpoints
+          : await newestUntil(on, ids, momentMs ?? Number.NEGATIVE_INFINITY);
+      for (const account of page) {
+        const checkpoint = checkpoints.get(account.id);
+        if (!isAsThen(account, checkpoint)) await verifyOrganization(on, account.id, beginAfter(checkpoint));
+      }
+      findings.organizations += ids.length;
+      const end = ids.at(-1);
+      if (end === undefined) break;
+      last = end;
     }
+    await findStrays(session, findings, strayFrom(kept.fromId, oldestOf(before)));
+    const { organizations, entries, generations } = findings;
     return {
-      organizations: Number(counts?.organizations),
-      entries: Number(counts?.entries),
-      generations: Number(counts?.generations),
-      deadLetters: Number(counts?.dead_letters),
-      differences,
+      organizations,
+      entries,
+      generations,
+      ...(await countWaiting(session)),
+      differences: findings.differences(),
     };
   });
 }
 
-async function read<R extends object>(client: pg.PoolClient, text: string): Promise<R[]> {
-  // The connection's own time-out is meant for requests. `query_timeout` is read from the statement by pg, but missing from its types.
-  const statement = { text, query_timeout: TIMEOUT_MS + 1_000 };
-  try {
-    return (await client.query<R>(statement)).rows;
-  } catch (error) {
-    throw asStoreError(error);
+interface AccountRow {
+  readonly id: string;
+  readonly sequence: number;
+  readonly balance: string;
+  readonly credits: string;
+}
+
+const PAGE_OF_ACCOUNTS = `select organization_id as id, sequence::float8 as sequence, balance_nano_usd::text as balance,
+    total_credits_nano_usd::text as credits
+  from accounts where organization_id > $1 order by 1 limit ${PAGE}`;
+
+/** Nothing was booked since: there is nothing to read. */
+function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkpoint | undefined): boolean {
+  if (checkpoint?.sequence !== sequence) return false;
+  return balance === String(checkpoint.balanceNanoUsd) && credits === String(checkpoint.totalCreditsNanoUsd);
+}
+
+function beginAfter(checkpoint: Checkpoint | undefined): Begin {
+  if (!checkpoint) return THE_BEGINNING;
+  const { sequence, balanceNanoUsd, totalCreditsNanoUsd, hash, createdAtMs } = checkpoint;
+  // Of the checkpoint's own day some entries stand before it.
+  const firstDay = new Date(createdAtMs + 86_400_000).toISOString().slice(0, 10);
+  return { sequence, balanceNanoUsd, creditsNanoUsd: totalCreditsNanoUsd, hash, firstDay };
+}
+
+async function newestUntil(
+  { session }: Verification,
+  ids: readonly string[],
+  ms: number,
+): Promise<ReadonlyMap<string, Checkpoint>> {
+  if (!Number.isFinite(ms)) return new Map();
+  const rows = await session.read<CheckpointRow>(
+    `select ${CHECKPOINT_COLUMNS} from unnest($1::text[]) o (id) cross join lateral (
+       select * from ledger_checkpoints c where c.organization_id = o.id and c.created_at <= to_timestamp($2::float8 / 1000)
+       order by c.sequence desc limit 1
+     ) c`,
+    [ids, ms],
+  );
+  return new Map(rows.map((row) => [row.organization_id, checkpointOf(row)]));
+}
+
+/** What was exported must be there as it was, and so must the entry that it is about. */
+async function compareExported(
+  { session, findings }: Verification,
+  exported: ReadonlyMap<string, Checkpoint>,
+): Promise<void> {
+  for (const { organizationId, sequence, hash, balanceNanoUsd } of exported.values()) {
+    const subject = `${organizationId} entry ${sequence}`;
+    const [there] = await session.read<{ balance: string | null; hash: string | null; entries: number | null }>(
+      `select (select balance_nano_usd::text from ledger_entries where organization_id = $1 and sequence = $2) as balance,
+         (select encode(hash, 'hex') from ledger_checkpoints where organization_id = $1 and sequence = $2) as hash,
+         (select sequence::float8 from accounts where organization_id = $1) as entries`,
+      [organizationId, sequence],
+    );
+    const entries = there?.entries ?? 0;
+    if (entries < sequence || there?.balance !== String(balanceNanoUsd))
+      findings.add(
+        REACHES,
+        subject,
+        `a balance of ${balanceNanoUsd}`,
+        `${entries} entries, ${there?.balance ?? 'none'}`,
+      );
+    if (there?.hash !== hash.toString('hex'))
+      findings.add('checkpoints are kept as they were exported', subject, hash.toString('hex'), there?.hash ?? 'none');
   }
+}
+
+function oldestOf(before: VerifyOptions['before']): number | undefined {
+  if (before === undefined) return undefined;
+  if (before.kind === 'moment') return before.ms;
+  return [...before.checkpoints.values()].reduce(
+    (oldest, { createdAtMs }) => Math.min(oldest, createdAtMs),
+    Date.now(),
+  );
+}
+
+function strayFrom(keptFrom: string, sinceMs: number | undefined): string {
+  const from = sinceMs === undefined ? '' : idFloor('gen', Math.max(0, sinceMs - LONGEST_REQUEST_MS));
+  return from > keptFrom ? from : keptFrom;
 }

@@ -1,10 +1,13 @@
 import type { Administration } from '../administration.ts';
+import type { CheckpointStore } from '../checkpoints.ts';
 import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
 import type { SharedStore } from '../shared-store.ts';
 import type { PoolFigures } from '../store-figures.ts';
 import type { BatchOptions } from './batching.ts';
+import { listCheckpoints } from './checkpoint-rows.ts';
+import { writeCheckpoints } from './checkpoint-writer.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { addDeadLetter, forgiveDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
@@ -51,6 +54,7 @@ export interface Postgres {
   readonly ledger: Ledger;
   readonly idempotency: IdempotencyStore;
   readonly administration: Administration;
+  readonly checkpoints: CheckpointStore;
   /**
    * To be held by the process that keeps limits in memory. `onTakenOver`: another process has the lock now, nothing is admitted here any
    * more and this process should end.
@@ -129,7 +133,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       replaceKey: (organizationId, keyId, replacement, by) =>
         replaceKey(others, organizationId, keyId, replacement, by),
       revokeKey: (id, by, organizationId) => revokeKey(others, id, by, organizationId),
-      verifyLedger: () => verifyLedger(others),
+      verifyLedger: (options) => verifyLedger(others, options),
       losses: (sinceMs) => listLosses(others, sinceMs),
       deadLetters: () => listDeadLetters(others),
       retryDeadLetter: (generationId, by) => retryDeadLetter(others, generationId, by),
@@ -138,6 +142,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
         const rows = await run<{ epoch: string }>(others, RENEW_EPOCH, []);
         return String(rows[0]?.epoch);
       },
+    },
+    checkpoints: {
+      write: (work) => writeCheckpoints(others, work),
+      since: (ms) => listCheckpoints(others, ms),
     },
     memoryModeLock: lock.take,
     sharedModeLock: lock.share,

@@ -13,12 +13,12 @@ grant execute on function make_generations_month, make_request_log_day, make_pro
 -- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
   organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
-  losses, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, gateway_processes to gateway_process;
+  losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, gateway_processes to gateway_process;
 grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), settle_generations,
   write_request_log, log_requests, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
   to gateway_process;
 grant update (memory_owner, limit_store) on ledger_state to gateway_process;
-grant insert on dead_letters, losses to gateway_process;
+grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
 grant insert, update, delete on idempotency_keys, gateway_processes to gateway_process;
 -- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.
 grant insert, delete on request_day_stats to gateway_process;
@@ -29,7 +29,7 @@ grant update, delete on request_log_other, provider_attempts_other, request_stat
 -- they cannot change; credit goes through the function that writes its entry.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
   organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, losses,
-  credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
+  ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
@@ -44,6 +44,10 @@ grant delete on users, memberships, sessions, password_links, sign_in_attempts t
 grant execute on function charge_generations(held_charge[]) to gateway_operator;
 grant update (resolution, resolved_at) on dead_letters to gateway_operator;
 grant insert on losses to gateway_operator;
+-- `ledger checkpoints --write`.
+grant insert on ledger_checkpoints to gateway_operator;
+-- `ledger verify` looks for answers that were not charged, and sees neither them nor the keys.
+grant select (organization_id, generation_id, finished_at) on idempotency_keys to gateway_operator;
 -- `ledger renew-epoch`, after a restore.
 grant update (epoch) on ledger_state to gateway_operator;
 

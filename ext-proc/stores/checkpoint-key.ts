@@ -1,0 +1,35 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Whoever has it can sign checkpoints: only the processes of this data folder, and its operator. */
+const FILE = 'checkpoint-key.pem';
+
+export function checkpointKeyPath(dataDir: string): string {
+  return join(dataDir, FILE);
+}
+
+/** The private key of a data folder, made there when it is missing; two that make it at once get the same. Rejects when it cannot be read. */
+export async function openCheckpointKey(dataDir: string): Promise<KeyObject> {
+  const path = checkpointKeyPath(dataDir);
+  const present = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  return createPrivateKey(present ?? (await makeKey(path)));
+}
+
+/** Its name appears with its content whole. */
+async function makeKey(path: string): Promise<Buffer> {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  await writeFile(temporary, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flush: true });
+  try {
+    await link(temporary, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await unlink(temporary);
+  }
+  return readFile(path);
+}

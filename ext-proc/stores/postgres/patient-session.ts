@@ -1,0 +1,43 @@
+import type pg from 'pg';
+import { asStoreError } from './unavailable.ts';
+
+/** Of one statement. What it reads is bounded, so only a machine in need takes as long. */
+const TIMEOUT_MS = 600_000;
+
+/** Runs bounded statements that read much, each for itself, on a connection that is closed afterwards. */
+export interface PatientSession {
+  read<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Several statements that see one moment. */
+  atOneMoment<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export async function patiently<T>(pool: pg.Pool, work: (session: PatientSession) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw asStoreError(error);
+  });
+  const read = async <R extends object>(text: string, values: unknown[] = []): Promise<R[]> => {
+    // `query_timeout` is read from the statement by pg, but missing from its types.
+    const statement = { text, values, query_timeout: TIMEOUT_MS + 1_000 };
+    try {
+      return (await client.query<R>(statement)).rows;
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  };
+  try {
+    await read(`set statement_timeout = ${TIMEOUT_MS}`);
+    // A plan for any value would read the log of all days for some of its lines.
+    await read(`set plan_cache_mode = force_custom_plan`);
+    return await work({
+      read,
+      atOneMoment: async (inside) => {
+        await read('begin isolation level repeatable read read only');
+        const result = await inside();
+        await read('commit');
+        return result;
+      },
+    });
+  } finally {
+    client.release(true);
+  }
+}

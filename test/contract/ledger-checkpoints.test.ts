@@ -1,0 +1,180 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isSigned, rawPublicKey } from '../../ext-proc/stores/checkpoints.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { runCommandLine } from '../../operator/command-line.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+
+const HOUR_MS = 3_600_000;
+const { privateKey } = generateKeyPairSync('ed25519');
+
+let folder = '';
+let url = '';
+let store: Postgres;
+let customer: Customer;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gw-checkpoints-'));
+  url = await createDatabase();
+  store = await openStore(url);
+  customer = await addCustomer(store, 1_000n);
+  await charge(1n, 2n, 3n);
+});
+afterEach(async () => {
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+async function charge(...costs: bigint[]): Promise<void> {
+  for (const costNanoUsd of costs) await store.ledger.settle(settlementOf(customer, { costNanoUsd }));
+}
+const write = (nowMs = Date.now(), everyMs = HOUR_MS) => store.checkpoints.write({ privateKey, nowMs, everyMs });
+const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: url, GATEWAY_DATA: folder });
+async function rulesBroken(...flags: string[]): Promise<string[]> {
+  const result = await run('ledger', 'verify', ...flags);
+  if (result.kind === 'usage') throw new Error(result.message);
+  const { differences } = result.json as { differences: { rule: string }[] };
+  return [...new Set(differences.map(({ rule }) => rule))];
+}
+/** What somebody with the database's password could do. */
+const tamper = (statements: string) => sql(url, `set session_replication_role = replica; ${statements}`);
+const LOSE_TAIL = `
+  delete from generations where cost_nano_usd > 1;
+  delete from ledger_entries where sequence > 2;
+  update accounts set sequence = 2, balance_nano_usd = 999, total_usage_nano_usd = 1;
+  delete from daily_usage; delete from organization_daily_spend; delete from key_daily_spend;
+  insert into daily_usage select organization_id, day, key_id, model, 1, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, 1
+    from generations;
+  insert into organization_daily_spend select organization_id, day, 1 from generations;
+  insert into key_daily_spend select key_id, day, 1 from generations`;
+
+describe('checkpoints', () => {
+  it('say where each organization stands, signed, an hour apart, and only where something was booked', async () => {
+    const idle = await addCustomer(store, 0n);
+    const startedMs = Date.now();
+    expect(await write(startedMs)).toBe(1);
+    await charge(4n);
+    expect(await write(startedMs + HOUR_MS - 1)).toBe(0);
+    expect(await write(startedMs + HOUR_MS)).toBe(1);
+    expect(await write(startedMs + 3 * HOUR_MS)).toBe(0);
+    const all = await store.checkpoints.since(0);
+    expect(all.map(({ organizationId }) => organizationId)).not.toContain(idle.organizationId);
+    expect(all).toMatchObject([
+      { sequence: 4, previousSequence: 0, balanceNanoUsd: 994n, totalCreditsNanoUsd: 1_000n, createdAtMs: startedMs },
+      { sequence: 5, previousSequence: 4, balanceNanoUsd: 990n, totalCreditsNanoUsd: 1_000n },
+    ]);
+    for (const checkpoint of all) {
+      expect(isSigned(checkpoint)).toBe(true);
+      expect(isSigned({ ...checkpoint, balanceNanoUsd: 995n })).toBe(false);
+      expect(checkpoint.publicKey).toEqual(rawPublicKey(privateKey));
+    }
+    expect(await rulesBroken()).toEqual([]);
+  });
+
+  it('are written once when several processes are at it', async () => {
+    await Promise.all([write(), write(), write()]);
+    expect(await store.checkpoints.since(0)).toHaveLength(1);
+  });
+
+  it('are several where there is much to cover, and verified in pieces', async () => {
+    await tamper(`
+      insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, actor)
+        select '${customer.organizationId}', 4 + n, 'credit', 2, 994 + 2 * n, 'test' from generate_series(1, 45000) n;
+      update accounts set sequence = 45004, balance_nano_usd = 90994, total_credits_nano_usd = 91000`);
+    expect(await write()).toBe(5);
+    await store.administration.credit(customer.organizationId, { amountNanoUsd: 1n }, { actor: 'test' });
+    expect(await run('ledger', 'verify')).toMatchObject({ kind: 'done', json: { ok: true, entries: 45_005 } });
+    await tamper(`update ledger_entries set note = 'x' where sequence = 30000`);
+    expect(await rulesBroken()).toEqual(['entries are those that their checkpoint has seen']);
+  });
+
+  it('show a past that was changed in all places alike', async () => {
+    await write();
+    await tamper(`update ledger_entries set note = 'promised' where kind = 'credit'`);
+    expect(await rulesBroken()).toEqual(['entries are those that their checkpoint has seen']);
+  });
+
+  it('show an end that was lost whole, which agrees with itself', async () => {
+    await tamper(LOSE_TAIL);
+    expect(await rulesBroken()).toEqual([]);
+  });
+
+  it('show it where there is one of later', async () => {
+    await write();
+    await tamper(LOSE_TAIL);
+    expect(await rulesBroken()).toEqual(['the ledger reaches every checkpoint']);
+  });
+
+  it('show it from their exported copies where they were lost as well', async () => {
+    const file = join(folder, 'exported.jsonl');
+    await write();
+    const printed = await run('ledger', 'checkpoints');
+    if (printed.kind !== 'done') throw new Error(printed.message);
+    await writeFile(file, `${printed.text}\n`);
+    expect(await rulesBroken('--since', file)).toEqual([]);
+    await tamper(`${LOSE_TAIL}; delete from ledger_checkpoints`);
+    expect(await rulesBroken()).toEqual([]);
+    expect(await rulesBroken('--since', file)).toEqual(
+      expect.arrayContaining(['the ledger reaches every checkpoint', 'checkpoints are kept as they were exported']),
+    );
+  });
+
+  it('are where a later verification begins', async () => {
+    await write();
+    await charge(4n);
+    const later = new Date(Date.now() + 60_000).toISOString();
+    expect(await run('ledger', 'verify', '--since', later)).toMatchObject({ json: { ok: true, entries: 1 } });
+    const earlier = new Date(Date.now() - HOUR_MS).toISOString();
+    expect(await run('ledger', 'verify', '--since', earlier)).toMatchObject({ json: { ok: true, entries: 5 } });
+    await tamper('update ledger_entries set balance_nano_usd = 1 where sequence = 5');
+    expect(await rulesBroken('--since', later)).toEqual(['every entry carries the balance after it']);
+  });
+
+  it('count only when they are signed, and by a key that is known', async () => {
+    await write();
+    const [mine, other] = [join(folder, 'mine.pem'), join(folder, 'other.pem')];
+    await writeFile(mine, privateKey.export({ format: 'pem', type: 'pkcs8' }));
+    await writeFile(other, generateKeyPairSync('ed25519').publicKey.export({ format: 'pem', type: 'spki' }));
+    expect(await rulesBroken('--key', mine)).toEqual([]);
+    expect(await rulesBroken('--key', other)).toEqual(['every checkpoint is signed']);
+    await tamper(`update ledger_checkpoints set created_at = created_at - interval '1 day'`);
+    expect(await rulesBroken('--key', mine)).toEqual(['every checkpoint is signed']);
+  });
+
+  it.each(['update ledger_checkpoints set sequence = 9', 'delete from ledger_checkpoints'])(
+    'are not for changing: %s',
+    async (statement) => {
+      await write();
+      await expect(sql(url, statement)).rejects.toThrow('ledger_checkpoints is append-only');
+    },
+  );
+});
+
+describe('the command line', () => {
+  it('writes them with a key that it keeps in the data folder, for nobody else to read', async () => {
+    const [first, second] = [await run('ledger', 'checkpoint-key'), await run('ledger', 'checkpoint-key')];
+    expect(first).toEqual(second);
+    const { file, public_key } = (first.kind === 'done' ? first.json : {}) as { file: string; public_key: string };
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, 'utf8')).toContain('BEGIN PRIVATE KEY');
+    const written = await run(
+      'ledger',
+      'checkpoints',
+      '--write',
+      '--since',
+      new Date(Date.now() - 60_000).toISOString(),
+    );
+    expect(written).toMatchObject({
+      json: [{ organization_id: customer.organizationId, sequence: 4, balance_nano_usd: '994', public_key }],
+    });
+  });
+
+  it('refuses a --since that is neither a time nor a file of checkpoints', async () => {
+    const file = join(folder, 'nonsense');
+    await writeFile(file, '{"organization_id":"org-1"}\n');
+    for (const since of [file, join(folder, 'absent')])
+      expect(await run('ledger', 'verify', '--since', since)).toMatchObject({ kind: 'refused' });
+  });
+});
