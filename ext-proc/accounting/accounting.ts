@@ -160,7 +160,13 @@ export function createAccounting(options: AccountingOptions): Accounting {
         charged = { usage: settlement.usage, costNanoUsd };
         const costUsd = usdNumber(costNanoUsd);
         const { promptTokens, completionTokens } = produced.usage;
-        metrics.charged({ model: hold.model, costUsd, promptTokens, completionTokens, counted: produced.usageCounted });
+        metrics.charged({
+          model: hold.model,
+          costUsd,
+          promptTokens,
+          completionTokens,
+          counted: isCountedAnswer(produced),
+        });
         return undefined;
       },
       uncharged: (attempt) => attempts.record(providerAttempt(hold, holdNanoUsd, attempt)),
@@ -231,4 +237,9 @@ function settlementOf(
   if (attempt === undefined) return settlement;
   const { keyHash, bodyHash } = attempt;
   return { ...settlement, claim: { keyHash, bodyHash, ...(answer ? { answer: attempt.seal(answer) } : {}) } };
+}
+
+/** A client that left before its first event had none. */
+function isCountedAnswer({ usageCounted, cancelled, usage }: Produced): boolean {
+  return usageCounted && !(cancelled && usage.completionTokens === 0);
 }

@@ -67,8 +67,9 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
     opened = await open(run, target, call, askedMs);
     if (opened.kind !== 'failure') return opened;
     span?.fail(opened.result);
-    const { wasSent, answerBytes } = call;
-    return { kind: 'failed', failure: withoutSecret(opened, target), target, asked: { askedMs, wasSent, answerBytes } };
+    const { wasSent, answerBytes, requestId } = call;
+    const asked = { askedMs, wasSent, answerBytes, requestId };
+    return { kind: 'failed', failure: withoutSecret(opened, target), target, asked };
   } finally {
     if (opened?.kind !== 'stream') {
       span?.end();

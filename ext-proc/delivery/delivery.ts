@@ -58,7 +58,7 @@ export interface UnchargedAttempt {
   /** `ok`, of one that was not charged, or why it failed. */
   readonly result: string;
   readonly work: ProviderWork;
-  /** The provider's own id of the answer, where it sent one. */
+  /** The provider's own id of the answer, or of the request, where it sent one. */
   readonly upstreamId?: string;
   /** What the provider may bill for `some` work. */
   readonly tokens?: { readonly usage: TokenUsage; readonly source: 'reported' | 'counted' | 'estimated' };

@@ -18,4 +18,6 @@ export interface AskedProvider {
   readonly wasSent: boolean;
   /** That came of the body, where the answer is a success. */
   readonly answerBytes: number;
+  /** By which the provider can be asked about it, where it said one. */
+  readonly requestId: string | undefined;
 }

@@ -25,6 +25,8 @@ const READ_AHEAD_BYTES = 64 * 1024;
 /** A complete answer whose connection does not end: it is not waited for. */
 const TAIL_MS = 2000;
 
+const MAX_REQUEST_ID_CHARACTERS = 200;
+
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a limit. */
@@ -133,6 +135,12 @@ export class ProviderCall implements LimitedCall {
   get answerBytes(): number {
     const status = this.#head?.status ?? 0;
     return status >= 200 && status < 300 ? this.#answerBytes : 0;
+  }
+
+  /** By which the provider can be asked about it: at most 200 characters. */
+  get requestId(): string | undefined {
+    const id = this.#head?.header('x-request-id') ?? this.#head?.header('request-id');
+    return id?.slice(0, MAX_REQUEST_ID_CHARACTERS);
   }
 
   /** Nothing more will come. */

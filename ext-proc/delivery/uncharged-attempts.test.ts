@@ -68,6 +68,14 @@ describe('an attempt that nobody is charged for', () => {
     expect(short?.tokens?.usage.completionTokens).toBeLessThan(100);
   });
 
+  test('has the id by which its provider can be asked about it', async () => {
+    const idWith = async (headers: Record<string, string>) =>
+      (await unchargedOf({}, sendJson({}, 500, headers)))[0]?.upstreamId;
+    expect(await idWith({ 'x-request-id': 'r'.repeat(300) })).toBe('r'.repeat(200));
+    expect(await idWith({ 'request-id': 'req-2' })).toBe('req-2');
+    expect(await idWith({})).toBeUndefined();
+  });
+
   test('is told with its number, also where a later one succeeds', async () => {
     egress.answerWith((response) => response.destroy(), sendJson({}, 500), sendJson(COMPLETION));
     const providers = [provider('alpha'), provider('beta')];

@@ -30,6 +30,7 @@ export class UnchargedAttempts {
       attempt: run.attempts.length,
       provider: target.provider.name,
       providerModel: target.model,
+      ...(asked.requestId === undefined ? {} : { upstreamId: asked.requestId }),
       askedAtMs: run.startedAtMs + asked.askedMs,
       result: failure.result,
       work,

@@ -40,7 +40,7 @@ export interface ProviderAttempt {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly providerModel: string;
-  /** The provider's own id of the answer, where it sent one. */
+  /** The provider's own id of the answer, or of the request, where it sent one. */
   readonly upstreamId?: string;
   readonly askedAtMs: number;
   /** `ok`, `client_left`, `crash`, or why the attempt failed (delivery/provider-failure.ts). */
