@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
+import { sealMirror } from './accounting/sealed-mirror.ts';
 import { estimateTokens } from './admission/text-meter.ts';
 import { readDrainTimeoutMs } from './config/drain-timeout.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
@@ -115,6 +116,7 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
     limits: watchLimitStore(opened.limits, metrics, clock),
     leaseMs: opened.leaseMs,
     limitsOpenInMs: opened.opensInMs,
+    mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
   };
 }
 
@@ -131,7 +133,7 @@ interface Serving {
 
 /** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
 async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
-  const { database, databaseUrl, limits, leaseMs, limitsOpenInMs } = stores;
+  const { database, databaseUrl, limits, leaseMs, limitsOpenInMs, mirror } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
   const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
@@ -139,6 +141,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     database,
     limits,
     attempts,
+    mirror,
     holdLeaseMs: leaseMs,
     claimLeaseMs: LEASE_MS,
     spoolFolder: spoolFolder(paths.dataDir),

@@ -16,6 +16,7 @@ import { openRecentCharges, type RecentCharges } from './journal/recent-charges.
 import type { LimitStore } from './stores/limit-store.ts';
 import type { Postgres } from './stores/postgres/open.ts';
 import type { ProviderAttempts } from './stores/provider-attempts.ts';
+import type { SpoolMirror } from './stores/spool-mirror.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -30,6 +31,8 @@ export interface OpeningOptions {
   readonly database: Pick<Postgres, 'ledger' | 'idempotency'>;
   readonly limits: LimitStore;
   readonly attempts: ProviderAttempts;
+  /** Absent: no other process shares the limits. */
+  readonly mirror?: SpoolMirror | undefined;
   /** Of holds, as the limit store keeps them, and of Idempotency-Keys. */
   readonly holdLeaseMs: number;
   readonly claimLeaseMs: number;
@@ -85,6 +88,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     ...database,
     limits,
     attempts: options.attempts,
+    mirror: options.mirror,
     holds,
     spool,
     room,
@@ -104,6 +108,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     store: database.idempotency,
     leaseMs: claimLeaseMs,
     renewEveryMs: RENEW_EVERY_MS,
+    mirror: options.mirror,
     log,
   });
   return {

@@ -6,6 +6,7 @@ import type { Postgres } from './stores/postgres/open.ts';
 import type { StoreLog } from './stores/redis/connection.ts';
 import { createRedisLimitStore, type RedisLimitStore } from './stores/redis/limit-store.ts';
 import { RedisRefused } from './stores/redis/refused.ts';
+import type { SpoolMirror } from './stores/spool-mirror.ts';
 
 export type OpenedLimitStore =
   | {
@@ -15,6 +16,8 @@ export type OpenedLimitStore =
       readonly leaseMs: number;
       /** How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held. Rejects with StoreUnavailable. */
       readonly opensInMs: () => Promise<number>;
+      /** Absent: no other process shares the limits. */
+      readonly mirror?: SpoolMirror;
     }
   /** For the operator; another attempt would end the same way. */
   | { readonly kind: 'refused'; readonly message: string };
@@ -63,7 +66,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       );
       await sleep(opensInMs);
     }
-    return { kind: 'open', limits: store, leaseMs, opensInMs: store.opensInMs };
+    return { kind: 'open', limits: store, leaseMs, opensInMs: store.opensInMs, mirror: store.spoolMirror };
   } catch (error) {
     await store.close();
     throw error;

@@ -13,6 +13,7 @@ import type { IdempotencyStore } from '../stores/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
 import type { HoldRelease, LimitStore } from '../stores/limit-store.ts';
 import type { ProviderAttempts } from '../stores/provider-attempts.ts';
+import type { SpoolMirror } from '../stores/spool-mirror.ts';
 import type { OnSent } from '../stores/store-figures.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -89,6 +90,8 @@ export interface AccountingOptions {
   readonly holds: HoldKeeper;
   readonly spool: Spool;
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
+  /** Absent: no other process shares the limits. */
+  readonly mirror?: SpoolMirror | undefined;
   /** Asked for when a request begins: what a former process left in the file is settled before. */
   readonly journal: () => Pick<IntentJournal, 'open'>;
   readonly recent: Pick<RecentCharges, 'note' | 'sendAgain'>;

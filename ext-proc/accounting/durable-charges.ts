@@ -2,13 +2,15 @@ import type { AccountSnapshot } from '../domain/principal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import type { RecentCharges } from '../journal/recent-charges.ts';
 import { ChargeRefused } from '../stores/charge-refused.ts';
-import type { ClaimedSettlement, Ledger, Settlement } from '../stores/ledger.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../stores/ledger.ts';
 import type { LiveHold } from '../stores/limit-store.ts';
 import { isClaimed } from '../stores/settlement-json.ts';
+import type { SpoolMirror } from '../stores/spool-mirror.ts';
 import type { OnSent } from '../stores/store-figures.ts';
 import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { createMirroredCharges } from './mirrored-charges.ts';
 import type { Spool } from './spool.ts';
 import { createSpoolReplay } from './spool-replay.ts';
 import type { SpoolRoom } from './spool-room.ts';
@@ -38,6 +40,8 @@ export interface DurableChargesOptions {
   readonly spool: Spool;
   readonly recent: Pick<RecentCharges, 'note'>;
   readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
+  /** Absent: there is no other process that could charge what is spooled. */
+  readonly mirror?: SpoolMirror | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
@@ -56,6 +60,9 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   const patient = new Set<() => void>();
   let spoolsAtOnce = false;
   const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
+  const isOurs = (generationId: string): boolean => spool.pending().some((one) => one.generationId === generationId);
+  const mirrored =
+    options.mirror && createMirroredCharges({ mirror: options.mirror, isOurs, charge: settleSpooled, log });
 
   async function make(
     settlement: Settlement | ClaimedSettlement,
@@ -66,6 +73,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     try {
       const outcome = await unlessGivenUp(commit(settlement, onSent));
       if (outcome === 'charged') attempt?.ended();
+      else await lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
       return outcome;
     } catch (error) {
       metrics.settlementFailed();
@@ -106,12 +114,11 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   async function appendToSpool(
     settlement: Settlement | ClaimedSettlement,
     attempt?: KeyedAttempt,
-  ): Promise<'spooled' | 'lost'> {
+  ): Promise<'spooled' | 'taken_over' | 'lost'> {
     const { generationId } = settlement;
     if (attempt) waitingAttempts.set(generationId, attempt);
     try {
       await spool.append(settlement);
-      return 'spooled';
     } catch (error) {
       waitingAttempts.delete(generationId);
       room.failed();
@@ -122,19 +129,42 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       );
       return 'lost';
     }
+    const copied = mirrored?.add(settlement);
+    // Whoever wants the key of this attempt asks there, so its answer is not given before the mirror has it.
+    if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
+      return 'spooled';
+    const { answer: _answer, ...claim } = settlement.claim;
+    // Over the line that would be charged. Where it cannot be written, whoever has the key decides when it is replayed.
+    await spool.append({ ...settlement, claim: { ...claim, takenOver: true } }).catch(room.failed);
+    return 'taken_over';
   }
 
   async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    await settleSpooled(settlement);
+    endAttempt(settlement.generationId);
+    await mirrored?.remove(settlement);
+  }
+
+  /** Of this process or another one. */
+  async function settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
     const { generationId } = settlement;
     const outcome = await commit(settlement).catch(async (error: unknown) => {
       // A row that PostgreSQL will never take must not keep the others waiting.
       if (await isBuried(settlement, error, true)) return 'buried';
       throw error;
     });
-    if (outcome !== 'charged') await releaseHold(settlement, 0);
-    if (outcome === 'taken_over')
+    if (outcome === 'taken_over') {
+      await lose(settlement);
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
-    endAttempt(generationId);
+    }
+    if (outcome !== 'charged') await releaseHold(settlement, 0);
+  }
+
+  /** What the provider is paid for an answer whose key another attempt has. */
+  async function lose(settlement: Settlement): Promise<void> {
+    const { generationId, organizationId, model, provider } = settlement;
+    const amountNanoUsd = dueNanoUsd(settlement);
+    await ledger.lose({ generationId, organizationId, reason: 'taken_over', amountNanoUsd, model, provider });
   }
 
   async function again(settlement: Settlement): Promise<boolean> {
@@ -193,7 +223,10 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     refusesBecause: () =>
       spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem(),
     spoolAfter: (delayMs) => void setTimeout(spoolFromNow, delayMs).unref(),
-    close: spooled.close,
+    async close() {
+      await mirrored?.close();
+      await spooled.close();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
-import type { Claim, IdempotencyStore } from '../stores/idempotency-store.ts';
+import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from '../stores/idempotency-store.ts';
+import type { SpoolMirror } from '../stores/spool-mirror.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type RequestSeal, requestSeal } from './sealed-answer.ts';
 
@@ -46,13 +47,15 @@ export interface ClaimsOptions {
   readonly store: IdempotencyStore;
   readonly leaseMs: number;
   readonly renewEveryMs: number;
+  /** Decides about attempts that count as dead, where other processes may still end them. Absent: there is no other process. */
+  readonly mirror?: Pick<SpoolMirror, 'giveUp'> | undefined;
   readonly log: Log;
 }
 
 /** A renewal is one statement with a row for each. */
 const RENEWED_AT_ONCE = 500;
 
-export function createClaims({ store, leaseMs, renewEveryMs, log }: ClaimsOptions): Claims {
+export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: ClaimsOptions): Claims {
   const live = new Map<string, Claim>();
   let renewing = false;
   const timer = setInterval(renewAll, renewEveryMs);
@@ -71,6 +74,15 @@ export function createClaims({ store, leaseMs, renewEveryMs, log }: ClaimsOption
     } finally {
       renewing = false;
     }
+  }
+
+  /** An attempt that was answered and could not be charged yet is not dead, although it cannot renew its lease. */
+  async function take(request: ClaimRequest): Promise<Exclude<ClaimResult, { kind: 'lapsed' }>> {
+    const result = await store.claim({ ...request, leaveLapsed: mirror !== undefined });
+    if (result.kind !== 'lapsed') return result;
+    if (!(await mirror?.giveUp(request.organizationId, result.generationId))) return { kind: 'running' };
+    const taken = await store.claim(request);
+    return taken.kind === 'lapsed' ? { kind: 'running' } : taken;
   }
 
   function attemptOf(claim: Claim, seal: RequestSeal): KeyedAttempt {
@@ -100,7 +112,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, log }: ClaimsOption
       const seal = requestSeal(organizationId, idempotencyKey, body);
       const { keyHash, bodyHash } = seal;
       const claim: Claim = { organizationId, keyHash, generationId };
-      const result = await store.claim({ ...claim, bodyHash, leaseMs, retentionMs });
+      const result = await take({ ...claim, bodyHash, leaseMs, retentionMs });
       switch (result.kind) {
         case 'claimed':
           return { kind: 'claimed', attempt: attemptOf(claim, seal) };

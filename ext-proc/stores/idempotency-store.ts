@@ -29,6 +29,8 @@ export interface ClaimRequest extends Claim {
   /** The attempt counts as dead when it has not renewed for this long. */
   readonly leaseMs: number;
   readonly retentionMs: number;
+  /** The key of a dead attempt is not taken, but told of as `lapsed`. */
+  readonly leaveLapsed?: boolean;
 }
 
 export type ClaimResult =
@@ -36,4 +38,6 @@ export type ClaimResult =
   /** The key was used with another body. */
   | { readonly kind: 'reused' }
   | { readonly kind: 'running' }
+  /** The attempt counts as dead. */
+  | { readonly kind: 'lapsed'; readonly generationId: string }
   | { readonly kind: 'finished'; readonly generationId: string; readonly answerBytes: number };

@@ -79,6 +79,10 @@ export interface ClaimEnd {
   readonly bodyHash: Buffer;
   /** The sealed answer. Absent: it ended with an error, and the key is free again. */
   readonly answer?: Buffer;
+  /** It was answered, and the answer waits in the spool of another process: the key stays taken until that comes. */
+  readonly answerElsewhere?: boolean;
+  /** Another attempt was promised the key meanwhile: nothing is charged. */
+  readonly takenOver?: boolean;
 }
 
 export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 'prices' | 'holdNanoUsd'> {

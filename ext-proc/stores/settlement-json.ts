@@ -45,8 +45,9 @@ function withoutClaim({ claim: _claim, ...settlement }: ClaimedSettlement): Sett
   return settlement;
 }
 
-function claimText({ keyHash, bodyHash, answer }: ClaimEnd): Record<keyof ClaimEnd, string | undefined> {
+function claimText({ keyHash, bodyHash, answer, ...rest }: ClaimEnd) {
   return {
+    ...rest,
     keyHash: keyHash.toString('base64'),
     bodyHash: bodyHash.toString('base64'),
     answer: answer?.toString('base64'),

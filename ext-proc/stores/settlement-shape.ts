@@ -24,7 +24,13 @@ const USAGE: Shape<TokenUsage> = {
   reasoningTokens: integer,
 };
 const PRICES: Shape<Prices> = { inputPicoUsd: amount, cachedInputPicoUsd: amount, outputPicoUsd: amount };
-const CLAIM: Shape<ClaimEnd> = { keyHash: bytes, bodyHash: bytes, answer: optional(bytes) };
+const CLAIM: Shape<ClaimEnd> = {
+  keyHash: bytes,
+  bodyHash: bytes,
+  answer: optional(bytes),
+  answerElsewhere: optional(flag),
+  takenOver: optional(flag),
+};
 const SETTLEMENT: Shape<ClaimedSettlement> = {
   generationId: name,
   organizationId: name,

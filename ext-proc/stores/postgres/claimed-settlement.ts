@@ -14,6 +14,17 @@ const KEEP_ANSWER: Statement = {
     returning true as mine`,
 };
 
+/** The answer is in the spool of the process that gave it. A row that has it by now stays as it is. */
+const KEEP_KEY: Statement = {
+  name: 'keep_idempotency_key',
+  text: `
+    insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until, charged_at)
+    values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp())
+    on conflict (organization_id, key_hash) do update set charged_at = coalesce(k.charged_at, excluded.charged_at)
+      where k.generation_id = excluded.generation_id
+    returning true as mine`,
+};
+
 /** A key that nobody has was freed by the retention, or by an attempt that took it over and failed: this one may be charged. */
 const FREE_KEY: Statement = {
   name: 'free_idempotency_key_at_charge',
@@ -38,7 +49,12 @@ const BATCH_BYTES = 16 * 1024 * 1024;
 /** The fence (DESIGN 3): ends the attempt's claim. False: another attempt has the key, and this one must not be charged. */
 export async function endClaim(client: pg.PoolClient, settlement: ClaimedSettlement): Promise<boolean> {
   const { organizationId, generationId, claim } = settlement;
-  const { keyHash, bodyHash, answer } = claim;
+  const { keyHash, bodyHash, answer, answerElsewhere, takenOver } = claim;
+  if (takenOver) return false;
+  if (answerElsewhere) {
+    const kept = await run<{ mine: boolean }>(client, KEEP_KEY, [organizationId, keyHash, bodyHash, generationId]);
+    return kept[0]?.mine === true;
+  }
   if (answer === undefined) {
     const rows = await run<{ mine: boolean }>(client, FREE_KEY, [organizationId, keyHash, generationId]);
     return rows[0]?.mine === true;

@@ -4,7 +4,7 @@ import { run, type Statement } from './connection-pool.ts';
 
 const CLAIM: Statement = {
   name: 'claim_idempotency_key',
-  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6)',
+  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)',
 };
 const RENEW: Statement = {
   name: 'renew_idempotency_keys',
@@ -34,7 +34,7 @@ const DELETE_OLDER: Statement = {
 };
 
 interface ClaimRow {
-  readonly outcome: 'claimed' | 'reused' | 'running' | 'finished';
+  readonly outcome: 'claimed' | 'reused' | 'running' | 'lapsed' | 'finished';
   readonly generation_id: string | null;
   readonly answer_bytes: string | null;
 }
@@ -63,12 +63,13 @@ export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
 }
 
 async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult> {
-  const { organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs } = request;
-  const values = [organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs];
+  const { organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveLapsed = false } = request;
+  const values = [organizationId, keyHash, bodyHash, generationId, leaseMs, retentionMs, leaveLapsed];
   const [row] = await run<ClaimRow>(pool, CLAIM, values);
   if (!row) throw new Error('claim_idempotency_key() returned nothing');
-  if (row.outcome !== 'finished') return { kind: row.outcome };
-  if (row.generation_id === null) throw new Error('a finished attempt has no generation');
+  if (row.outcome !== 'finished' && row.outcome !== 'lapsed') return { kind: row.outcome };
+  if (row.generation_id === null) throw new Error(`a ${row.outcome} attempt has no generation`);
+  if (row.outcome === 'lapsed') return { kind: 'lapsed', generationId: row.generation_id };
   return { kind: 'finished', generationId: row.generation_id, answerBytes: Number(row.answer_bytes) };
 }
 

@@ -62,6 +62,8 @@ export interface Postgres {
   memoryModeLock(onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
   /** To be held by every process that keeps limits in a store that it shares with others. */
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
+  /** Known to who may read the ledger: seals what processes of this database leave for each other elsewhere. */
+  mirrorKey(): Promise<Buffer>;
   /** Its connections now. */
   pools(): readonly PoolFigures[];
   /** Rejects with StoreUnavailable when PostgreSQL is away. */
@@ -149,6 +151,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     memoryModeLock: lock.take,
     sharedModeLock: lock.share,
+    mirrorKey: async () => {
+      const [row] = await run<{ key: Buffer }>(others, MIRROR_KEY, []);
+      if (!row) throw new Error('the ledger has no state');
+      return row.key;
+    },
     pools: () => [poolFigures('requests', requests), poolFigures('others', others), poolFigures('idempotency', claims)],
     ping: async () => {
       await run(requests, PING, []);
@@ -166,6 +173,7 @@ function poolFigures(pool: PoolFigures['pool'], of: ReturnType<typeof createPool
 }
 
 const PING = { name: 'ping', text: 'select 1' };
+const MIRROR_KEY = { name: 'mirror_key', text: 'select mirror_key as key from ledger_state' };
 const RENEW_EPOCH = {
   name: 'renew_epoch',
   text: 'update ledger_state set epoch = gen_random_uuid() returning epoch',

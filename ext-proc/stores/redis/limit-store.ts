@@ -12,12 +12,14 @@ import {
   type Renewal,
 } from '../limit-store.ts';
 import type { SharedStore } from '../shared-store.ts';
+import type { SpoolMirror } from '../spool-mirror.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import { createGathering } from './gathering.ts';
 import { answerHolds, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
 import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
 import { organizationKeys, readsKey, shardKeyOf } from './shards.ts';
+import { createSpoolMirror } from './spool-mirror.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
   /** A hold that is not renewed for this long goes into quarantine; a store that forgot admits nothing for as long. */
@@ -32,6 +34,7 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
 }
 
 export interface RedisLimitStore extends LimitStore, SharedStore {
+  readonly spoolMirror: SpoolMirror;
   /** Milliseconds until every shard is open to admissions. */
   opensInMs(): Promise<number>;
 }
@@ -147,6 +150,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     heldNanoUsd,
     takeRead,
     ...markers,
+    spoolMirror: createSpoolMirror(connection),
     async close() {
       clearInterval(timer);
       await connection.close();

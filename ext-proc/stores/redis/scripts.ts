@@ -10,6 +10,10 @@ const FILES = {
   touchShards: ['touch-shards-n.lua'],
   openShards: ['open-shards-n.lua'],
   nameStore: ['name-store-1.lua'],
+  mirrorAdd: ['mirror-add-3.lua'],
+  mirrorList: ['mirror-list-n.lua'],
+  mirrorRemove: ['mirror-remove-2.lua'],
+  giveUp: ['give-up-2.lua'],
 } as const;
 
 export type ScriptName = keyof typeof FILES;
@@ -27,6 +31,10 @@ export const SCRIPTS: Readonly<Record<ScriptName, Script>> = {
   touchShards: read('touchShards'),
   openShards: read('openShards'),
   nameStore: read('nameStore'),
+  mirrorAdd: read('mirrorAdd'),
+  mirrorList: read('mirrorList'),
+  mirrorRemove: read('mirrorRemove'),
+  giveUp: read('giveUp'),
 };
 
 function read(name: ScriptName): Script {

@@ -40,6 +40,16 @@ export function shardKeyOf(organizationId: string): string {
   return SHARD_KEYS[crc32(organizationId) % SHARDS] as string;
 }
 
+/** Index and texts of the copies of spooled charges, of an organization's shard or of that number. */
+export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
+  const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);
+  return [`${tag}:spooled`, `${tag}:spooled-charges`];
+}
+
+export function givenUpKey(organizationId: string, generationId: string): string {
+  return `${tagOf(organizationId)}:given-up:${generationId}`;
+}
+
 export function readsKey(keyId: string): string {
   return `${tagOf(keyId)}:reads:${keyId}`;
 }

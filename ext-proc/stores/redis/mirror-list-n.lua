@@ -1,0 +1,21 @@
+-- Reads copies of spooled charges, the oldest of each shard.
+--
+-- KEYS  for each shard its index and its texts
+-- ARGV  1 most of a shard
+-- Returns  organization|generation id, text, one after the other
+
+-- What somebody else wrote in the place of one shard keeps nobody from the others.
+local found = {}
+for i = 1, #KEYS, 2 do
+  local ids = redis.pcall('ZRANGEBYSCORE', KEYS[i], '-inf', '+inf', 'LIMIT', '0', ARGV[1])
+  for _, id in ipairs(ids) do
+    local charge = redis.pcall('HGET', KEYS[i + 1], id)
+    if type(charge) == 'string' then
+      found[#found + 1] = id
+      found[#found + 1] = charge
+    elseif charge == false then
+      redis.call('ZREM', KEYS[i], id)
+    end
+  end
+end
+return found

@@ -1,0 +1,8 @@
+-- Forgets the copy of a spooled charge.
+--
+-- KEYS  1 index of the shard's copies   2 their texts
+-- ARGV  1 organization|generation id
+-- Returns  nothing
+
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('HDEL', KEYS[2], ARGV[1])

@@ -1,0 +1,24 @@
+/**
+ * Copies of spooled charges where every process can read them, so that a charge does not wait for the process that spooled it (DESIGN 3). Whoever
+ * can charge it does; charging is idempotent by generation id. It also decides between an attempt with an Idempotency-Key that ends in the spool and
+ * another one that wants its key: only one of them gets it. Methods reject with StoreUnavailable.
+ */
+export interface SpoolMirror {
+  /**
+   * `given_up`: another attempt was promised the key of this one (`giveUp`), so its answer must not be given. `full`: nothing was kept, because
+   * too much is there, or the charge is too large.
+   */
+  add(charge: MirroredCharge): Promise<'kept' | 'given_up' | 'full'>;
+  /** The oldest of each shard. */
+  list(): Promise<readonly MirroredCharge[]>;
+  remove(charge: Pick<MirroredCharge, 'organizationId' | 'generationId'>): Promise<void>;
+  /** Whether that attempt may be taken over: it has not ended in a spool, and from now on cannot. */
+  giveUp(organizationId: string, generationId: string): Promise<boolean>;
+}
+
+export interface MirroredCharge {
+  readonly organizationId: string;
+  readonly generationId: string;
+  /** Means nothing to the mirror. */
+  readonly text: string;
+}

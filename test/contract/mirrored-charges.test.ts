@@ -1,0 +1,210 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDurableCharges } from '../../ext-proc/accounting/durable-charges.ts';
+import { openSpool } from '../../ext-proc/accounting/spool.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { type Claimed, type Claims, createClaims, type KeyedAttempt } from '../../ext-proc/idempotency/claims.ts';
+import type { ClaimedSettlement, Settlement } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import type { SpoolMirror } from '../../ext-proc/stores/spool-mirror.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { noRecentCharges } from '../fixtures/no-journal.ts';
+import { requirement } from '../requirement.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+const CREDIT = 1_000_000n;
+const COST = 700n;
+const BODY = Buffer.from('{}');
+const silent = { info() {}, warn() {}, error() {} } as unknown as Log;
+
+/** Charges of two processes on one PostgreSQL and one Redis, the first of which can be cut off from PostgreSQL. */
+requirement(missingRedis, () => {
+  describe('what one process spooled', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gw-mirrored-'));
+    let redis: TestRedis;
+    let limits: RedisLimitStore;
+    let store: Postgres;
+    let url = '';
+    let customer: Customer;
+    let spools = 0;
+    const running = new Set<Process>();
+
+    beforeAll(async () => {
+      redis = await startTestRedis();
+      url = await createDatabase();
+      store = await openStore(url);
+      limits = await createRedisLimitStore({
+        url: redis.url,
+        log: silent,
+        leaseMs: 15_000,
+        clock: 'server',
+        answerMs: 20_000,
+      });
+    });
+    beforeEach(async () => {
+      customer = await addCustomer(store, CREDIT);
+    });
+    afterEach(async () => {
+      for (const process of running) await process.end();
+      expect((await store.administration.verifyLedger()).differences).toEqual([]);
+    });
+    afterAll(async () => {
+      await Promise.all([limits.close(), store.close()]);
+      await redis.stop();
+      rmSync(folder, { recursive: true });
+    });
+
+    type Process = Awaited<ReturnType<typeof startProcess>>;
+
+    async function startProcess(
+      spoolPath = join(folder, `${spools++}.jsonl`),
+      mirror: SpoolMirror = limits.spoolMirror,
+    ) {
+      let cut = false;
+      const unlessCut = <T>(work: () => Promise<T>): Promise<T> =>
+        cut ? Promise.reject(new StoreUnavailable('cut off')) : work();
+      const released: string[] = [];
+      const spool = await openSpool(spoolPath);
+      const charges = createDurableCharges({
+        ledger: {
+          ...store.ledger,
+          settle: (one, onSent) => unlessCut(() => store.ledger.settle(one, onSent)),
+          settleClaimed: (one, onSent) => unlessCut(() => store.ledger.settleClaimed(one, onSent)),
+          lose: (loss) => unlessCut(() => store.ledger.lose(loss)),
+        },
+        ...{ spool, mirror, metrics: createMetrics(), log: silent, liveHold: () => undefined, recent: noRecentCharges },
+        room: { problem: () => undefined, failed: () => undefined },
+        releaseHold: async ({ generationId }) => void released.push(generationId),
+      });
+      const claims = createClaims({
+        store: store.idempotency,
+        leaseMs: 1_000,
+        renewEveryMs: 60_000,
+        mirror,
+        log: silent,
+      });
+      const process = {
+        spoolPath,
+        charges,
+        claims,
+        released,
+        isolate: (on: boolean) => {
+          cut = on;
+        },
+        async end() {
+          running.delete(process);
+          claims.close();
+          await charges.close();
+          await spool.close();
+        },
+      };
+      running.add(process);
+      return process;
+    }
+
+    const claim = (claims: Claims, idempotencyKey: string, generationId = newId('gen', Date.now())): Promise<Claimed> =>
+      claims.claim({ ...customer, idempotencyKey, body: BODY, generationId, retentionMs: 3_600_000 });
+
+    /** Of an attempt whose lease has lapsed since. */
+    async function attemptOf(process: Process, idempotencyKey: string): Promise<[ClaimedSettlement, KeyedAttempt]> {
+      const settlement = settlementOf(customer, { costNanoUsd: COST });
+      const claimed = await claim(process.claims, idempotencyKey, settlement.generationId);
+      if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
+      const { keyHash, bodyHash } = claimed.attempt;
+      const answer = claimed.attempt.seal(Buffer.from(`answer of ${settlement.generationId}`));
+      await lapse();
+      return [{ ...settlement, claim: { keyHash, bodyHash, answer } }, claimed.attempt];
+    }
+
+    const lapse = () =>
+      sql(
+        url,
+        `update idempotency_keys set lease_until = clock_timestamp() - interval '1 minute' where finished_at is null`,
+      );
+    const spent = async () => CREDIT - (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
+    const copies = async () => (await limits.spoolMirror.list()).length;
+    const losses = async ({ generationId }: Settlement) =>
+      (await store.administration.losses(0)).filter((loss) => loss.generationId === generationId);
+
+    it('another one charges, and frees what was held for it, also when the first never comes back', async () => {
+      const [first, second] = [await startProcess(), await startProcess()];
+      first.isolate(true);
+      const settlement = settlementOf(customer, { costNanoUsd: COST });
+      expect(await first.charges.make(settlement)).toBe('spooled');
+      await expect.poll(spent).toBe(COST);
+      await expect.poll(() => second.released).toContain(settlement.generationId);
+      await expect.poll(copies).toBe(0);
+      // Its volume is found after all.
+      await first.end();
+      const successor = await startProcess(first.spoolPath);
+      await successor.charges.replay();
+      expect(await spent()).toBe(COST);
+    });
+
+    it('is answered once: its Idempotency-Key is taken until the answer comes', async () => {
+      const [first, second] = [await startProcess(), await startProcess()];
+      const [settlement, attempt] = await attemptOf(first, 'answered');
+      first.isolate(true);
+      second.isolate(true);
+      expect(await first.charges.make(settlement, attempt)).toBe('spooled');
+      expect((await claim(second.claims, 'answered')).kind).toBe('running');
+      second.isolate(false);
+      await expect.poll(spent).toBe(COST);
+      await expect.poll(copies).toBe(0);
+      await lapse();
+      expect((await claim(second.claims, 'answered')).kind).toBe('running');
+      first.isolate(false);
+      await first.charges.replay();
+      const found = await claim(second.claims, 'answered');
+      if (found.kind !== 'finished') throw new Error(`the key is ${found.kind}`);
+      expect(String(await found.read())).toBe(`answer of ${settlement.generationId}`);
+      expect([await spent(), await losses(settlement)]).toEqual([COST, []]);
+    });
+
+    it('frees the Idempotency-Key after the retention when its answer never comes', async () => {
+      const [first, second] = [await startProcess(), await startProcess()];
+      const [settlement, attempt] = await attemptOf(first, 'never');
+      first.isolate(true);
+      expect(await first.charges.make(settlement, attempt)).toBe('spooled');
+      await expect.poll(spent).toBe(COST);
+      await sql(url, `update idempotency_keys set lease_until = clock_timestamp() - interval '2 hours'`);
+      expect((await claim(second.claims, 'never')).kind).toBe('claimed');
+    });
+
+    it('is not given where another attempt has the key by then: it is a loss', async () => {
+      const [first, second] = [await startProcess(), await startProcess()];
+      const [settlement, attempt] = await attemptOf(first, 'too late');
+      first.isolate(true);
+      const next = await claim(second.claims, 'too late');
+      if (next.kind !== 'claimed') throw new Error(`the key is ${next.kind}`);
+      expect(await first.charges.make(settlement, attempt)).toBe('taken_over');
+      // Whoever took it over failed, and gave the key back: nobody was told that this one is charged.
+      await next.attempt.free();
+      await first.end();
+      const successor = await startProcess(first.spoolPath);
+      await successor.charges.replay();
+      expect(await spent()).toBe(0n);
+      expect(await losses(settlement)).toMatchObject([{ reason: 'taken_over', amountNanoUsd: COST }]);
+      expect((await claim(second.claims, 'too late')).kind).toBe('claimed');
+    });
+
+    it('is spooled as well while Redis does not answer', async () => {
+      const away = () => Promise.reject(new StoreUnavailable('away'));
+      const mirror = { add: away, list: away, remove: away, giveUp: away } as SpoolMirror;
+      const process = await startProcess(undefined, mirror);
+      const [settlement, attempt] = await attemptOf(process, 'away').catch(() => []);
+      expect(settlement).toBeDefined();
+      process.isolate(true);
+      if (settlement) expect(await process.charges.make(settlement, attempt)).toBe('spooled');
+      process.isolate(false);
+      await process.charges.replay();
+      expect(await spent()).toBe(COST);
+    });
+  });
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import type { SpoolMirror } from '../../ext-proc/stores/spool-mirror.ts';
+import { requirement } from '../requirement.ts';
+import { startClusterNodes } from './redis-cluster-nodes.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+const silent = { info: () => {}, warn: () => {} };
+
+requirement(missingRedis, () => {
+  describe.each([
+    ['one server', async () => [await startTestRedis()]],
+    ['a cluster', () => startClusterNodes()],
+  ] as const)('copies of spooled charges in %s', (_, start) => {
+    let nodes: TestRedis[] = [];
+    let store: RedisLimitStore;
+    let mirror: SpoolMirror;
+    beforeAll(async () => {
+      nodes = await start();
+      const url = nodes[0]?.url ?? '';
+      store = await createRedisLimitStore({ url, log: silent, leaseMs: 15_000, clock: 'server', answerMs: 20_000 });
+      mirror = store.spoolMirror;
+    });
+    afterAll(async () => {
+      await store?.close();
+      await Promise.all(nodes.map((node) => node.stop()));
+    });
+
+    const charge = (n: number) => ({ organizationId: `org-${n}`, generationId: `gen-${n}`, text: `{"n":"${n}"}` });
+
+    it('are there once each, wherever their organization is, until they are removed', async () => {
+      const charges = Array.from({ length: 12 }, (_, n) => charge(n));
+      for (const one of [...charges, ...charges]) expect(await mirror.add(one)).toBe('kept');
+      const listed = (await mirror.list()).toSorted(
+        (a, b) => Number(a.text.slice(6, -2)) - Number(b.text.slice(6, -2)),
+      );
+      expect(listed).toEqual(charges);
+      await Promise.all(charges.map(mirror.remove));
+      expect(await mirror.list()).toEqual([]);
+    });
+
+    it('and given up attempts exclude each other', async () => {
+      expect(await mirror.add(charge(1))).toBe('kept');
+      expect(await mirror.giveUp('org-1', 'gen-1')).toBe(false);
+      expect(await mirror.giveUp('org-2', 'gen-2')).toBe(true);
+      expect(await mirror.giveUp('org-2', 'gen-2')).toBe(true);
+      expect(await mirror.add(charge(2))).toBe('given_up');
+      await mirror.remove(charge(1));
+    });
+
+    it('are no more than there is room for, and none is large', async () => {
+      expect(await mirror.add({ ...charge(3), text: 'x'.repeat(9_000) })).toBe('full');
+      const results = new Map<string, number>();
+      for (let n = 0; n < 1_010; n++) {
+        const kept = await mirror.add({ ...charge(4), generationId: `gen-${n}` });
+        results.set(kept, (results.get(kept) ?? 0) + 1);
+      }
+      expect(Object.fromEntries(results)).toEqual({ kept: 1_000, full: 10 });
+      expect(await mirror.add({ ...charge(4), generationId: 'gen-7' })).toBe('kept');
+    });
+
+    it('that somebody else wrote over keep nobody from the others', async () => {
+      await Promise.all(nodes.map((node) => node.empty()));
+      for (let n = 0; n < 12; n++) await mirror.add(charge(n));
+      const [key = ''] = (await Promise.all(nodes.map(({ admin }) => admin.keys('*:spooled-charges')))).flat();
+      const owner = (await Promise.all(nodes.map(async (node) => [node, await node.admin.keys(key)] as const))).find(
+        ([, keys]) => keys.length > 0,
+      );
+      const lost = await owner?.[0].admin.hkeys(key);
+      await owner?.[0].admin.set(key, 'x');
+      const left = (await mirror.list()).map(({ organizationId, generationId }) => `${organizationId}|${generationId}`);
+      expect(left.length).toBeGreaterThan(0);
+      expect([...left, ...(lost ?? [])].toSorted()).toEqual(
+        Array.from({ length: 12 }, (_, n) => `org-${n}|gen-${n}`).toSorted(),
+      );
+    });
+  });
+});

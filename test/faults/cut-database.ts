@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import pg from 'pg';
+
+/** A way to PostgreSQL that can be cut, as a network is: nothing arrives and nobody is told. */
+export interface CuttableDatabase {
+  /** Of the database by this way. */
+  readonly url: string;
+  cut(): void;
+  /** What stood on the way is lost; new connections arrive. */
+  mend(): void;
+  close(): Promise<void>;
+}
+
+export async function startCuttableDatabase(databaseUrl: string): Promise<CuttableDatabase> {
+  const { host, port, user, database } = new pg.Client({ connectionString: databaseUrl });
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const drop = (): void => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  const server = createServer((client) => {
+    const upstream = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy()).on('close', () => to.destroy());
+      from.on('data', (bytes) => void (isCut || to.write(bytes)));
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `postgresql://${user}@127.0.0.1:${(server.address() as AddressInfo).port}/${database}`,
+    cut: () => {
+      isCut = true;
+    },
+    mend: () => {
+      drop();
+      isCut = false;
+    },
+    close: async () => {
+      drop();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

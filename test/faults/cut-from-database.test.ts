@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { gatewayClient, jsonOf, outcome, untilNothingHeld } from '../integration/gateway-client.ts';
+import { newDatabase } from '../integration/new-database.ts';
+import { type Operator, openOperator } from '../integration/operator.ts';
+import { jsonAnswer } from '../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { createGate } from '../provider/gate.ts';
+import { requirement } from '../requirement.ts';
+import { type CuttableDatabase, startCuttableDatabase } from './cut-database.ts';
+import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
+
+/** Longer than the lease of an Idempotency-Key, shorter than a process needs to believe that its database is lost. */
+const CUT_MS = 20_000;
+const KEYS = Array.from({ length: 12 }, (_, n) => `key-${n}`);
+/** Of 10 tokens at 1 USD per million. */
+const COST = 0.00001;
+
+/** Two processes on one PostgreSQL and one Redis, and the way from one of them to PostgreSQL is cut for a while. */
+requirement(missingRedis, () => {
+  let redis: TestRedis;
+  let provider: FakeProvider;
+  let database: { url: string; drop(): Promise<void> };
+  let operator: Operator;
+  let way: CuttableDatabase;
+  let cutOff: GatewayPod;
+  let other: GatewayPod;
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    provider = await startFakeProvider();
+    database = await newDatabase(inject('postgresSocketDir'));
+    operator = await openOperator(database.url);
+    way = await startCuttableDatabase(database.url);
+    const options = {
+      postgresSocketDir: inject('postgresSocketDir'),
+      config: {
+        redis: redis.url,
+        providers: { fake: { base_url: provider.baseUrl } },
+        models: { m: { usd_per_million_tokens: { input: 0, output: 1 } } },
+      },
+    };
+    cutOff = await startGatewayPod({ ...options, databaseUrl: way.url });
+    other = await startGatewayPod({ ...options, databaseUrl: database.url });
+  });
+  afterAll(async () => {
+    await Promise.all([cutOff?.close(), other?.close()]);
+    await Promise.all([way?.close(), operator?.close()]);
+    await database?.drop();
+    await Promise.all([provider?.close(), redis?.stop()]);
+  });
+  showLogsOnFailure(() => ({ logs: () => [cutOff, other].map((pod) => pod?.logs()).join('\n') }));
+
+  test('no Idempotency-Key has two answers, and each answer that was given is charged, soon and once', async () => {
+    const { organizationId, key } = await operator.customer({ credit: '1' });
+    const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
+    let answered = 0;
+    const gate = createGate();
+    const usage = { prompt_tokens: 1, completion_tokens: 10 };
+    provider.script(
+      'm',
+      gate.before((call) => jsonAnswer({ text: `answer ${answered++}`, usage })(call)),
+    );
+    const answers = new Map(KEYS.map((name) => [name, new Set<string>()]));
+    const ask = async (client: typeof first, name: string): Promise<string> => {
+      const received = await client.chat({ model: 'm', max_tokens: 100 }, { headers: { 'idempotency-key': name } });
+      if (received.status === 200)
+        answers
+          .get(name)
+          ?.add(jsonOf<{ choices: { message: { content: string } }[] }>(received).choices[0]?.message.content ?? '');
+      return outcome(received);
+    };
+    const given = Promise.all(KEYS.map((name) => ask(first, name)));
+    await gate.waitFor(KEYS.length);
+    way.cut();
+    const cutAtMs = performance.now();
+    gate.open();
+    const outcomes = await given;
+    expect(new Set(outcomes)).toEqual(new Set(['200']));
+
+    // Charged by the other process, while the first one cannot.
+    await expect
+      .poll(() => operator.balance(organizationId), { timeout: 10_000 })
+      .toBeCloseTo(1 - KEYS.length * COST, 9);
+    expect(performance.now() - cutAtMs).toBeLessThan(CUT_MS);
+    const meanwhile = new Set<string>();
+    while (performance.now() < cutAtMs + CUT_MS) {
+      for (const one of await Promise.all(KEYS.map((name) => ask(second, name)))) meanwhile.add(one);
+      await sleep(500);
+    }
+    expect(meanwhile).toEqual(new Set(['409 idempotency_key_in_flight']));
+    way.mend();
+    await expect
+      .poll(async () => new Set(await Promise.all(KEYS.map((name) => ask(second, name)))), { timeout: 30_000 })
+      .toEqual(new Set(['200']));
+    expect([...answers.values()].map(({ size }) => size)).toEqual(KEYS.map(() => 1));
+    expect(answered).toBe(KEYS.length);
+    await untilNothingHeld(second);
+    expect(await operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
+    await operator.verifyLedger();
+  });
+});
