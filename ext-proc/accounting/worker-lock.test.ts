@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -87,6 +89,19 @@ describe('the lock of a gateway process', () => {
       expect(await orphans(0)).not.toContain(index);
     });
     expect(await orphans(0)).toEqual([1, 2]);
+  });
+
+  it('leaves to a process of the release before what it has locked in its own way', async () => {
+    await writeFile(join(folder, 'settlements-6.jsonl'), '');
+    const name = createHash('sha256')
+      .update(join(await realpath(folder), 'settlements-6.jsonl'))
+      .digest('hex');
+    const former = createServer().listen(`\0inference-gateway-spool-${name}`);
+    await once(former, 'listening');
+    expect(await orphans(0)).toEqual([]);
+    former.close();
+    await once(former, 'close');
+    expect(await orphans(0)).toEqual([6]);
   });
 
   it('says which file it cannot lock, and why', async () => {
