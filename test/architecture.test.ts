@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LAYERS } from './fixtures/import-layers.ts';
@@ -135,6 +136,11 @@ describe('files', () => {
   it('are at most 300 lines long', () => {
     const long = everything.filter(({ text }) => text.trimEnd().split('\n').length > 300);
     expect(long.map(({ path, text }) => `${path}: ${text.trimEnd().split('\n').length}`)).toEqual([]);
+  });
+
+  it('that migrate the database are numbered one after the other', () => {
+    const names = readdirSync(join(import.meta.dirname, '../ext-proc/stores/postgres/migrations')).toSorted();
+    expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
   });
 
   it('are named for what they do', () => {
