@@ -114,7 +114,6 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
     database,
     databaseUrl: postgres.url,
     limits: watchLimitStore(opened.limits, metrics, clock),
-    leaseMs: opened.leaseMs,
     limitsOpenInMs: opened.opensInMs,
     mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
   };
@@ -133,7 +132,7 @@ interface Serving {
 
 /** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
 async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
-  const { database, databaseUrl, limits, leaseMs, limitsOpenInMs, mirror } = stores;
+  const { database, databaseUrl, limits, limitsOpenInMs, mirror } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
   const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
@@ -142,7 +141,6 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     limits,
     attempts,
     mirror,
-    holdLeaseMs: leaseMs,
     claimLeaseMs: LEASE_MS,
     spoolFolder: spoolFolder(paths.dataDir),
     workerIndex,

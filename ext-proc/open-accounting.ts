@@ -21,8 +21,6 @@ import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 const RENEW_EVERY_MS = 4_000;
-/** Cancelling, counting tokens and a commit, or the spool when the commit takes too long. */
-const LEASE_MARGIN_MS = 6_000;
 const RETRY_MS = 1_000;
 /** They look every second, and send then. */
 const OTHERS_TAKE_MS = 3_000;
@@ -33,8 +31,7 @@ export interface OpeningOptions {
   readonly attempts: ProviderAttempts;
   /** Absent: no other process shares the limits. */
   readonly mirror?: SpoolMirror | undefined;
-  /** Of holds, as the limit store keeps them, and of Idempotency-Keys. */
-  readonly holdLeaseMs: number;
+  /** Of Idempotency-Keys. */
   readonly claimLeaseMs: number;
   readonly spoolFolder: string;
   readonly workerIndex: number;
@@ -139,18 +136,18 @@ export function spoolFolder(dataDir: string): string {
   return join(dataDir, 'spool');
 }
 
-function keepHolds({ limits, clock, holdLeaseMs, metrics, log }: OpeningOptions): HoldKeeper {
+function keepHolds({ limits, clock, metrics, log }: OpeningOptions): HoldKeeper {
   return createHoldKeeper({
     limits,
     clock,
-    leaseMs: holdLeaseMs,
     renewEveryMs: RENEW_EVERY_MS,
-    marginMs: LEASE_MARGIN_MS,
     onProblem(problem) {
-      if (problem.kind === 'renewal_failed') log.warn({ err: problem.error }, 'leases could not be renewed');
-      else {
-        metrics.holdsLost(problem.holds);
-        log.error({ why: problem.kind, holds: problem.holds }, 'requests end because their holds may lapse');
+      const { holds } = problem;
+      if (problem.kind === 'not_renewed') {
+        log.warn({ err: problem.error, holds }, 'leases could not be renewed: tried again twice a second');
+      } else {
+        metrics.holdsLost(holds);
+        log.error({ holds }, 'the limit store had forgotten what is held, and admitted others');
       }
     },
   });

@@ -12,8 +12,6 @@ export type OpenedLimitStore =
   | {
       readonly kind: 'open';
       readonly limits: LimitStore;
-      /** Infinite where nothing but its release ends a hold. */
-      readonly leaseMs: number;
       /** How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held. Rejects with StoreUnavailable. */
       readonly opensInMs: () => Promise<number>;
       /** Absent: no other process shares the limits. */
@@ -39,11 +37,9 @@ export async function openLimitStore(options: OpenLimitStoreOptions): Promise<Op
   if (lock.kind === 'refused') return lock;
   // Store and process die together, so no lease is needed to free what a dead process held; and one that could lapse, because the wall
   // clock jumped or the process stood still, would free the hold of a request that is alive.
-  const forever = Number.POSITIVE_INFINITY;
   return {
     kind: 'open',
-    limits: createMemoryLimitStore({ leaseMs: forever }),
-    leaseMs: forever,
+    limits: createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY }),
     opensInMs: async () => 0,
   };
 }
@@ -66,7 +62,7 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       );
       await sleep(opensInMs);
     }
-    return { kind: 'open', limits: store, leaseMs, opensInMs: store.opensInMs, mirror: store.spoolMirror };
+    return { kind: 'open', limits: store, opensInMs: store.opensInMs, mirror: store.spoolMirror };
   } catch (error) {
     await store.close();
     throw error;

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Account, Produced } from '../delivery/delivery.ts';
 import type { Clock, UtcDay } from '../domain/clock.ts';
 import { type NanoUsd, usdNumber } from '../domain/money.ts';
@@ -71,12 +72,10 @@ export interface Accounting {
 export interface TakenHold {
   readonly holdNanoUsd: NanoUsd;
   readonly totalTimeoutMs: number;
-  /** On the monotonic clock, before the store was asked. */
-  readonly leasedAtMs: number;
 }
 
 export interface OpenHold extends Account {
-  /** Aborts, with `EndReason`, when the provider has to be cancelled and what it produced charged at once. */
+  /** Aborts when the process ends: the provider has to be cancelled and what it produced charged at once. */
   readonly mustEnd: AbortSignal;
   /** What was charged; for the log. */
   charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
@@ -112,7 +111,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
   const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });
   const late = createLateReleases(limits, clock);
   const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
-  let ending = false;
+  /** Of all orders: one for each would cost each request. */
+  const end = new AbortController();
+  setMaxListeners(0, end.signal);
 
   /** Without a snapshot another process, or another attempt, may have charged it. */
   function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
@@ -133,14 +134,14 @@ export function createAccounting(options: AccountingOptions): Accounting {
     }
   }
 
-  function open(hold: Hold, { holdNanoUsd, totalTimeoutMs, leasedAtMs }: TakenHold, trace?: RequestTrace): OpenHold {
+  function open(hold: Hold, { holdNanoUsd, totalTimeoutMs }: TakenHold, trace?: RequestTrace): OpenHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: ReturnType<OpenHold['charged']>;
     const { generationId: holdId, organizationId, keyId, day } = hold;
     const journalled = journal().open({ ...intentOf(hold), holdNanoUsd });
-    const mustEnd = holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs }, leasedAtMs);
+    holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
     return {
-      mustEnd,
+      mustEnd: end.signal,
       charged: () => charged,
       costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(hold.prices, usage), holdNanoUsd })),
       asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
@@ -191,10 +192,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
     recover: recovery.settle,
     sees: changes.sees,
     catchUp: changes.catchUp,
-    refusesBecause: () => (ending ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause())),
+    refusesBecause: () =>
+      end.signal.aborted ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause()),
     end(withinMs) {
-      ending = true;
-      holds.endAll();
+      end.abort();
       charges.spoolAfter(withinMs);
     },
     async close() {

@@ -43,7 +43,6 @@ test.each([
   ['total_timeout', 'timeout', true],
   ['too_large', 'response_too_large', true],
   ['no_room', 'no_room', true],
-  ['lease_lost', 'lease_lost', false],
   ['process_ends', 'process_ends', false],
   ['malformed', 'broken', false],
   ['ok', 'not_charged', false],

@@ -14,7 +14,6 @@ const REASONS: Readonly<Record<string, UnchargedReason>> = {
   stall: 'timeout',
   too_large: 'response_too_large',
   no_room: 'no_room',
-  lease_lost: 'lease_lost',
   process_ends: 'process_ends',
   abandoned: 'client_left',
   ok: 'not_charged',

@@ -31,8 +31,6 @@ export interface Admission extends ChosenChat {
   readonly day: UtcDay;
   readonly holdNanoUsd: NanoUsd;
   readonly totalTimeoutMs: number;
-  /** On the monotonic clock, before the store was asked. */
-  readonly leasedAtMs: number;
   readonly rateLimitHeaders: Readonly<Record<string, string>>;
 }
 
@@ -47,7 +45,6 @@ export async function admit(deps: AdmissionDeps, asked: Candidate): Promise<Admi
   let principal = candidate.principal;
   for (let calls = 1; calls <= MOST_CALLS; calls++) {
     const nowMs = deps.clock.nowMs();
-    const leasedAtMs = deps.clock.monotonicMs();
     const request = admissionRequest(candidate, principal, nowMs);
     const result = await deps.limits.admit(request);
     switch (result.kind) {
@@ -59,7 +56,6 @@ export async function admit(deps: AdmissionDeps, asked: Candidate): Promise<Admi
           day: result.day,
           holdNanoUsd: request.holdNanoUsd,
           totalTimeoutMs: request.totalTimeoutMs,
-          leasedAtMs,
           rateLimitHeaders: rateLimitHeaders(result.windows, nowMs),
         };
       case 'refused': {

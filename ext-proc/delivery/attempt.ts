@@ -9,7 +9,6 @@ import {
   bodyFailure,
   envoyFailure,
   FAILURES,
-  forcedEnd,
   type ProviderFailure,
   statusFailure,
   workFor,
@@ -52,14 +51,14 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
   const { order, exchange, providers } = run;
   const drained = isDrained(run, target);
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
-  if (order.mustEnd.aborted) return { kind: 'failed', failure: forcedEnd(order.mustEnd), target };
+  if (order.mustEnd.aborted) return { kind: 'failed', failure: FAILURES.processEnds, target };
   const askedMs = elapsedMs(run);
   run.account.asked(target);
   const span = beginAttemptSpan(order, target);
   const call = providers.call(providerRequest(order, target, span));
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
-  const endCall = () => call.abort(forcedEnd(order.mustEnd));
+  const endCall = () => call.abort(FAILURES.processEnds);
   order.mustEnd.addEventListener('abort', endCall, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
   let opened: Opened | ProviderFailure | undefined;

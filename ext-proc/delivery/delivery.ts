@@ -24,14 +24,11 @@ export interface Order {
   readonly keepsAnswer?: boolean;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
   readonly deadlineMs: number;
-  /** Aborts, with `EndReason`, when this order has to end at once; what was produced is charged (DESIGN 3). */
+  /** Aborts when the process ends, and this order with it: what was produced is charged (DESIGN 3). */
   readonly mustEnd: AbortSignal;
   /** Of a request that is traced. */
   readonly trace?: RequestTrace | undefined;
 }
-
-/** Why an order has to end at once: its hold may not cover it much longer, or the process ends. */
-export type EndReason = 'lease_lost' | 'process_ends';
 
 /** What the provider produced, to be charged. */
 export interface Produced {

@@ -7,18 +7,18 @@ const { egress, delivery } = await openDelivery();
 
 const providers = [provider('alpha'), provider('beta', { onDisconnect: 'drain' })];
 
-describe('an order whose lease is lost', () => {
+describe('an order whose process ends', () => {
   test('in the middle of a stream is cancelled, charged what was produced, and ended with an error', async () => {
-    const lost = new AbortController();
+    const ends = new AbortController();
     egress.answerWith(sendStream(HELLO, () => undefined));
     const to = client();
-    const delivering = deliverTo(delivery, to, order({ stream: true, mustEnd: lost.signal }));
+    const delivering = deliverTo(delivery, to, order({ stream: true, mustEnd: ends.signal }));
     await expect.poll(() => to.text()).toContain(' there');
-    lost.abort();
+    ends.abort();
     const { outcome, charges } = await delivering;
     await egress.asked[0]?.cancelled;
     expect(charges).toMatchObject([{ cancelled: false, usage: { promptTokens: 3, completionTokens: 2 } }]);
-    expect(outcome).toMatchObject({ refusal: { code: 'upstream_error' }, attempts: [{ result: 'lease_lost' }] });
+    expect(outcome).toMatchObject({ refusal: { code: 'upstream_error' }, attempts: [{ result: 'process_ends' }] });
     expect(to.text().endsWith(DONE)).toBe(true);
     expect(to.ended).toBe(true);
   });
@@ -26,14 +26,14 @@ describe('an order whose lease is lost', () => {
   test.each([true, false])(
     'before the first byte is refused unbilled, and asked of nobody else (stream: %s)',
     async (stream) => {
-      const lost = new AbortController();
+      const ends = new AbortController();
       egress.asked.length = 0;
-      egress.answerWith(() => lost.abort());
+      egress.answerWith(() => ends.abort());
       const to = client();
       const { outcome, charges, answersAtRelease } = await deliverTo(
         delivery,
         to,
-        order({ stream, providers, mustEnd: lost.signal }),
+        order({ stream, providers, mustEnd: ends.signal }),
       );
       expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
       expect(charges).toEqual([]);
@@ -43,15 +43,15 @@ describe('an order whose lease is lost', () => {
   );
 
   test('while it waits to ask again is not asked again', async () => {
-    const lost = new AbortController();
+    const ends = new AbortController();
     egress.asked.length = 0;
     egress.answerWith((response) => {
       response.writeHead(429, { 'retry-after': '2' });
       response.end();
-      setTimeout(() => lost.abort(), 50);
+      setTimeout(() => ends.abort(), 50);
     });
-    const delivering = deliverTo(delivery, client(), order({ mustEnd: lost.signal }));
-    expect(await endsSoonAfter(lost.signal, delivering)).toBe(true);
+    const delivering = deliverTo(delivery, client(), order({ mustEnd: ends.signal }));
+    expect(await endsSoonAfter(ends.signal, delivering)).toBe(true);
     const { outcome } = await delivering;
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
     expect(egress.asked).toHaveLength(1);

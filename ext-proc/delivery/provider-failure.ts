@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../errors/refusal.ts';
-import type { EndReason, Order } from './delivery.ts';
+import type { Order } from './delivery.ts';
 import { isObject, type JsonObject } from './json-object.ts';
 
 /** Why an attempt failed: what the client is told if nothing better follows, and what may be tried next (INTERFACE 4 and 5). */
@@ -73,18 +73,11 @@ export const FAILURES = {
   malformed: failure('malformed', SPOILED),
   /** A stream that ended without all that it owed. */
   incomplete: failure('incomplete', SPOILED),
-  /** The hold may lapse before the provider is done. Nothing is tried after it. */
-  leaseLost: failure('lease_lost', { code: 'no_capacity', retry: 'none' }),
   /** The process ends, and this request was not done when the time to drain was over. */
   processEnds: failure('process_ends', { code: 'no_capacity', retry: 'none' }),
   /** The client left, and this request is not read to its end for it. */
   abandoned: failure('abandoned', { code: 'internal_error', retry: 'none' }),
 } as const satisfies Record<string, ProviderFailure>;
-
-/** Of an order that has to end at once, by the signal's reason. */
-export function forcedEnd({ reason }: AbortSignal): ProviderFailure {
-  return reason === ('process_ends' satisfies EndReason) ? FAILURES.processEnds : FAILURES.leaseLost;
-}
 
 /** Results with which no provider has seen the request. */
 const NOT_SENT = new Set([

@@ -8,7 +8,7 @@ import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
 import { isObject } from './json-object.ts';
 import type { END } from './provider-call.ts';
-import { FAILURES, forcedEnd, type ProviderFailure } from './provider-failure.ts';
+import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { meaningOf } from './stream-event.ts';
 import { UsageFrame } from './usage-frame.ts';
@@ -39,7 +39,7 @@ export async function relayStream(
   const { gone } = run.exchange;
   const { mustEnd } = run.order;
   const leave = () => relay.leave();
-  const endCall = () => opened.call.abort(forcedEnd(mustEnd));
+  const endCall = () => opened.call.abort(FAILURES.processEnds);
   gone.addEventListener('abort', leave, { once: true });
   mustEnd.addEventListener('abort', endCall, { once: true });
   if (gone.aborted) leave();

@@ -15,7 +15,6 @@ export const UNCHARGED_REASONS = [
   /** Too many large answers were in memory. */
   'no_room',
   'client_left',
-  'lease_lost',
   /** A planned stop cut it. */
   'process_ends',
   /** The answer was complete, and its charge was refused, buried or lost. */

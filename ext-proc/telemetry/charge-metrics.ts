@@ -15,7 +15,7 @@ export interface ChargeMetrics {
   }): void;
   /** A provider's usage had a total that is not prompt plus completion. */
   usageMismatched(provider: string, total: TotalMismatch): void;
-  /** Requests that had to end because their hold's lease ran out, or was about to. */
+  /** Holds that the limit store had forgotten while it admitted others. */
   holdsLost(holds: number): void;
   settlementFailed(): void;
   /** A charge went to the dead letters: an operator has to look at it. */
@@ -100,7 +100,7 @@ function failureMetrics(
 > {
   const lost = new Counter({
     name: 'gateway_holds_lost_total',
-    help: 'Requests ended because the lease of their hold ran out, or could not be renewed in time.',
+    help: 'Holds that the limit store had forgotten while it admitted others: for a time their money could be given away.',
     registers,
   });
   const unsettled = new Counter({

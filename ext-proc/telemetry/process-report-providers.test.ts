@@ -19,7 +19,7 @@ it('tells the last failure that was the provider’s own, until five minutes lat
   const note = (result: string, atMs: number) => log.note([{ provider: 'a', result }], atMs);
   note('connect_failed', START_MS);
   note('status_503', START_MS + 1_000);
-  for (const result of ['ok', 'abandoned', 'status_400', 'lease_lost']) note(result, START_MS + 2_000);
+  for (const result of ['ok', 'abandoned', 'status_400', 'process_ends']) note(result, START_MS + 2_000);
   expect(log.health([], START_MS + 3_000).get('a')).toEqual({
     attempts: 6,
     failures: 2,

@@ -15,7 +15,6 @@ const SLICES = 30;
 const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
   'ok',
   'abandoned',
-  'lease_lost',
   'process_ends',
   'no_room',
   'unsendable',

@@ -91,7 +91,7 @@ describe('accounting', () => {
         while ((await limits.admit(request)).kind === 'read_again');
         const ids = { generationId, organizationId, keyId, day: DAY, model: 'm', prices: PRICES };
         const keyed = attempt ? { attempt } : {};
-        const taken = { ...request, leasedAtMs: clock.monotonicMs() };
+        const taken = request;
         return accounting.open({ ...ASKED, ...ids, ...keyed }, taken);
       },
       async end() {

@@ -8,8 +8,11 @@ interface Obligation {
   readonly request: AdmissionRequest;
   readonly day: number;
   readonly owner: object;
-  readonly admittedAtMs: number;
+  /** Or taken back in by a store that did not know it any more. */
+  admittedAtMs: number;
   lapsesAtMs: number;
+  /** The store was flushed, and has not been told of it since. */
+  isForgotten: boolean;
 }
 
 /**
@@ -47,7 +50,14 @@ export class MoneyModel {
     const { holdId, organizationId, keyId } = request;
     const known = this.#obligations.get(holdId);
     if (known) return;
-    this.#obligations.set(holdId, { request, day, owner, admittedAtMs: nowMs, lapsesAtMs: nowMs + this.#leaseMs });
+    this.#obligations.set(holdId, {
+      request,
+      day,
+      owner,
+      admittedAtMs: nowMs,
+      lapsesAtMs: nowMs + this.#leaseMs,
+      isForgotten: false,
+    });
     const open = this.#uncharged(organizationId, nowMs);
     const { balanceNanoUsd, spentNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
     const readBefore = request.snapshot.ledgerEpoch !== this.#ledger.epoch;
@@ -70,20 +80,19 @@ export class MoneyModel {
     this.#running.delete(ask.generationId);
   }
 
-  /** DESIGN 3: a process that runs cancels before a lease of its own lapses. */
-  ticked(owner: object, nowMs: number): void {
-    for (const [generationId, runner] of this.#running) {
-      if (runner !== owner) continue;
-      const { lapsesAtMs } = this.#obligations.get(generationId) ?? { lapsesAtMs: 0 };
-      expect(lapsesAtMs, `the lease of ${generationId}, which is running`).toBeGreaterThan(nowMs);
-    }
-  }
-
   renewed(holdIds: readonly string[], nowMs: number): void {
     for (const holdId of holdIds) {
       const obligation = this.#obligations.get(holdId);
-      if (obligation) obligation.lapsesAtMs = Math.max(obligation.lapsesAtMs, nowMs + this.#leaseMs);
+      if (!obligation) continue;
+      if (obligation.isForgotten || heldUntilMs(obligation) <= nowMs) obligation.admittedAtMs = nowMs;
+      obligation.lapsesAtMs = Math.max(obligation.lapsesAtMs, nowMs + this.#leaseMs);
+      obligation.isForgotten = false;
     }
+  }
+
+  /** Nothing is admitted for a lease; who cannot renew meanwhile may be charged late. */
+  flushed(): void {
+    for (const obligation of this.#obligations.values()) obligation.isForgotten = true;
   }
 
   released(holdId: string): void {
@@ -94,7 +103,7 @@ export class MoneyModel {
   committed(settlement: Settlement, isCovered: boolean, nowMs: number): void {
     const { generationId, organizationId, keyId, day, costNanoUsd } = settlement;
     const obligation = this.#obligations.get(generationId);
-    if (!isCovered && !(obligation && heldUntilMs(obligation) > nowMs)) {
+    if (!isCovered && !(obligation && !obligation.isForgotten && heldUntilMs(obligation) > nowMs)) {
       this.#lateNanoUsd += costNanoUsd;
       // A message that was repeated after a restore brings a charge back whose hold is long free.
       if (!this.#forgotten.has(generationId)) this.late += 1;
@@ -147,6 +156,7 @@ export class MoneyModel {
     return [...this.#obligations.values()].filter(
       (obligation) =>
         obligation.request.organizationId === organizationId &&
+        !obligation.isForgotten &&
         heldUntilMs(obligation) > nowMs &&
         !this.#isCharged(obligation.request.holdId),
     );

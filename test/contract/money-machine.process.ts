@@ -45,7 +45,6 @@ export interface ProcessOptions {
   readonly read: (organizationId: string, keyId: string, day: UtcDay) => Promise<AccountSnapshot>;
   readonly settle: MemoryLedger['settle'];
   readonly limits: LimitStore;
-  readonly leaseMs: number;
   readonly clock: Clock;
   readonly spoolPath: string;
   readonly observer: Observer;
@@ -58,7 +57,6 @@ const MODEL = modelWith({
 });
 const CONFIG = { ...configWith(MODEL), timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 } };
 const RENEW_EVERY_MS = 4_000;
-const MARGIN_MS = 6_000;
 const metrics = createMetrics();
 const log = { warn() {}, error() {}, info() {} } as unknown as Parameters<typeof createAccounting>[0]['log'];
 
@@ -83,7 +81,7 @@ export class GatewayProcess implements Runner {
   private constructor(options: ProcessOptions, spool: Spool) {
     this.#options = options;
     this.spool = spool;
-    const { scheduler, clock, leaseMs, ledger, settle } = options;
+    const { scheduler, clock, ledger, settle } = options;
     const limits = this.#gatedLimits();
     const gatedSpool = gated(spool, (name, work) => scheduler.call(this, `spool ${name}`, work));
     const played = playTimers(() => {
@@ -91,9 +89,7 @@ export class GatewayProcess implements Runner {
       const holds = createHoldKeeper({
         limits,
         clock,
-        leaseMs,
         renewEveryMs: RENEW_EVERY_MS,
-        marginMs: MARGIN_MS,
         onProblem,
       });
       const gatedLedger = {

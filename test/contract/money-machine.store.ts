@@ -40,11 +40,9 @@ export function watchedStore(store: LimitStore, { model, owner, reach, nowMs, st
     renew: (holds) =>
       reached(async () => {
         const renewal = await store.renew(holds, storeNowMs());
-        const kept = holds.filter(({ holdId }) => !renewal.exposed.includes(holdId));
-        model.renewed(
-          kept.map(({ holdId }) => holdId),
-          nowMs(),
-        );
+        const failed = new Set(renewal.failed.flatMap(({ holdIds }) => holdIds));
+        const kept = holds.map(({ holdId }) => holdId).filter((holdId) => !failed.has(holdId));
+        model.renewed(kept, nowMs());
         return renewal;
       }),
   };

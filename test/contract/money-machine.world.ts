@@ -99,8 +99,10 @@ export class World {
         this.#ledgerReach = move.state;
         return;
       case 'store':
-        if (move.state === 'flushed') await this.#mode.flush?.();
-        else if (this.#storeIsShared) this.#storeReach = move.state;
+        if (move.state === 'flushed') {
+          await this.#mode.flush?.();
+          if (this.#mode.flush) this.model.flushed();
+        } else if (this.#storeIsShared) this.#storeReach = move.state;
         return;
       case 'restore':
         return this.#restore(move.lostEntries);
@@ -145,7 +147,6 @@ export class World {
     if (!process?.alive || process.stalled) return;
     process.tick();
     await settled();
-    this.model.ticked(process, this.#nowMs);
   }
 
   async #crash(slot: number, arrives: number): Promise<void> {
@@ -179,7 +180,6 @@ export class World {
         storeNowMs: () => this.#nowMs + this.#wallOffsetMs,
         check: (check) => this.#checked(check),
       }),
-      leaseMs: this.#mode.leaseMs,
       clock: { nowMs: () => this.#nowMs + this.#wallOffsetMs, monotonicMs: () => this.#nowMs },
       spoolPath: this.#spoolPath(slot),
       observer: this.#observer(owner),
