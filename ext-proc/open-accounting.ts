@@ -92,7 +92,7 @@ export async function openAccounting(options: OpeningOptions): Promise<OpenAccou
     journal: () => journal,
     recent,
     // In a memory of its own a process is alone.
-    othersTakeMs: options.holdLeaseMs === Number.POSITIVE_INFINITY ? 0 : OTHERS_TAKE_MS,
+    othersTakeMs: options.mirror === undefined ? 0 : OTHERS_TAKE_MS,
     clock,
     metrics,
     log,
