@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { addCustomer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
@@ -35,7 +36,7 @@ describe('the ledger epoch', () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
     // What a standby looks like after its promotion: the row was written under a timeline that is not the server's any more.
-    await sql(url, `update ledger_state set timeline = '0000002A'; ${CUT_ALL}`);
+    await sql(url, `update ledger_state set identity[2] = '0000002A'; ${CUT_ALL}`);
     const seen: (string | undefined)[] = [];
     await expect
       .poll(async () => {
@@ -44,8 +45,35 @@ describe('the ledger epoch', () => {
       })
       .toMatch(/^[0-9a-f-]{36}$/);
     expect(seen).not.toContain(before);
-    const [{ timeline } = { timeline: '' }] = await sql<{ timeline: string }>(url, 'select timeline from ledger_state');
-    expect(timeline).toBe('00000001');
+    const [row] = await sql<{ timeline: string }>(url, 'select identity[2] as timeline from ledger_state');
+    expect(row?.timeline).toBe('00000001');
+  });
+
+  it('changes before the first read from a copy, also on the same server, and once', async () => {
+    const customer = await addCustomer(store);
+    const before = await epoch(customer.hash);
+    await store.close();
+    const name = `copy_${randomBytes(6).toString('hex')}`;
+    await sql(url.replace(/\/\w+\?/, '/postgres?'), `create database ${name} template ${/\/(\w+)\?/.exec(url)?.[1]}`);
+    const copyUrl = url.replace(/\/\w+\?/, `/${name}?`);
+    store = await openStore(copyUrl);
+    const after = await epoch(customer.hash);
+    expect(after).not.toBe(before);
+    await sql(copyUrl, CUT_ALL);
+    await expect.poll(() => epoch(customer.hash).catch(() => 'away')).toBe(after);
+  });
+
+  it.each([1, 4])('changes where part %i of what the database is known by is another', async (place) => {
+    const customer = await addCustomer(store);
+    const before = await epoch(customer.hash);
+    await sql(url, `update ledger_state set identity[${place}] = '7'; ${CUT_ALL}`);
+    await expect.poll(() => epoch(customer.hash).catch(() => before)).not.toBe(before);
+    const [row] = await sql<{ known: string[] }>(url, 'select identity as known from ledger_state');
+    expect(row?.known).toEqual([
+      expect.stringMatching(/^\d{10,}$/),
+      '00000001',
+      ...Array(2).fill(expect.stringMatching(/^\d+$/)),
+    ]);
   });
 
   it('changes when the operator says so', async () => {

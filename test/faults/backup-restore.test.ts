@@ -12,7 +12,7 @@ import {
   embeddedDatabaseUrl,
   startEmbeddedPostgres,
 } from '../../supervisor/embedded-postgres.ts';
-import { sql } from '../contract/database.ts';
+import { BY, sql } from '../contract/database.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { showLogsOnFailure } from '../integration/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
@@ -70,7 +70,7 @@ async function operate(databaseUrl: string, ...command: readonly string[]): Prom
 const epochIn = async (url: string): Promise<unknown> => (await sql(url, 'select epoch from ledger_state'))[0]?.epoch;
 
 requirement(missingInstalledPostgres(), () => {
-  test('a dump taken under load, restored on another server, is whole and takes over', {
+  test('a dump taken under load, restored on another server, is whole and takes over without a word', {
     timeout: 120_000,
   }, async () => {
     const [lost, fresh] = [await startInstalledPostgres(), await startInstalledPostgres()];
@@ -79,6 +79,8 @@ requirement(missingInstalledPostgres(), () => {
     try {
       await startGateway(address);
       const poor = gatewayClient(stack.origin, (await stack.operator.customer({ credit: '0.0004' })).key);
+      const { key: richKey, organizationId: richId } = await stack.operator.customer({ credit: '0.00000001' });
+      const rich = gatewayClient(stack.origin, richKey);
       const name = /@\/(\w+)/.exec(stack.databaseUrl)?.[1] ?? '';
       const dump = join(folder, 'gateway.dump');
       const loading = plannedLoad([client], performance.now() + LOAD_MS);
@@ -86,20 +88,25 @@ requirement(missingInstalledPostgres(), () => {
       await lost.tool('pg_dump', '--format=custom', '--file', dump, name);
       const loaded = await loading;
       await expect.poll(() => askOnce(poor)).toBe('402 insufficient_credits');
+      // Credit that the dump does not have: the process remembers a higher sequence, and a balance that is gone.
+      await stack.operator.administration.credit(
+        richId,
+        { amountNanoUsd: 1_000_000_000n, note: 'after the dump', reference: 'after the dump' },
+        BY,
+      );
+      await expect.poll(() => askOnce(rich)).toBe('200');
       const restoredUrl = stack.databaseUrl.replace(encodeURIComponent(address), encodeURIComponent(fresh.socketDir));
 
       // Beside the one that is in use, which goes on until it is cut off.
       await fresh.tool('createdb', name);
       await fresh.tool('pg_restore', '--no-owner', '--no-acl', '--exit-on-error', '--dbname', name, dump);
-      const before = await epochIn(restoredUrl);
+      // Nobody runs `renew-epoch`.
       expect(await operate(restoredUrl, 'migrate')).toMatchObject({ ok: true });
       const verified = await operate(restoredUrl, 'ledger', 'verify');
       expect(verified).toMatchObject({ ok: true, dead_letters: 0 });
       // It was taken in the middle: some answers are in it, later ones are not.
-      expect(verified.generations).toBeGreaterThan(20);
+      expect(verified.generations).toBeGreaterThan(0);
       expect(verified.generations).toBeLessThan(loaded.complete.size);
-      const { epoch } = await operate(restoredUrl, 'ledger', 'renew-epoch');
-      expect(epoch).not.toBe(before);
 
       await lost.stop();
       symlinkSync(fresh.socketDir, `${address}.new`);
@@ -108,7 +115,8 @@ requirement(missingInstalledPostgres(), () => {
       await untilServed();
       await expectCharged(stack.databaseUrl, loaded);
       expect(await askOnce(poor)).toBe('402 insufficient_credits');
-      poor.close();
+      expect(await askOnce(rich)).toBe('402 insufficient_credits');
+      for (const one of [poor, rich]) one.close();
       await stack.restartGateway('SIGTERM');
       await untilServed();
       await untilSettled(stack, BACK_WITHIN_MS);

@@ -46,7 +46,7 @@ export const REFUSE_READ_ONLY = `do $$ begin
     end if;
   end $$`;
 
-/** The database may be another since the last connection (0004_timeline.sql). The very first one comes before the migrations. */
+/** The database may be another since the last connection (0022_ledger_identity.sql). The very first one comes before the migrations. */
 const NOTE_TIMELINE = `do $$ begin
     if to_regprocedure('note_timeline()') is not null then perform note_timeline(); end if;
   end $$`;
