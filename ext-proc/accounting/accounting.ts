@@ -27,7 +27,7 @@ import { createLedgerChanges } from './ledger-changes.ts';
 import { createRecovery } from './recovery.ts';
 import type { Spool } from './spool.ts';
 import type { SpoolRoom } from './spool-room.ts';
-import { providerAttempt } from './uncharged.ts';
+import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
 /** What an admission took, and what is needed to charge it. */
 export interface Hold {
@@ -106,6 +106,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
   const charges = createDurableCharges({
     ...options,
     releaseHold,
+    uncharged: (settlement) => attempts.record(unchargedSettlement(settlement)),
     liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
   });
   const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });

@@ -7,6 +7,7 @@ import { StoreUnavailable } from '../stores/store-unavailable.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { createDurableCharges, type DurableCharges } from './durable-charges.ts';
+import { settlement } from './settlement.fixture.ts';
 import type { Spool } from './spool.ts';
 import { type SpoolRoom, watchSpoolRoom } from './spool-room.ts';
 
@@ -31,7 +32,8 @@ it('spools what PostgreSQL has not confirmed once the process ends, and what com
   room = await watchSpoolRoom(tmpdir(), spool);
   const ledger = { settle } as unknown as Ledger;
   const releaseHold = async () => {};
-  const of = { ledger, spool, room, metrics, log, recent: noRecentCharges };
+  const uncharged = () => undefined;
+  const of = { ledger, spool, room, metrics, log, uncharged, recent: noRecentCharges };
   charges = createDurableCharges({ ...of, releaseHold, liveHold: () => undefined });
   const waiting = charges.make({ generationId: 'gen-1' } as Settlement);
   charges.spoolAfter(0);
@@ -55,6 +57,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
     metrics,
     log,
     releaseHold: async () => {},
+    uncharged: () => undefined,
     liveHold: () => undefined,
     recent: noRecentCharges,
   });
@@ -89,6 +92,7 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
   charges = createDurableCharges({
     ...{ ledger: ledger as unknown as Ledger, spool, room, metrics, log },
     releaseHold: async ({ generationId }) => void released.push(generationId),
+    uncharged: () => undefined,
     liveHold: () => undefined,
     recent: noRecentCharges,
   });
@@ -98,4 +102,28 @@ it.each<[what: string, error: unknown, letter: () => Promise<void>]>([
   Object.assign(ledger, { settle: async () => ({}), deadLetter: async () => undefined });
   await charges.replay();
   expect([released, charges.refusesBecause()]).toEqual([['gen-1'], undefined]);
+});
+
+it('tells of an answer that was given, and whose charge is refused when it leaves the spool, unless that is known', async () => {
+  const claim = { keyHash: Buffer.alloc(32), bodyHash: Buffer.alloc(32) };
+  const known = { ...settlement, generationId: 'gen-known', claim: { ...claim, takenOver: true } };
+  let waiting = [{ ...settlement, generationId: 'gen-late', claim }, known];
+  const spool = {
+    pending: () => waiting.map(({ generationId }) => ({ generationId, bytes: 1 })),
+    read: async (id: string) => waiting.find(({ generationId }) => generationId === id),
+    remove: async (id: string) => {
+      waiting = waiting.filter(({ generationId }) => generationId !== id);
+    },
+  } as unknown as Spool;
+  const ledger = { settleClaimed: async () => undefined, lose: async () => {} } as unknown as Ledger;
+  const uncharged: string[] = [];
+  room = await watchSpoolRoom(tmpdir(), spool);
+  charges = createDurableCharges({
+    ...{ ledger, spool, room, metrics, log, recent: noRecentCharges },
+    releaseHold: async () => {},
+    uncharged: ({ generationId }) => void uncharged.push(generationId),
+    liveHold: () => undefined,
+  });
+  await charges.replay();
+  expect(uncharged).toEqual(['gen-late']);
 });

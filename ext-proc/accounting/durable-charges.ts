@@ -44,6 +44,8 @@ export interface DurableChargesOptions {
   readonly mirror?: SpoolMirror | undefined;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** A charge of the spool was refused, though its answer was given: for the record of what providers were asked. */
+  readonly uncharged: (settlement: Settlement) => void;
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
   readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
   /** What is held for it in this process. */
@@ -53,7 +55,7 @@ export interface DurableChargesOptions {
 export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
 
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
-  const { ledger, spool, recent, room, metrics, log, releaseHold, liveHold } = options;
+  const { ledger, spool, recent, room, metrics, log, releaseHold, uncharged, liveHold } = options;
   /** Whose charges wait in the spool: they keep their keys until then. */
   const waitingAttempts = new Map<string, KeyedAttempt>();
   /** Waits for PostgreSQL that can be given up. */
@@ -157,7 +159,10 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       await lose(settlement);
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
     }
-    if (outcome !== 'charged') await releaseHold(settlement, 0);
+    if (outcome === 'charged') return;
+    // Whoever was told so at once has recorded it.
+    if (!isClaimed(settlement) || settlement.claim.takenOver !== true) uncharged(settlement);
+    await releaseHold(settlement, 0);
   }
 
   /** What the provider is paid for an answer whose key another attempt has. */

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { UnchargedAttempt } from '../delivery/delivery.ts';
 import type { Hold } from './accounting.ts';
-import { providerAttempt } from './uncharged.ts';
+import { settlement } from './settlement.fixture.ts';
+import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
 const hold: Hold = {
   generationId: 'gen-1',
@@ -65,4 +66,12 @@ test('what no provider was sent, or one refused, is named so whatever became of 
 
 test('a client that left has its own result', () => {
   expect(recordOf('abandoned')).toMatchObject({ result: 'client_left', reason: 'client_left' });
+});
+
+test('a charge from the spool that is refused has no number, and what its provider reported', () => {
+  expect(unchargedSettlement({ ...settlement, upstreamId: 'up-1' })).toMatchObject({
+    ...{ generationId: settlement.generationId, attempt: 0, result: 'ok', reason: 'not_charged', upstreamId: 'up-1' },
+    providerModel: settlement.model,
+    tokens: { usage: settlement.usage, source: 'reported' },
+  });
 });

@@ -1,7 +1,7 @@
 import type { UnchargedAttempt } from '../delivery/delivery.ts';
 import type { NanoUsd } from '../domain/money.ts';
 import { chargeNanoUsd } from '../domain/pricing.ts';
-import { dueNanoUsd } from '../stores/ledger.ts';
+import { dueNanoUsd, type Settlement } from '../stores/ledger.ts';
 import type { LossReason } from '../stores/losses.ts';
 import type { ProviderAttempt, UnchargedReason } from '../stores/provider-attempts.ts';
 import type { Hold } from './accounting.ts';
@@ -25,6 +25,22 @@ const LOSSES: Readonly<Record<string, LossReason>> = {
   too_large: 'response_too_large',
   no_room: 'no_room',
 };
+
+/** The record of an answer whose charge waited in the spool, and was refused. */
+export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
+  const { generationId, organizationId, keyId, model, provider, upstreamId, usage } = settlement;
+  return {
+    ...{ generationId, organizationId, keyId, model, provider },
+    // The spool does not know it.
+    attempt: 0,
+    providerModel: settlement.providerModel ?? model,
+    ...(upstreamId === undefined ? {} : { upstreamId }),
+    askedAtMs: settlement.createdAtMs,
+    result: 'ok',
+    reason: 'not_charged',
+    tokens: { usage, source: settlement.usageCounted ? 'counted' : 'reported' },
+  };
+}
 
 /** The record of an attempt that nobody is charged for, with the loss that is booked for it: what it would have cost, at most the hold. */
 export function providerAttempt(hold: Hold, holdNanoUsd: NanoUsd, attempt: UnchargedAttempt): ProviderAttempt {

@@ -86,21 +86,26 @@ describe('an attempt that nobody is charged for', () => {
     expect(charges).toHaveLength(1);
   });
 
-  test('is told when the delivery closes, though its count takes long, and estimated where too many are counted', async () => {
+  test('is told when the delivery closes, though its count takes long, and estimated where much was counted lately', async () => {
     const gate = Promise.withResolvers<void>();
-    const slow = deliveryOver(egress, { countTokens: (texts) => gate.promise.then(() => countWords(texts)) });
+    let nowMs = 1_000_000;
+    const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
+    const slow = deliveryOver(egress, { clock, countTokens: (texts) => gate.promise.then(() => countWords(texts)) });
     egress.answerWith((response) => response.destroy());
     const large = order();
-    const inputTokens = { ...large.chat.inputTokens, estimate: 1_000_000, ceiling: 3_000_000 };
-    const what = { ...large, chat: { ...large.chat, inputTokens } };
+    const inputTokens = { ...large.chat.inputTokens, estimate: 500_000, ceiling: 1_500_000 };
+    const what = { ...large, deadlineMs: nowMs + 60_000, chat: { ...large.chat, inputTokens } };
     const first = await deliverTo(slow, client(), what);
     const second = await deliverTo(slow, client(), what);
     await expect.poll(() => second.uncharged.length).toBe(1);
-    expect(second.uncharged[0]?.tokens).toMatchObject({ usage: { promptTokens: 1_000_000 }, source: 'estimated' });
+    expect(second.uncharged[0]?.tokens).toMatchObject({ usage: { promptTokens: 500_000 }, source: 'estimated' });
     expect(first.uncharged).toEqual([]);
+    nowMs += 10_000;
+    const third = await deliverTo(slow, client(), what);
     const closed = slow.close();
     gate.resolve();
     await closed;
-    expect(first.uncharged[0]?.tokens).toMatchObject({ usage: PROMPT, source: 'counted' });
+    for (const { uncharged } of [first, third])
+      expect(uncharged[0]?.tokens).toMatchObject({ usage: PROMPT, source: 'counted' });
   });
 });

@@ -31,7 +31,7 @@ export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
  */
 export interface ProviderAttempt {
   readonly generationId: string;
-  /** Of the attempts of this generation, from 1. */
+  /** Of the attempts of this generation, from 1; 0: of a charge from the spool, which does not know it. */
   readonly attempt: number;
   readonly organizationId: string;
   readonly keyId: string;

@@ -70,6 +70,7 @@ requirement(missingRedis, () => {
       const unlessCut = <T>(work: () => Promise<T>): Promise<T> =>
         cut ? Promise.reject(new StoreUnavailable('cut off')) : work();
       const released: string[] = [];
+      const uncharged: string[] = [];
       const spool = await openSpool(spoolPath);
       const charges = createDurableCharges({
         ledger: {
@@ -81,6 +82,7 @@ requirement(missingRedis, () => {
         ...{ spool, mirror, metrics: createMetrics(), log: silent, liveHold: () => undefined, recent: noRecentCharges },
         room: { problem: () => undefined, failed: () => undefined },
         releaseHold: async ({ generationId }) => void released.push(generationId),
+        uncharged: ({ generationId }) => void uncharged.push(generationId),
       });
       const claims = createClaims({
         store: store.idempotency,
@@ -94,6 +96,7 @@ requirement(missingRedis, () => {
         charges,
         claims,
         released,
+        uncharged,
         isolate: (on: boolean) => {
           cut = on;
         },
@@ -190,6 +193,8 @@ requirement(missingRedis, () => {
       const successor = await startProcess(first.spoolPath);
       await successor.charges.replay();
       expect(await spent()).toBe(0n);
+      // The handler that had been told so has recorded it.
+      expect(successor.uncharged).toEqual([]);
       expect(await losses(settlement)).toMatchObject([{ reason: 'taken_over', amountNanoUsd: COST }]);
       expect((await claim(second.claims, 'too late')).kind).toBe('claimed');
     });

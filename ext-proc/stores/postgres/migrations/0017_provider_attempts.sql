@@ -5,7 +5,7 @@
 
 create table provider_attempts (
   generation_id text collate "C" not null,
-  -- Of the attempts of this generation, from 1.
+  -- Of the attempts of this generation, from 1; 0: of a charge from the spool, which does not know it.
   attempt smallint not null,
   organization_id text collate "C" not null,
   key_id text collate "C" not null,
