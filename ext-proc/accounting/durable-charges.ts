@@ -62,9 +62,8 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   const patient = new Set<() => void>();
   let spoolsAtOnce = false;
   const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
-  const isOurs = (generationId: string): boolean => spool.pending().some((one) => one.generationId === generationId);
   const mirrored =
-    options.mirror && createMirroredCharges({ mirror: options.mirror, isOurs, charge: settleSpooled, log });
+    options.mirror && createMirroredCharges({ mirror: options.mirror, spool, charge: settleSpooled, log });
 
   async function make(
     settlement: Settlement | ClaimedSettlement,

@@ -199,6 +199,26 @@ requirement(missingRedis, () => {
       expect((await claim(second.claims, 'too late')).kind).toBe('claimed');
     });
 
+    it('is charged by another one also when Redis was away when it was spooled, or the process is a new one', async () => {
+      const first = await startProcess(undefined, {
+        ...limits.spoolMirror,
+        add: (charge) => (redisAway ? Promise.reject(new StoreUnavailable('away')) : limits.spoolMirror.add(charge)),
+      });
+      let redisAway = true;
+      first.isolate(true);
+      const settlement = settlementOf(customer, { costNanoUsd: COST });
+      expect(await first.charges.make(settlement)).toBe('spooled');
+      expect(await copies()).toBe(0);
+      redisAway = false;
+      await expect.poll(copies).toBe(1);
+      await first.end();
+      await limits.spoolMirror.remove(settlement);
+      const successor = await startProcess(first.spoolPath);
+      successor.isolate(true);
+      await startProcess();
+      await expect.poll(spent).toBe(COST);
+    });
+
     it('is spooled as well while Redis does not answer', async () => {
       const away = () => Promise.reject(new StoreUnavailable('away'));
       const mirror = { add: away, list: away, remove: away, giveUp: away } as SpoolMirror;

@@ -210,7 +210,6 @@ function fourProcesses(): void {
       expect(performance.now() - killedAtMs).toBeLessThan(30_000);
       await sleep(250);
     }
-    expect(performance.now() - killedAtMs).toBeGreaterThan(5_000);
     // What lives was not touched.
     expect(await heldUsd(client)).toBeCloseTo(alive * COST_OF_ONE, 9);
     gate.open();
