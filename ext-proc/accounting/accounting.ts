@@ -109,7 +109,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
     uncharged: (settlement) => attempts.record(unchargedSettlement(settlement)),
     liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
   });
-  const recovery = createRecovery({ ...options, charge: charges.make, releaseHold });
+  const recovery = createRecovery({ ...options, charge: charges.late, releaseHold });
   const late = createLateReleases(limits, clock);
   const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
   /** Of all orders: one for each would cost each request. */

@@ -19,6 +19,8 @@ import type { SpoolRoom } from './spool-room.ts';
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
   make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
+  /** Of an answer that was given, or a part of it, by a process that is gone. Rejects where it has to be tried again. */
+  late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
   /** One that was charged, and that the ledger may lack now. False: it refuses it now. Rejects where it has to be tried again. */
   again(settlement: Settlement): Promise<boolean>;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
@@ -34,6 +36,9 @@ export interface DurableCharges {
  * `taken_over`: another attempt with the same Idempotency-Key has it now; nothing was charged. `lost`: neither ledger nor spool confirmed it.
  */
 export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
+
+/** `buried`: the ledger refused it, and it is among the dead letters. */
+export type LateOutcome = 'charged' | 'taken_over' | 'buried';
 
 export interface DurableChargesOptions {
   readonly ledger: Ledger;
@@ -140,6 +145,16 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     return 'taken_over';
   }
 
+  async function late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
+    const outcome = await commit(settlement).catch(async (error: unknown) => {
+      // A row that PostgreSQL will never take must not keep the others waiting.
+      if (await isBuried(settlement, error, true)) return 'buried' as const;
+      throw error;
+    });
+    if (outcome !== 'charged') await releaseHold(settlement, 0);
+    return outcome;
+  }
+
   async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
     await settleSpooled(settlement);
     endAttempt(settlement.generationId);
@@ -148,20 +163,15 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   /** Of this process or another one. */
   async function settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
-    const { generationId } = settlement;
-    const outcome = await commit(settlement).catch(async (error: unknown) => {
-      // A row that PostgreSQL will never take must not keep the others waiting.
-      if (await isBuried(settlement, error, true)) return 'buried';
-      throw error;
-    });
+    const outcome = await late(settlement);
+    if (outcome === 'charged') return;
     if (outcome === 'taken_over') {
       await lose(settlement);
+      const { generationId } = settlement;
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
     }
-    if (outcome === 'charged') return;
     // Whoever was told so at once has recorded it.
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) uncharged(settlement);
-    await releaseHold(settlement, 0);
   }
 
   /** What the provider is paid for an answer whose key another attempt has. */
@@ -222,6 +232,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   return {
     make,
+    late,
     again,
     replay: spooled.replay,
     refusesBecause: () =>

@@ -5,7 +5,7 @@ import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from
 import type { ProviderAttempt, ProviderAttempts } from '../stores/provider-attempts.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { ChargeOutcome } from './durable-charges.ts';
+import type { LateOutcome } from './durable-charges.ts';
 
 /** Settles what a process that was killed had asked of providers (DESIGN 3). */
 export interface Recovery {
@@ -17,8 +17,8 @@ export interface RecoveryOptions {
   readonly ledger: Pick<Ledger, 'chargedAmong'>;
   readonly idempotency: Pick<IdempotencyStore, 'free'>;
   readonly attempts: ProviderAttempts;
-  /** Charges, frees what was held for it, and does not lose it. */
-  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<ChargeOutcome>;
+  /** Charges, and frees what was held for it. Rejects where it has to be tried again. */
+  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<LateOutcome>;
   readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -31,20 +31,25 @@ export function createRecovery(options: RecoveryOptions): Recovery {
   const { ledger, idempotency, attempts, charge, releaseHold, metrics, log } = options;
 
   async function settleOne(left: LeftIntent, isCharged: boolean): Promise<void> {
-    if (isCharged) return releaseHold(left, 0);
+    const { claim } = left;
     const settlement = settlementOf(left);
-    if (settlement === undefined) {
-      if (left.claim) await idempotency.free({ ...left, keyHash: left.claim.keyHash });
-      await uncharged(left, 'crash');
-    } else if ((await charge(settlement)) === 'taken_over') await uncharged(left, 'taken_over');
-    else {
+    // Charging it again changes nothing, and frees its hold with the balance as it is now.
+    if (isCharged) await charge(settlement);
+    else if (!left.streamed || left.delivered === undefined) {
+      if (claim) await idempotency.free({ ...left, keyHash: claim.keyHash });
+      await releaseHold(left, 0);
+      uncharged(left, 'crash');
+    } else {
+      // Without an answer the key is free again.
+      const outcome = await charge(claim ? { ...settlement, claim } : settlement);
+      if (outcome === 'taken_over') return uncharged(left, 'taken_over');
+      if (outcome === 'buried') return;
       metrics.recovered('charged');
       log.warn({ generation_id: left.generationId }, 'a crash cut a stream: what had been delivered is charged');
     }
   }
 
-  async function uncharged(left: LeftIntent, reason: 'crash' | 'taken_over'): Promise<void> {
-    await releaseHold(left, 0);
+  function uncharged(left: LeftIntent, reason: 'crash' | 'taken_over'): void {
     attempts.record(unchargedAttempt(left, reason));
     metrics.recovered('uncharged');
     const { generationId, asked } = left;
@@ -70,14 +75,11 @@ function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): Tok
   return delivered?.ended?.usage ?? { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
 }
 
-/** `undefined`: nothing of it was delivered. */
-function settlementOf(left: LeftIntent): Settlement | ClaimedSettlement | undefined {
+function settlementOf(left: LeftIntent): Settlement {
   const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd } = left;
-  const { delivered, asked, claim } = left;
-  if (!streamed || delivered === undefined) return undefined;
-  const { ended, upstreamId, firstAtMs, lastAtMs } = delivered;
+  const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
   const usage = usageOf(left);
-  const settlement = {
+  return {
     ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd, usage },
     provider: asked.provider,
     providerModel: asked.providerModel,
@@ -89,8 +91,6 @@ function settlementOf(left: LeftIntent): Settlement | ClaimedSettlement | undefi
     latencyMs: firstAtMs - createdAtMs,
     generationTimeMs: lastAtMs - firstAtMs,
   };
-  // Without an answer the key is free again.
-  return claim === undefined ? settlement : { ...settlement, claim };
 }
 
 function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {

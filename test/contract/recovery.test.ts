@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createDurableCharges } from '../../ext-proc/accounting/durable-charges.ts';
+import { createRecovery } from '../../ext-proc/accounting/recovery.ts';
+import type { Spool } from '../../ext-proc/accounting/spool.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { LeftIntent } from '../../ext-proc/journal/intent.ts';
+import type { Ledger } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import type { ProviderAttempt } from '../../ext-proc/stores/provider-attempts.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+import type { Metrics } from '../../ext-proc/telemetry/metrics.ts';
+import { noRecentCharges } from '../fixtures/no-journal.ts';
+import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+
+const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
+const CREDIT = 1_000_000n;
+const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100, lastAtMs: 1_700_000_000_400 };
+
+/** What a process that was killed left behind is settled in PostgreSQL by the next one. */
+describe('recovery', () => {
+  let url = '';
+  let store: Postgres;
+  let customer: Customer;
+  let released: string[] = [];
+  let attempts: ProviderAttempt[] = [];
+
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url);
+    return () => store.close();
+  });
+  beforeEach(async () => {
+    customer = await addCustomer(store, CREDIT);
+    released = [];
+    attempts = [];
+  });
+
+  function settle(left: readonly LeftIntent[], changes: Partial<Ledger> = {}): Promise<void> {
+    const ledger = { ...store.ledger, ...changes };
+    const spool = { pending: () => [] } as unknown as Spool;
+    const room = { problem: () => undefined, failed: () => undefined };
+    const metrics = { recovered() {}, chargeBuried() {} } as unknown as Metrics;
+    const log = { info() {}, warn() {}, error() {} } as unknown as Log;
+    const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
+    const parts = { ledger, spool, room, metrics, log, releaseHold };
+    const charges = createDurableCharges({ ...parts, recent: noRecentCharges, liveHold: () => undefined });
+    const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
+    const { idempotency } = store;
+    const recovery = createRecovery({ ...parts, idempotency, attempts: kept, charge: charges.late });
+    return recovery.settle(left).finally(charges.close);
+  }
+
+  function left(changes: Partial<LeftIntent> = {}): LeftIntent {
+    const { organizationId, keyId } = customer;
+    return {
+      ...{ generationId: newId('gen', Date.now()), organizationId, keyId, day: DAY, model: 'm', prices: PRICES },
+      ...{ holdNanoUsd: 100_000n, streamed: true, createdAtMs: 1_700_000_000_000 },
+      ...{ promptTokens: 20, mostOutputTokens: 50, delivered: DELIVERED },
+      asked: { provider: 'p', providerModel: 'pm', attempt: 2, askedAtMs: 1_700_000_000_050 },
+      ...changes,
+    };
+  }
+
+  const generation = ({ generationId }: LeftIntent) =>
+    store.ledger.findGeneration(customer.organizationId, generationId);
+  const spent = async () => (await store.ledger.credits(customer.organizationId)).totalUsageNanoUsd;
+
+  async function claimed(intent: LeftIntent): Promise<LeftIntent> {
+    const claim = { keyHash: randomBytes(32), bodyHash: randomBytes(32) };
+    const asked = { ...intent, ...claim, leaseMs: 1, retentionMs: 60_000 };
+    expect(await store.idempotency.claim(asked)).toEqual({ kind: 'claimed' });
+    return { ...intent, claim };
+  }
+
+  async function claimAgain({ claim, organizationId }: LeftIntent) {
+    if (!claim) throw new Error('it has a claim');
+    const generationId = newId('gen', Date.now());
+    return store.idempotency.claim({ ...claim, organizationId, generationId, leaseMs: 1, retentionMs: 60_000 });
+  }
+
+  it('charges what was delivered of a stream and its prompt, once, however often it is begun', async () => {
+    const one = left();
+    const away = () => Promise.reject(new StoreUnavailable('away'));
+    await expect(settle([one], { chargedAmong: away })).rejects.toThrow(StoreUnavailable);
+    await expect(settle([one], { settle: away })).rejects.toThrow(StoreUnavailable);
+    expect(released).toEqual([]);
+    await settle([one]);
+    await settle([one]);
+    expect(await generation(one)).toMatchObject({
+      ...{ finishReason: 'error', usageCounted: true, cancelled: false, streamed: true, upstreamId: 'up-1' },
+      ...{ provider: 'p', providerModel: 'pm', costNanoUsd: 50_000n, latencyMs: 100, generationTimeMs: 300 },
+      usage: { promptTokens: 20, completionTokens: 30, cachedTokens: 0, reasoningTokens: 0 },
+    });
+    expect([await spent(), released, attempts]).toEqual([50_000n, [one.generationId, one.generationId], []]);
+  });
+
+  it('charges no more output than was asked for, and no more than the hold', async () => {
+    const long = left({ delivered: { ...DELIVERED, tokens: 1_000 } });
+    const dear = left({ holdNanoUsd: 10_000n });
+    await settle([long, dear]);
+    expect((await generation(long))?.usage.completionTokens).toBe(50);
+    expect((await generation(dear))?.costNanoUsd).toBe(10_000n);
+  });
+
+  it('charges a stream that had ended what it is known to have used', async () => {
+    const usage = { promptTokens: 7, completionTokens: 3, cachedTokens: 2, reasoningTokens: 1 };
+    const one = left({ delivered: { ...DELIVERED, ended: { usage, usageCounted: false } } });
+    await settle([one]);
+    expect(await generation(one)).toMatchObject({ usage, usageCounted: false, costNanoUsd: 10_000n });
+  });
+
+  it('leaves alone what was charged just before the crash, and frees its hold', async () => {
+    const one = left();
+    const { asked: _asked, delivered: _delivered, claim: _claim, ...facts } = one;
+    const usage = { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0 };
+    const times = { latencyMs: 1, generationTimeMs: 1, usage, usageCounted: false, cancelled: false };
+    await store.ledger.settle({ ...facts, ...times, provider: 'p', costNanoUsd: 2_000n });
+    await settle([one]);
+    expect([await spent(), released, attempts]).toEqual([2_000n, [one.generationId], []]);
+  });
+
+  it.each<[string, Partial<LeftIntent>]>([
+    ['JSON', { streamed: false }],
+    ['a stream that had not begun', {}],
+  ])('charges nothing for %s, keeps a record of the attempt and frees the key', async (_, changes) => {
+    const { delivered: _delivered, ...begun } = await claimed(left(changes));
+    await settle([begun]);
+    expect([await spent(), released]).toEqual([0n, [begun.generationId]]);
+    expect(attempts).toEqual([
+      {
+        ...{ generationId: begun.generationId, organizationId: begun.organizationId, keyId: begun.keyId, model: 'm' },
+        ...begun.asked,
+        ...{ result: 'crash', reason: 'crash', loss: { reason: 'crash', amountNanoUsd: 20_000n } },
+        tokens: {
+          usage: { promptTokens: 20, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 },
+          source: 'estimated',
+        },
+      },
+    ]);
+    expect(await claimAgain(begun)).toEqual({ kind: 'claimed' });
+  });
+
+  it('frees the key of a stream with its charge', async () => {
+    const one = await claimed(left());
+    await settle([one]);
+    expect(await spent()).toBe(50_000n);
+    expect(await claimAgain(one)).toEqual({ kind: 'claimed' });
+  });
+
+  it('charges nothing where another attempt has the key by now: that is a loss', async () => {
+    const one = await claimed(left());
+    await expect.poll(() => claimAgain(one)).toEqual({ kind: 'claimed' });
+    await settle([one]);
+    expect([await spent(), released]).toEqual([0n, [one.generationId]]);
+    expect(attempts[0]?.loss).toEqual({ reason: 'taken_over', amountNanoUsd: 50_000n });
+  });
+
+  it('lets one that the ledger refuses not keep the others waiting', async () => {
+    const [refused, one] = [left({ keyId: newId('key', Date.now()) }), left()];
+    await settle([refused, one]);
+    expect(await spent()).toBe(50_000n);
+    const letters = await sql(
+      url,
+      `select delivered from dead_letters where generation_id = '${refused.generationId}'`,
+    );
+    expect(letters).toEqual([{ delivered: true }]);
+  });
+});
