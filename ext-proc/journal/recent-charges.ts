@@ -41,6 +41,8 @@ const FILE_MS = 60_000;
 const FILE_BYTES = 4 * 1024 * 1024;
 const WRITE_EVERY_MS = 100;
 const SENT_AT_ONCE = 200;
+/** What is written together is one line, with one checksum; JSON has no such sign. */
+const SEPARATOR = '\t';
 
 /** `charges-WORKER.EPOCH.BEGUN.jsonl` */
 const NAME = /^charges-(\d+)\.([^.]+)\.(\d+)\.jsonl$/;
@@ -60,7 +62,7 @@ interface OpenFile {
 export function openRecentCharges(options: RecentChargesOptions): RecentCharges {
   const { folder, workerIndex, clock, onFailure } = options;
   /** By epoch: as good as always one. */
-  let waiting = new Map<string, string>();
+  let waiting = new Map<string, string[]>();
   let open: OpenFile | undefined;
   let behind = false;
   const timer = setInterval(write, WRITE_EVERY_MS);
@@ -84,7 +86,7 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
 
   function write(): void {
     try {
-      for (const [epoch, lines] of waiting) fileFor(epoch).append(lines);
+      for (const [epoch, charges] of waiting) fileFor(epoch).append(checkedLine(charges.join(SEPARATOR)));
       if (open && clock.nowMs() - open.begunMs > FILE_MS) {
         closeFile();
         forgetOld();
@@ -124,7 +126,10 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
   }
 
   function note(settlement: Settlement, epoch: string): void {
-    waiting.set(epoch, (waiting.get(epoch) ?? '') + checkedLine(encodeForOperator(settlement)));
+    const text = encodeForOperator(settlement);
+    const others = waiting.get(epoch);
+    if (others) others.push(text);
+    else waiting.set(epoch, [text]);
   }
 
   async function sendFile(path: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
@@ -136,10 +141,11 @@ export function openRecentCharges(options: RecentChargesOptions): RecentCharges 
       group = [];
     };
     for await (const line of readCheckedLines(path)) {
-      const settlement = parseSettlementJson(line);
-      if (!isSettlement(settlement)) continue;
-      group.push(settlement);
-      if (group.length === SENT_AT_ONCE) await sendGroup();
+      for (const text of line.split(SEPARATOR)) {
+        const settlement = parseSettlementJson(text);
+        if (isSettlement(settlement)) group.push(settlement);
+        if (group.length === SENT_AT_ONCE) await sendGroup();
+      }
     }
     if (group.length > 0) await sendGroup();
     return sent;

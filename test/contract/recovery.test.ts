@@ -44,7 +44,8 @@ describe('recovery', () => {
     const metrics = { recovered() {}, chargeBuried() {} } as unknown as Metrics;
     const log = { info() {}, warn() {}, error() {} } as unknown as Log;
     const releaseHold = async ({ generationId }: { generationId: string }) => void released.push(generationId);
-    const parts = { ledger, spool, room, metrics, log, releaseHold };
+    const uncharged = () => undefined;
+    const parts = { ledger, spool, room, metrics, log, releaseHold, uncharged };
     const charges = createDurableCharges({ ...parts, recent: noRecentCharges, liveHold: () => undefined });
     const kept = { record: (attempt: ProviderAttempt) => void attempts.push(attempt) };
     const { idempotency } = store;
