@@ -45,6 +45,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'update ledger_state set epoch = gen_random_uuid()',
     "update request_log set address = 'x'",
     'delete from request_log',
+    'delete from provider_attempts',
     'delete from schema_migrations',
     'do $$ begin lock table accounts in exclusive mode; end $$',
   ],
@@ -62,6 +63,7 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     "update audit_log set actor = 'x'",
     'delete from generations',
     "select drop_request_log_day('2020-01-01')",
+    "select record_provider_attempts('{}')",
   ],
   gateway_operator: [
     'update accounts set balance_nano_usd = balance_nano_usd + 1, total_credits_nano_usd = total_credits_nano_usd + 1',
@@ -137,6 +139,13 @@ describe('functions that run with the rights of their owner', () => {
     ).toBe(INVALID);
     expect(await attempt('gateway_process', "select make_request_log_day('2020-01-01')")).toBe(INVALID);
     expect(await attempt('gateway_process', 'select drop_request_log_day(current_date - 1)')).toBe(INVALID);
+    expect(await attempt('gateway_process', "select make_provider_attempts_day('2020-01-01')")).toBe(INVALID);
+    expect(await attempt('gateway_process', 'select drop_provider_attempts_day(current_date - 1)')).toBe(INVALID);
+  });
+
+  test('take attempts at providers from the gateway process, for the operator to read', async () => {
+    expect(await attempt('gateway_process', "select record_provider_attempts('{}')")).toBe('done');
+    expect(await attempt('gateway_operator', 'select from provider_calls')).toBe('done');
   });
 });
 

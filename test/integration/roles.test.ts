@@ -78,6 +78,7 @@ describe('the gateway process and the command line', () => {
     await operate('user', 'list');
     expect(await operate('ledger', 'verify')).toMatchObject({ ok: true });
     await operate('ledger', 'renew-epoch');
+    expect(await operate('costs', 'report', '--by', 'provider')).toMatchObject([{ provider: 'fake', requests: 3 }]);
   });
 
   test.each(['gateway_operator', 'gateway_process'] as const)('let doctor look as %s', async (role) => {
