@@ -107,6 +107,16 @@ requirement(missingRedis, () => {
     expect(await take('fits', 300n)).toBe('admitted');
   });
 
+  test('releases are taken while memory is full, also after a gap that nothing could be written about', async () => {
+    expect(await take('live', 700n)).toBe('admitted');
+    serverMs += 120_000;
+    await redis.admin.config('SET', 'maxmemory', '1mb');
+    await store.release({ ...hold, nowMs: 0, tokensUsed: 0 });
+    expect(await take('more', 1n)).toBe('closed');
+    await redis.admin.config('SET', 'maxmemory', '0');
+    expect(await held()).toBe(0n);
+  });
+
   test('an hour back: leases and quarantines go on as before', async () => {
     expect(await take('live', 700n)).toBe('admitted');
     await pass(TOUCH_MS);

@@ -129,6 +129,20 @@ requirement(missingRedis, () => {
     });
   });
 
+  test('an eviction policy that is set later is told, once', async () => {
+    const lines: string[] = [];
+    const log = (_fields: object, message: string) => void lines.push(message);
+    const store = await open(urlWith(':hunter2'), { info: log, warn: log });
+    expect(await store.opensInMs()).toBeGreaterThanOrEqual(0);
+    expect(lines).toEqual([]);
+    await redis.admin.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'allkeys-lru');
+    await store.opensInMs();
+    await store.opensInMs();
+    await redis.admin.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+    await store.close();
+    expect(lines).toEqual([expect.stringContaining('noeviction')]);
+  });
+
   test('a full Redis refuses instead of forgetting', async () => {
     const store = await openEmptyStore({ url: urlWith(':hunter2'), empty: redis.empty }, { leaseMs: LEASE_MS });
     const hold = requestOf();

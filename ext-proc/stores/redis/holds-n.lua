@@ -28,7 +28,7 @@ local function open_shard(name)
   else
     -- Whether it is over is asked by admissions and renewals: what is told to one that is over is lost with it.
     local marker = redis.call('HMGET', name, 'incarnation', 'touched', 'skipped')
-    shard.incarnation, shard.at = marker[1], shard_clock(name, now, steps and marker[1], marker[2], marker[3], 0, turn.lease_ms)
+    shard.incarnation, shard.at = marker[1], shard_clock(name, now, steps and marker[1], marker[2], marker[3], 0, turn.lease_ms, false)
   end
   shards[name] = shard
   return shard

@@ -31,11 +31,27 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, log }: M
   const shardGroups = connection.oneSlot ? allShardKeys().map((shard) => [shard]) : [allShardKeys()];
   let kept: { readonly name: string; readonly onOther: () => void } | undefined;
   let touching = false;
+  let evictsBy = '';
 
   async function touchShards(anew: boolean, nonce: string): Promise<number> {
-    const touch = async (shards: readonly string[]): Promise<number> =>
-      Number(await connection.run('touchShards', shards, [clock(), leaseMs, nonce, anew ? 1 : 0]));
+    const touch = async (shards: readonly string[]): Promise<number> => {
+      const reply = await connection.run('touchShards', shards, [clock(), leaseMs, nonce, anew ? 1 : 0]);
+      const [closedMs, policy] = reply as [number, string];
+      tellOfEviction(policy);
+      return closedMs;
+    };
     return Math.max(...(await Promise.all(shardGroups.map(touch))));
+  }
+
+  /** It was right when the process connected. What is evicted is found by then, but what dead processes held is forgotten with it. */
+  function tellOfEviction(policy: string): void {
+    if (policy !== '' && policy !== evictsBy) {
+      log.warn(
+        { policy },
+        'Redis evicts keys when its memory is full, and forgets what is held: set maxmemory-policy to noeviction',
+      );
+    }
+    evictsBy = policy;
   }
 
   async function beginAnew(): Promise<NewBeginning> {

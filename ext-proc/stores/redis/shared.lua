@@ -15,7 +15,6 @@
 -- Leases, quarantines, `opens` and `known` are of the shard's own clock (shard_clock); minutes, days and `touched` of this server's.
 -- A `spent:DAY` is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts has the rules and their proof.
 -- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in quarantine (limit-store.ts says when that ends).
--- Leases, quarantines, `opens` and `known` are of the shard's own clock (shard_clock); minutes, days and `touched` of this server's.
 -- Key hashes of holds are not among KEYS: their names are made from a prefix with the same tag. So are `known` and `quarantine`.
 
 -- Most holds that one call puts into quarantine or frees from it. What is left over errs low until the next call.
@@ -58,8 +57,9 @@ end
 
 -- The shard's own clock. Every process touches the shard every five seconds; over a longer gap, and over a step back, this clock stands: this
 -- server's clock was set, or it stood still, or nobody could reach it, and nothing lapses because of that. After a long one keys may have expired
--- before their time: for one lease live holds are taken back in. Returns the clock, and when the shard opens.
-local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms)
+-- before their time: for one lease live holds are taken back in. A call that only releases does not keep what it found (`keeps`): it has to work
+-- when memory is full. Returns the clock, and when the shard opens.
+local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms, keeps)
   if not steps then
     return now, opens
   end
@@ -67,8 +67,10 @@ local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms)
   local behind = tonumber(skipped) or 0
   if gap < 0 or gap > LONGEST_GAP_MS then
     behind = behind + gap
-    redis.call('HSET', shard, 'touched', now, 'skipped', behind)
-    if gap > EXPIRING_GAP_MS then
+    if keeps then
+      redis.call('HSET', shard, 'touched', now, 'skipped', behind)
+    end
+    if keeps and gap > EXPIRING_GAP_MS then
       opens = now - behind + lease_ms
       redis.call('HSET', shard, 'opens', opens, 'listed', now - behind)
     end
@@ -101,7 +103,7 @@ local function incarnation_of(shard, run, now, steps, lease_ms)
   if marker[1] ~= run then
     return begin_incarnation(shard, run, now, steps, now + lease_ms, ''), false, now
   end
-  local at, opens = shard_clock(shard, now, steps, marker[4], marker[5], tonumber(marker[3]), lease_ms)
+  local at, opens = shard_clock(shard, now, steps, marker[4], marker[5], tonumber(marker[3]), lease_ms, true)
   return marker[2], opens_in(shard, opens, at, lease_ms) == 0, at
 end
 
@@ -134,31 +136,48 @@ local function parts(record)
   return key_id, day, minute, tokens, amount, '0', FORMER_SPAN_MS, string.sub(record, 1, 1) == 'q'
 end
 
--- When the quarantine of a hold ends whose lease lapsed then. Only a charge that waits in a spool is renewed for longer than requests live.
-local function quarantine_end(lapsed_at, record)
-  local _, _, _, _, _, ends, span = parts(record)
-  return lapsed_at < tonumber(ends) and tonumber(ends) or lapsed_at + tonumber(span)
-end
+-- Whose lease is over goes into quarantine, and whose quarantine is over is free. A hold that is freed here may have been charged, by a process
+-- whose release never came: nobody is believed who read before now. Returns whether the organization has to be read again.
+local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_ms)
+  local over = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', at), 'WITHSCORES', 'LIMIT', '0', MOST_LAPSED)
+  if #over == 0 and not (ends and ends <= at) then
+    return false
+  end
 
-local function free(org, holds, zset, key_prefix, hold_id, record)
-  local key_id, day, _, _, amount = parts(record)
-  redis.call('HDEL', holds, hold_id)
-  redis.call('ZREM', zset, hold_id)
-  redis.call('HINCRBY', org, 'held', negative(amount))
-  add_to_day(org, day, negative(amount))
-  add_to_day(key_prefix .. key_id, day, negative(amount))
-end
-
--- Whose quarantine is over is free. Returns whether any was.
-local function end_quarantines(org, holds, quarantine, key_prefix, at)
-  local over = redis.call('ZRANGEBYSCORE', quarantine, '-inf', string.format('%d', at), 'LIMIT', '0', MOST_LAPSED)
-  for _, hold_id in ipairs(over) do
+  local function quarantine_one(hold_id, lapsed_at)
     local record = redis.call('HGET', holds, hold_id)
+    -- Before what takes memory: organization.lua says why.
+    redis.call('ZREM', leases, hold_id)
     if record then
-      free(org, holds, quarantine, key_prefix, hold_id, record)
-    else
-      redis.call('ZREM', quarantine, hold_id)
+      local _, _, _, _, _, until_at, span = parts(record)
+      -- Only a charge that waits in a spool is renewed for longer than requests live.
+      local ends_at = lapsed_at < tonumber(until_at) and tonumber(until_at) or lapsed_at + tonumber(span)
+      redis.call('HSET', holds, hold_id, 'q' .. record)
+      redis.call('ZADD', quarantine, string.format('%d', ends_at), hold_id)
     end
+  end
+
+  local function free_one(hold_id)
+    local record = redis.call('HGET', holds, hold_id)
+    redis.call('ZREM', quarantine, hold_id)
+    if record then
+      local key_id, day, _, _, amount = parts(record)
+      redis.call('HDEL', holds, hold_id)
+      redis.call('HINCRBY', org, 'held', negative(amount))
+      add_to_day(org, day, negative(amount))
+      add_to_day(key_prefix .. key_id, day, negative(amount))
+    end
+  end
+
+  for i = 1, #over, 2 do
+    quarantine_one(over[i], tonumber(over[i + 1]))
+  end
+  if #over > 0 then
+    redis.call('PEXPIRE', quarantine, ttl_ms)
+  end
+  local free = redis.call('ZRANGEBYSCORE', quarantine, '-inf', string.format('%d', at), 'LIMIT', '0', MOST_LAPSED)
+  for _, hold_id in ipairs(free) do
+    free_one(hold_id)
   end
   local first = redis.call('ZRANGEBYSCORE', quarantine, '-inf', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
   if first[2] then
@@ -166,31 +185,7 @@ local function end_quarantines(org, holds, quarantine, key_prefix, at)
   else
     redis.call('HDEL', org, 'ends')
   end
-  return #over > 0
-end
-
--- Whose lease is over goes into quarantine, and whose quarantine is over is free. A hold that is freed here may have been charged, by a process
--- whose release never came: nobody is believed who read before now. Returns whether the organization has to be read again.
-local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_ms)
-  local over = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', at), 'WITHSCORES', 'LIMIT', '0', MOST_LAPSED)
-  for i = 1, #over, 2 do
-    local hold_id = over[i]
-    local record = redis.call('HGET', holds, hold_id)
-    redis.call('ZREM', leases, hold_id)
-    if record then
-      local until_at = quarantine_end(tonumber(over[i + 1]), record)
-      redis.call('HSET', holds, hold_id, 'q' .. record)
-      redis.call('ZADD', quarantine, string.format('%d', until_at), hold_id)
-      ends = math.min(ends or until_at, until_at)
-    end
-  end
-  if #over > 0 then
-    redis.call('PEXPIRE', quarantine, ttl_ms)
-  end
-  if #over == 0 and not (ends and ends <= at) then
-    return false
-  end
-  if end_quarantines(org, holds, quarantine, key_prefix, at) then
+  if #free > 0 then
     redis.call('HSET', org, 'trusted', 0)
     redis.call('HINCRBY', org, 'round', 1)
   end

@@ -3,7 +3,7 @@
 --
 -- KEYS  the shards
 -- ARGV  1 clock (shared.lua)   2 lease in ms   3 nonce, by which open-shards-n.lua knows the incarnation   4 anew: 1 or 0
--- Returns  ms until all of them admit
+-- Returns  ms until all of them admit   the maxmemory-policy by which this server may evict keys, '' where it does not
 
 local lease_ms, run, closed_ms = tonumber(ARGV[2]), run_id(), 0
 local now, steps = clock(ARGV[1])
@@ -11,7 +11,7 @@ local now, steps = clock(ARGV[1])
 for _, shard in ipairs(KEYS) do
   local marker = redis.call('HMGET', shard, 'run', 'opens', 'touched', 'skipped')
   if marker[1] == run and ARGV[4] == '0' then
-    local at, opens = shard_clock(shard, now, steps, marker[3], marker[4], tonumber(marker[2]), lease_ms)
+    local at, opens = shard_clock(shard, now, steps, marker[3], marker[4], tonumber(marker[2]), lease_ms, true)
     redis.call('HSET', shard, 'touched', now)
     redis.call('PEXPIRE', shard, SHARD_TTL_MS)
     closed_ms = math.max(closed_ms, opens_in(shard, opens, at, lease_ms))
@@ -20,4 +20,8 @@ for _, shard in ipairs(KEYS) do
     closed_ms = lease_ms
   end
 end
-return closed_ms
+
+local memory = redis.call('INFO', 'memory')
+local policy = string.match(memory, 'maxmemory_policy:(%S+)') or 'noeviction'
+local evicts = policy ~= 'noeviction' and (string.match(memory, 'maxmemory:(%d+)') or '0') ~= '0'
+return { closed_ms, evicts and policy or '' }
