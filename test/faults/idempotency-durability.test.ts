@@ -77,7 +77,7 @@ const answer = (stream: boolean) =>
     ? streamAnswer({ pieces: [COMPLETION, ' and more'], usage: USAGE })
     : jsonAnswer({ text: COMPLETION, usage: USAGE });
 
-test('a process that is killed midway: the retry waits for its lease, takes over, and pays once', async () => {
+test('a process that is killed midway: the next one frees its key when it starts, and the retry pays once', async () => {
   const { client, organizationId } = await newClient();
   const gate = createGate();
   provider.script('one', gate.before(answer(false)), answer(false));
@@ -85,14 +85,10 @@ test('a process that is killed midway: the retry waits for its lease, takes over
   await gate.waitFor(1);
   const before = provider.requests('one').length;
   await stack.restartGateway('SIGKILL');
-  const killedAtMs = performance.now();
   expect((await first).status).toBeGreaterThanOrEqual(500);
   await insist(() => client.get('/v1/models'));
-  expect(outcome(await ask(client, 'killed-midway', false))).toBe('409 idempotency_key_in_flight');
-  const retry = await insist(() => ask(client, 'killed-midway', false));
-  const tookMs = performance.now() - killedAtMs;
-  expect(tookMs).toBeGreaterThan(3_000);
-  expect(tookMs).toBeLessThan(45_000);
+  const retry = await ask(client, 'killed-midway', false);
+  expect(outcome(retry)).toBe('200');
   gate.open();
   expect([retry.headers['idempotent-replayed'], provider.requests('one').length - before]).toEqual([undefined, 1]);
   expect((await ask(client, 'killed-midway', false)).text).toBe(retry.text);

