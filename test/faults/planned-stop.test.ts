@@ -24,6 +24,7 @@ let postgres: TestPostgres;
 let provider: FakeProvider;
 let stack: Stack;
 let client: GatewayClient;
+const frozen: number[] = [];
 
 beforeAll(async () => {
   postgres = await startTestPostgres();
@@ -85,12 +86,13 @@ function askToEnd({ by }: Stop): void {
 
 async function bringPostgresBack(): Promise<void> {
   if (postgres.isDown()) await postgres.restart();
-  else for (const pid of postgres.processes()) process.kill(pid, 'SIGCONT');
+  for (const pid of frozen.splice(0).reverse()) process.kill(pid, 'SIGCONT');
 }
 
 async function take(state: PostgresState): Promise<void> {
   if (state === 'down') await postgres.shutDown();
-  if (state === 'frozen') for (const pid of postgres.processes()) process.kill(pid, 'SIGSTOP');
+  if (state === 'frozen') frozen.push(...postgres.processes());
+  for (const pid of frozen) process.kill(pid, 'SIGSTOP');
 }
 
 async function startAgain(): Promise<void> {
