@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { addCustomer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
 
 const CUT_ALL =
@@ -8,7 +7,7 @@ const CUT_ALL =
 
 describe('the ledger epoch', () => {
   let url = '';
-  let store: Postgres;
+  let store: Awaited<ReturnType<typeof openStore>>;
   beforeEach(async () => {
     url = await createDatabase();
     store = await openStore(url);
@@ -74,6 +73,18 @@ describe('the ledger epoch', () => {
       '00000001',
       ...Array(2).fill(expect.stringMatching(/^\d+$/)),
     ]);
+  });
+
+  it('changes when an account is read as it was before, through a connection that nobody cut', async () => {
+    const customer = await addCustomer(store);
+    const before = await epoch(customer.hash);
+    await store.ledger.settle(settlementOf(customer));
+    await sql(url, 'set session_replication_role = replica; update accounts set sequence = sequence - 1');
+    await expect(epoch(customer.hash)).rejects.toThrow('went back in time');
+    const after = await epoch(customer.hash);
+    expect(after).toMatch(/^[0-9a-f-]{36}$/);
+    expect(after).not.toBe(before);
+    expect(store.logged.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
   it('changes when the operator says so', async () => {

@@ -31,6 +31,7 @@ import {
   updateOrganization,
 } from './organization-rows.ts';
 import { makeLogPartitions } from './request-log-partitions.ts';
+import { watchForSetbacks } from './setback-watch.ts';
 import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
 import { refuseTransactionPooler } from './transaction-pooler.ts';
 
@@ -105,11 +106,22 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     throw error;
   }
   const stopMakingPartitions = keepMakingPartitions(others, log);
-  return {
-    keys: createKeyLookup(requests, lock.owner, options),
-    ledger: {
+  const watched = watchForSetbacks(
+    {
+      ...createKeyLookup(requests, lock.owner, options),
       settle: createSettlementWriter(requests, options),
       settleClaimed: createClaimedSettlementWriter(claims, options),
+    },
+    async (seen) => {
+      log.error({}, 'the database went back in time: its epoch is renewed');
+      await run(others, RENEW_EPOCH_AFTER, [seen]);
+    },
+  );
+  return {
+    keys: watched,
+    ledger: {
+      settle: watched.settle,
+      settleClaimed: watched.settleClaimed,
       lose: (loss) => addLoss(others, loss, options.onLoss),
       deadLetter: (settlement, reason, delivered) => addDeadLetter(others, settlement, reason, delivered),
       currentEpoch: () => ledgerEpoch(others),
@@ -174,6 +186,7 @@ function poolFigures(pool: PoolFigures['pool'], of: ReturnType<typeof createPool
 
 const PING = { name: 'ping', text: 'select 1' };
 const MIRROR_KEY = { name: 'mirror_key', text: 'select mirror_key as key from ledger_state' };
+const RENEW_EPOCH_AFTER = { name: 'renew_epoch_after', text: 'select renew_epoch_after($1)' };
 const RENEW_EPOCH = {
   name: 'renew_epoch',
   text: 'update ledger_state set epoch = gen_random_uuid() returning epoch',

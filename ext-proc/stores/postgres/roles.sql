@@ -15,7 +15,7 @@ grant select on schema_migrations, ledger_state, organizations, accounts, keys, 
   organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, gateway_processes to gateway_process;
 grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), settle_generations,
-  write_request_log, log_requests, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
+  renew_epoch_after, write_request_log, log_requests, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
   to gateway_process;
 grant update (memory_owner, limit_store) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;

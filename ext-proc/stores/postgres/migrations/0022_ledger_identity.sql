@@ -35,9 +35,16 @@ begin
 end
 $$;
 
+-- For a process that has read an earlier state of an account than it knew (setback-watch.ts). Several may see it at once.
+create function renew_epoch_after(seen uuid) returns void language sql as $$
+  update ledger_state set epoch = gen_random_uuid() where epoch = seen
+$$;
+
 do $$
 begin
   execute format('alter function note_timeline() security definer set search_path = %I, pg_temp', current_schema());
+  execute format('alter function renew_epoch_after(uuid) security definer set search_path = %I, pg_temp', current_schema());
+  revoke execute on function renew_epoch_after(uuid) from public;
 end
 $$;
 
