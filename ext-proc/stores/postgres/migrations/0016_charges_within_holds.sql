@@ -87,17 +87,11 @@ begin
   end if;
   -- In organization order, so that two batches can never wait for each other. Everything below that is keyed by organization or by one of
   -- its keys changes only under this lock; the statements after it see all that was committed before.
-  with account as materialized (
-    select a.organization_id, a.balance_nano_usd from accounts a
-    where a.organization_id = any (array(select g.organization_id from unnest(charges) g))
+  select greatest(min(a.balance_nano_usd), 0) into payable
+  from (
+    select a.balance_nano_usd from accounts a where a.organization_id = any (array(select g.organization_id from unnest(charges) g))
     order by a.organization_id for update
-  )
-  select bool_or(a.balance_nano_usd < d.due), bool_or(d.above_hold), greatest(min(a.balance_nano_usd), 0)
-  into short, above_hold, payable
-  from account a join (
-    select organization_id, sum(least(cost_nano_usd, hold_nano_usd)) as due, bool_or(cost_nano_usd > hold_nano_usd) as above_hold
-    from unnest(charges) group by organization_id
-  ) d on d.organization_id = a.organization_id;
+  ) a;
 
   select count(k.id) = count(*), case
     when not bool_and(octet_length(g.id) = 30 and g.id >= 'gen-0' and g.id < 'gen-8') then 'its id'
@@ -115,8 +109,8 @@ begin
       and coalesce(g.cost_nano_usd, -1) between 0 and 1000000000000000000 and coalesce(g.hold_nano_usd, 0) >= 0
     ) then 'its prices or cost'
     when not bool_and(g.latency_ms >= 0 and g.generation_time_ms >= 0) then 'its times'
-  end
-  into keys_are_theirs, refused
+  end, payable < sum(least(g.cost_nano_usd, g.hold_nano_usd)), bool_or(g.cost_nano_usd > g.hold_nano_usd)
+  into keys_are_theirs, refused, short, above_hold
   from unnest(charges) g left join keys k on k.id = g.key_id and k.organization_id = g.organization_id;
 
   if not keys_are_theirs then
@@ -124,6 +118,14 @@ begin
   end if;
   if refused is not null then
     raise exception 'a check of generations refuses a settlement for %', refused using errcode = 'check_violation';
+  end if;
+
+  if short and cardinality(charges) > 1 then
+    -- All of them together are more than the smallest balance; each organization has its own.
+    select coalesce(bool_or(a.balance_nano_usd < d.due), false) into short
+    from accounts a join (
+      select organization_id, sum(least(cost_nano_usd, hold_nano_usd)) as due from unnest(charges) group by organization_id
+    ) d on d.organization_id = a.organization_id;
   end if;
 
   if short and cardinality(charges) > 1 then
