@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
@@ -97,6 +99,25 @@ requirement(missingRedis, () => {
     expect([...answers.values()].map(({ size }) => size)).toEqual(KEYS.map(() => 1));
     expect(answered).toBe(KEYS.length);
     await untilNothingHeld(second);
+    expect(await operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
+    await operator.verifyLedger();
+  });
+
+  test('a process that dies with charges in its spool, and its volume with it, loses none of them and keeps nothing held', async () => {
+    const { organizationId, key } = await operator.customer({ credit: '1' });
+    const [first, second] = [gatewayClient(cutOff.origin, key), gatewayClient(other.origin, key)];
+    const gate = createGate();
+    provider.script('m', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: 10 } })));
+    const given = Promise.all(KEYS.map(() => first.chat({ model: 'm', max_tokens: 100 }).then(outcome)));
+    await gate.waitFor(KEYS.length);
+    way.cut();
+    gate.open();
+    expect(new Set(await given)).toEqual(new Set(['200']));
+    for (const pid of cutOff.workerPids()) process.kill(pid, 'SIGKILL');
+    rmSync(join(cutOff.paths.dataDir, 'spool'), { recursive: true });
+    await untilNothingHeld(second, 15_000);
+    way.mend();
+    await cutOff.restartWorker(0, 'SIGKILL');
     expect(await operator.balance(organizationId)).toBeCloseTo(1 - KEYS.length * COST, 9);
     await operator.verifyLedger();
   });
