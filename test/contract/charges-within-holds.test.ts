@@ -1,7 +1,11 @@
+import fc from 'fast-check';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import type { Loss } from '../../ext-proc/stores/losses.ts';
+import { chargeRecords } from '../../ext-proc/stores/postgres/charge-records.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 
 let url = '';
@@ -79,7 +83,7 @@ describe('a charge above its hold, or above what is left', () => {
     await sql(
       url,
       `select charge_generations(array[('${newId('gen', Date.now())}', '${customer.organizationId}', '${customer.keyId}', '2026-11-22', 'm', 'p',
-         null, 1, true, false, null, 5, 4, 3, 2, true, 1, 1, 1, 7, 1, 1)]::charge[])`,
+         null, 1, true, false, null, 5, 4, 3, 2, true, 0, 0, 1750, 7, 1, 1)]::charge[])`,
     );
     expect((await store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(0n);
     expect(
@@ -92,12 +96,51 @@ describe('a charge above its hold, or above what is left', () => {
     const entry = (amount: number, balance: number) =>
       sql(
         url,
-        `insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id)
-         values ('${organizationId}', 2, 'charge', ${amount}, ${balance}, '${newId('gen', 1)}')`,
+        `begin; insert into ledger_entries (organization_id, sequence, kind, amount_nano_usd, balance_nano_usd, generation_id)
+         values ('${organizationId}', 2, 'charge', ${amount}, ${balance}, '${newId('gen', 1)}'); rollback`,
       );
     await expect(entry(-6, -1)).rejects.toMatchObject({ code: '23514' });
     await entry(0, -1);
   });
+});
+
+it('any batch is charged as one by one in the order of ids, and every nano-dollar of its price is a charge or a loss', async () => {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const charge = fc.record({
+    who: fc.nat(2),
+    cost: fc.bigInt(0n, 60n),
+    hold: fc.option(fc.bigInt(0n, 60n), { nil: undefined }),
+  });
+  const credits = fc.tuple(...Array.from({ length: 3 }, () => fc.bigInt(1n, 200n)));
+  await fc.assert(
+    fc.asyncProperty(credits, fc.array(charge, { minLength: 1, maxLength: 12 }), async (given, asked) => {
+      const customers = await Promise.all(given.map((credit) => addCustomer(store, credit)));
+      const batch = asked.flatMap(({ who, cost, hold }, i) => {
+        const customer = customers[who];
+        const generationId = newId('gen', Date.now() + i);
+        const held = hold === undefined ? {} : { holdNanoUsd: hold };
+        return customer ? [settlementOf(customer, { generationId, costNanoUsd: cost, ...held })] : [];
+      });
+      const repeated = [...batch, ...batch.slice(0, 2)].toReversed();
+      await client.query('select charge_generations($1::held_charge[])', [chargeRecords(repeated)]);
+      const left = new Map(customers.map(({ organizationId }, i) => [organizationId, given[i] ?? 0n]));
+      for (const { generationId, organizationId, costNanoUsd, holdNanoUsd = costNanoUsd } of batch) {
+        const balance = left.get(organizationId) ?? 0n;
+        const charged = [costNanoUsd, holdNanoUsd, balance].reduce((least, one) => (one < least ? one : least));
+        left.set(organizationId, balance - charged);
+        const generation = await store.ledger.findGeneration(organizationId, generationId);
+        expect(generation?.costNanoUsd).toBe(charged);
+        const lost = (await lossesOf(organizationId)).filter((loss) => loss.generationId === generationId);
+        expect(lost.reduce((sum, { amountNanoUsd }) => sum + amountNanoUsd, 0n)).toBe(costNanoUsd - charged);
+      }
+      for (const [organizationId, balance] of left)
+        expect((await store.ledger.credits(organizationId)).balanceNanoUsd).toBe(balance);
+    }),
+    { numRuns: propertyRuns(80) },
+  );
+  await client.end();
+  expect((await store.administration.verifyLedger()).differences).toEqual([]);
 });
 
 it('a loss without a generation is written once for each reason', async () => {
