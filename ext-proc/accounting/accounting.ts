@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import type { Account, Produced } from '../delivery/delivery.ts';
 import type { Clock, UtcDay } from '../domain/clock.ts';
 import { type NanoUsd, usdNumber } from '../domain/money.ts';
@@ -112,9 +111,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
   const recovery = createRecovery({ ...options, charge: charges.late, releaseHold });
   const late = createLateReleases(limits, clock);
   const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
-  /** Of all orders: one for each would cost each request. */
-  const end = new AbortController();
-  setMaxListeners(0, end.signal);
+  /** One for each order, 1 us: one for all would be searched by every request that stops listening, 16 us among 3,000 (measured). */
+  const underWay = new Set<AbortController>();
+  let ending = false;
 
   /** Without a snapshot another process, or another attempt, may have charged it. */
   function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
@@ -139,6 +138,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
     let charged: ReturnType<OpenHold['charged']>;
     const { generationId: holdId, organizationId, keyId, day } = hold;
+    const end = new AbortController();
+    underWay.add(end);
+    if (ending) end.abort();
     const journalled = journal().open({ ...intentOf(hold), holdNanoUsd });
     holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
     return {
@@ -176,6 +178,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
       },
       uncharged: (attempt) => attempts.record(providerAttempt(hold, holdNanoUsd, attempt)),
       async release() {
+        underWay.delete(end);
         if (state === 'charged' || state === 'released') return;
         const mayBeCharged = state === 'charging';
         state = 'released';
@@ -193,10 +196,10 @@ export function createAccounting(options: AccountingOptions): Accounting {
     recover: recovery.settle,
     sees: changes.sees,
     catchUp: changes.catchUp,
-    refusesBecause: () =>
-      end.signal.aborted ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause()),
+    refusesBecause: () => (ending ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause())),
     end(withinMs) {
-      end.abort();
+      ending = true;
+      for (const end of underWay) end.abort();
       charges.spoolAfter(withinMs);
     },
     async close() {
