@@ -116,6 +116,16 @@ describe('the output limit', () => {
     expect(limit({}, { model: { contextWindow: estimate + 1 } })).toBe(1);
   });
 
+  it('is decided near the window by all of a long text, not by samples of it, which differ between processes', () => {
+    const messages = [
+      { role: 'user', content: 'Once upon a time, in 1987, there was a {"key": "value"} 狐狸. '.repeat(3000) },
+    ];
+    const whole = requestOf({ messages }).wholeEstimate();
+    expect(limit({ messages }, { model: { contextWindow: whole + 7 } })).toBe(7);
+    const refusal = check({ messages }, { model: { contextWindow: whole - 1 } });
+    expect(isRefusal(refusal) && refusal.values.estimated_tokens).toBe(whole);
+  });
+
   it('is one token where the input fills the window, and none fits where it overflows', () => {
     expect(limit({}, { model: { contextWindow: estimate } })).toBe(1);
     expect(limit({}, { model: { contextWindow: estimate - 1 } })).toBe('context_length_exceeded');

@@ -5,6 +5,7 @@ import { CHAT_FIELDS } from './chat-fields.ts';
 import { skipSpace } from './json-bytes.ts';
 import { JsonCursor } from './json-cursor.ts';
 import { type ScannedObject, scanJsonObject } from './json-scan.ts';
+import type { PromptSink } from './prompt-sink.ts';
 import { PromptTextCollector } from './prompt-text.ts';
 import { type BodyField, providerBody } from './provider-body.ts';
 import { TokenTally } from './token-tally.ts';
@@ -62,7 +63,7 @@ function checkFields(body: ScannedObject): ChatRequest | Refusal {
     if (refusal) return refusal;
     fields.push({ name, start, valueStart, end: cursor.pos });
   }
-  return chatRequest(model, bytes, fields, facts, tally);
+  return chatRequest(model, body, fields, facts, tally);
 }
 
 type PresentFields = ReadonlyMap<string, { readonly start: number; readonly valueStart: number }>;
@@ -95,7 +96,7 @@ function hasMessages(bytes: Buffer, present: PresentFields): boolean {
 
 function chatRequest(
   model: string,
-  bytes: Buffer,
+  { bytes, isPlain }: ScannedObject,
   fields: readonly BodyField[],
   facts: ChatFacts,
   tally: TokenTally,
@@ -110,8 +111,9 @@ function chatRequest(
     hasImages: facts.hasImages,
     hasRemoteImages: facts.remoteImageParam !== undefined,
     inputTokens: tally.total(),
-    promptText: () => promptOf(bytes, fields).text(),
-    promptTexts: () => promptOf(bytes, fields).texts(),
+    wholeEstimate: () => walk(bytes, fields, new TokenTally(isPlain, false)).total().estimate,
+    promptText: () => walk(bytes, fields, new PromptTextCollector()).text(),
+    promptTexts: () => walk(bytes, fields, new PromptTextCollector()).texts(),
     encodeFor: (provider) => providerBody(bytes, fields, facts.stream, provider),
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
@@ -124,11 +126,10 @@ function chatRequest(
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /** A second walk over what the first one accepted. */
-function promptOf(bytes: Buffer, fields: readonly BodyField[]): PromptTextCollector {
-  const collector = new PromptTextCollector();
-  const facts = newChatFacts(collector);
+function walk<Sink extends PromptSink>(bytes: Buffer, fields: readonly BodyField[], sink: Sink): Sink {
+  const facts = newChatFacts(sink);
   for (const { name, valueStart } of fields) {
     CHAT_FIELDS.get(name)?.(new JsonCursor(bytes, valueStart), facts, name);
   }
-  return collector;
+  return sink;
 }

@@ -88,6 +88,15 @@ describe('TextMeter', () => {
     for (const estimate of estimates) expect(estimate / (3000 * 256 * 0.55)).toBeGreaterThan(0.8);
   });
 
+  it('samples nothing where all has to be measured', () => {
+    const bytes = Buffer.from('The quick brown fox, jumps 12 !@# lazy dogs. '.repeat(5000));
+    const [whole, pieces] = [new TextMeter(true, false), new TextMeter(true, false)];
+    whole.add(bytes, 0, bytes.length);
+    for (let start = 0; start < bytes.length; start += 45) pieces.add(bytes, start, start + 45);
+    expect(whole.estimatedTokens() / pieces.estimatedTokens()).toBeCloseTo(1, 2);
+    expect(whole.bytes()).toBe(bytes.length);
+  });
+
   it('counts enough bytes where the beginning of every sampled block cuts an escape', () => {
     // A backslash, escaped, and behind it what then looks like an escape of its own.
     const cut = '\\\\u00e9';

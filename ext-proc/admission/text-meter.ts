@@ -14,6 +14,7 @@ import { weightOf } from './script-weights.ts';
 export class TextMeter {
   /** All of it is ASCII, without an escaped character: nothing that a normalization changes. */
   readonly #isPlain: boolean;
+  readonly #measuredWhole: number;
   #bytes = 0;
   #bytesOutsideAscii = 0;
   #growth = 0;
@@ -22,8 +23,10 @@ export class TextMeter {
   /** The kind of what was measured last: an escaped sign or line end that follows one of its kind adds little. */
   #previous = 0;
 
-  constructor(isPlain: boolean) {
+  /** `samples`: of long texts, not every byte is looked at. */
+  constructor(isPlain: boolean, samples = true) {
     this.#isPlain = isPlain;
+    this.#measuredWhole = samples ? MEASURED_WHOLE : Number.POSITIVE_INFINITY;
   }
 
   bytes(): number {
@@ -44,7 +47,7 @@ export class TextMeter {
   }
 
   add(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#bytes + end - start <= MEASURED_WHOLE) this.#measure(bytes, start, end);
+    if (this.#bytes + end - start <= this.#measuredWhole) this.#measure(bytes, start, end);
     else this.#sample(bytes, start, end);
     if (!this.#isPlain) this.#growth += normalizationGrowth(bytes, start, end);
   }

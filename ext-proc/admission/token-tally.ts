@@ -18,9 +18,9 @@ export class TokenTally implements PromptSink {
   #hasTools = false;
 
   /** `isPlain`: the body is ASCII, escaped characters included. */
-  constructor(isPlain: boolean) {
-    this.#text = new TextMeter(isPlain);
-    this.#json = new TextMeter(isPlain);
+  constructor(isPlain: boolean, samples = true) {
+    this.#text = new TextMeter(isPlain, samples);
+    this.#json = new TextMeter(isPlain, samples);
   }
 
   addMessage(): void {

@@ -46,6 +46,7 @@ export function order(options: OrderOptions = {}): Order {
     hasImages: false,
     hasRemoteImages: false,
     inputTokens: { estimate: 3, ceiling: 30, normalizedCeiling: 30, besidesText: { estimate: 0, ceiling: 17 } },
+    wholeEstimate: () => 3,
     promptText: () => 'one two three',
     promptTexts: () => ['one two three'],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],

@@ -20,6 +20,8 @@ export interface ChatRequest {
   readonly remoteImageParam?: string;
   readonly reasoningEffort?: string;
   readonly inputTokens: InputTokens;
+  /** The estimate without samples, the same in every process. Takes 2 to 3 ms for a MiB. */
+  wholeEstimate(): number;
   /** All text of the prompt, for counting when the provider sends no usage. Each call is a walk through the body. Never logged. */
   promptText(): string;
   /** The texts that a model reads as they are, for counting them: what `inputTokens` has besides them is not in there. Never logged. */

@@ -230,6 +230,7 @@ const CHAT = {
   hasImages: false,
   hasRemoteImages: false,
   inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
+  wholeEstimate: () => 1,
   promptText: () => '',
   promptTexts: () => [],
   encodeFor: () => [],
