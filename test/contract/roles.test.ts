@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -150,6 +151,20 @@ describe('functions that run with the rights of their owner', () => {
 });
 
 describe('rights', () => {
+  test('are enough for the gateway process to lose and to write checkpoints, and for the operator to verify and export them', async () => {
+    const { organizationId } = customer;
+    const process = await openStore(as.gateway_process);
+    const { privateKey } = generateKeyPairSync('ed25519');
+    expect(await process.checkpoints.write({ privateKey, nowMs: Date.now(), everyMs: 0 })).toBe(1);
+    const loss = { amountNanoUsd: 1n, model: 'm', provider: 'p' };
+    await process.ledger.lose({ generationId: 'gen-1', organizationId, reason: 'timeout', ...loss });
+    await process.close();
+    const run = (...args: string[]) => runCommandLine(args, { DATABASE_URL: as.gateway_operator });
+    expect(await run('ledger', 'verify')).toMatchObject({ kind: 'done', json: { ok: true } });
+    expect(await run('ledger', 'checkpoints')).toMatchObject({ json: [{ organization_id: organizationId }] });
+    expect(await run('ledger', 'losses')).toMatchObject({ json: [{ generation_id: 'gen-1', reason: 'timeout' }] });
+  });
+
   test('say something of every table', async () => {
     const rights = readFileSync(new URL('../../ext-proc/stores/postgres/roles.sql', import.meta.url), 'utf8');
     const tables = await sql<{ name: string }>(
