@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { type AdmissionRequest, type LimitStore, quarantineMs } from '../../ext-proc/stores/limit-store.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { NOON_ISH } from './limit-store.fixtures.ts';
 
@@ -22,6 +22,7 @@ export const move = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('release'), pick: fc.nat() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('abandon'), pick: fc.nat() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('renew'), pick: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('credit'), nanoUsd: fc.bigInt(1n, 300n) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('idle'), minutes: fc.constantFrom(0.5, 2, 30, 14 * 60) }) },
 );
@@ -30,18 +31,21 @@ export type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 interface Hold {
   readonly request: AdmissionRequest;
   readonly day: number;
+  /** No living request is older. */
+  readonly requestEndsAtMs: number;
+  lapsesAtMs: number;
   charged: boolean;
   /** Of the commit, on its way to the store. */
   snapshot?: AccountSnapshot;
 }
 
-/** Leases never lapse here: a live process renews them. */
-export const INTERLEAVING_LEASE_MS = 365 * 24 * 60 * MINUTE_MS;
+/** Leases that never lapse, because a living process renews them; and those that do, into quarantine, when nobody does. */
+export const INTERLEAVING_LEASES_MS = [365 * 24 * 60 * MINUTE_MS, 15_000];
 const BUDGET = 700n;
 const OPENING = 1_000n;
 
 /** Plays the moves and checks at every admission what was promised: DESIGN invariant 3, and the same for the daily budget. */
-export async function neverBeyond(store: LimitStore, moves: readonly Move[]): Promise<void> {
+export async function neverBeyond(store: LimitStore, leaseMs: number, moves: readonly Move[]): Promise<void> {
   const ledger = createLedgerModel(OPENING);
   const asked: AdmissionRequest[] = [];
   const holds: Hold[] = [];
@@ -56,7 +60,8 @@ export async function neverBeyond(store: LimitStore, moves: readonly Move[]): Pr
     if (result.kind === 'read_again')
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
     if (result.kind !== 'admitted') return;
-    holds.push({ request, day: result.day, charged: false });
+    const times = { requestEndsAtMs: nowMs + quarantineMs(request), lapsesAtMs: nowMs + leaseMs };
+    holds.push({ request, day: result.day, charged: false, ...times });
     const uncharged = holds.filter((hold) => hold.request.organizationId === organizationId && !hold.charged);
     const { balanceNanoUsd, spentNanoUsd } = ledger.read(organizationId, keyId, result.day).organization;
     expect(balanceNanoUsd - sumOf(uncharged)).toBeGreaterThanOrEqual(0n);
@@ -70,6 +75,22 @@ export async function neverBeyond(store: LimitStore, moves: readonly Move[]): Pr
     hold.snapshot = ledger.read(organizationId, keyId, hold.day);
   }
 
+  /** Whose request is over without a renewal has died, charged or not, and is never heard of again. */
+  function pass(minutes: number): void {
+    nowMs += minutes * MINUTE_MS;
+    for (const hold of [...holds]) {
+      const { lapsesAtMs, requestEndsAtMs, request } = hold;
+      const endsAtMs = lapsesAtMs < requestEndsAtMs ? requestEndsAtMs : lapsesAtMs + quarantineMs(request);
+      if (endsAtMs <= nowMs) holds.splice(holds.indexOf(hold), 1);
+    }
+  }
+
+  async function renew(hold: Hold): Promise<void> {
+    const { takenBack } = await store.renew([{ ...hold.request, day: hold.day }], nowMs);
+    expect(takenBack).toEqual([]);
+    hold.lapsesAtMs = nowMs + leaseMs;
+  }
+
   async function release(hold: Hold): Promise<void> {
     const { holdId, organizationId, keyId } = hold.request;
     const snapshot = hold.snapshot === undefined ? {} : { snapshot: hold.snapshot };
@@ -79,8 +100,11 @@ export async function neverBeyond(store: LimitStore, moves: readonly Move[]): Pr
   }
 
   for (const current of moves) {
-    if (current.kind === 'idle') nowMs += current.minutes * MINUTE_MS;
-    else if (current.kind === 'credit') ledger.credit('org-0', current.nanoUsd);
+    if (current.kind === 'idle') pass(current.minutes);
+    else if (current.kind === 'renew') {
+      const hold = oneOf(holds, current.pick);
+      if (hold) await renew(hold);
+    } else if (current.kind === 'credit') ledger.credit('org-0', current.nanoUsd);
     else if (current.kind === 'read') {
       const organizationId = `org-${current.organization}`;
       const keyId = `${organizationId} key-${current.key}`;

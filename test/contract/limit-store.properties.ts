@@ -6,7 +6,7 @@ import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-s
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { DAY, NOON_ISH } from './limit-store.fixtures.ts';
-import { INTERLEAVING_LEASE_MS, move, neverBeyond } from './limit-store.interleavings.ts';
+import { INTERLEAVING_LEASES_MS, move, neverBeyond } from './limit-store.interleavings.ts';
 import { createLimitModel } from './limit-store.model.ts';
 
 export type OpenForProperties = (options: { readonly leaseMs: number; readonly idleMs: number }) => Promise<LimitStore>;
@@ -40,12 +40,12 @@ export function limitStoreProperties(name: string, open: OpenForProperties): voi
       TIMEOUT_MS,
     );
 
-    it(
-      'never admits beyond the committed balance or budget, however late, repeated or reordered snapshots and releases are',
-      () =>
+    it.each(INTERLEAVING_LEASES_MS)(
+      'never admits beyond the committed balance or budget, however late, repeated or reordered snapshots and releases are (leases of %i ms)',
+      (leaseMs) =>
         fc.assert(
           fc.asyncProperty(fc.array(move, LONG), async (moves) =>
-            neverBeyond(await open({ leaseMs: INTERLEAVING_LEASE_MS, idleMs: MINUTE_MS }), moves),
+            neverBeyond(await open({ leaseMs, idleMs: MINUTE_MS }), leaseMs, moves),
           ),
           { numRuns: RUNS * 4 },
         ),

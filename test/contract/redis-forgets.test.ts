@@ -165,7 +165,10 @@ const move = fc.oneof(
     weight: 2,
     arbitrary: fc.record({
       kind: fc.constant('lose keys'),
-      kinds: fc.subarray(['shard', 'org:', 'holds:', 'leases:', 'quarantine:', 'key:'], { minLength: 1 }),
+      kinds: fc.oneof(
+        fc.subarray(['org:', 'holds:', 'leases:', 'quarantine:', 'key:'], { minLength: 1 }),
+        fc.constantFrom(['org:'], ['org:', 'holds:', 'leases:'], ['shard']),
+      ),
     }),
   },
 );
