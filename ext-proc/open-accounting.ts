@@ -21,12 +21,14 @@ import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 const RENEW_EVERY_MS = 4_000;
+/** A new master of Redis admits 15 s after its fence was raised: until then cancelling, counting and a commit have to be done. */
+const RENEW_WITHIN_MS = 9_000;
 const RETRY_MS = 1_000;
 /** They look every second, and send then. */
 const OTHERS_TAKE_MS = 3_000;
 
 export interface OpeningOptions {
-  readonly database: Pick<Postgres, 'ledger' | 'idempotency'>;
+  readonly database: Pick<Postgres, 'ledger' | 'idempotency' | 'fences'>;
   readonly limits: LimitStore;
   readonly attempts: ProviderAttempts;
   /** Absent: no other process shares the limits. */
@@ -57,7 +59,8 @@ export interface OpenAccounting {
 /** Resolves when the charges that a crash left in the spool are in the balances, before anybody is admitted against them (DESIGN 3). */
 export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
   const { database, limits, claimLeaseMs, clock, metrics, log } = options;
-  const holds = keepHolds(options);
+  const holds = keepHolds(options, () => accounting.cut());
+  database.fences.onNewer(holds.distrust);
   await mkdir(options.spoolFolder, { recursive: true, mode: 0o700 });
   const lock = await lockWorker(options.spoolFolder, options.workerIndex);
   const spool = await openWorkerSpool({
@@ -136,15 +139,20 @@ export function spoolFolder(dataDir: string): string {
   return join(dataDir, 'spool');
 }
 
-function keepHolds({ limits, clock, metrics, log }: OpeningOptions): HoldKeeper {
+function keepHolds({ limits, clock, metrics, log }: OpeningOptions, cut: () => void): HoldKeeper {
   return createHoldKeeper({
     limits,
     clock,
     renewEveryMs: RENEW_EVERY_MS,
+    renewWithinMs: RENEW_WITHIN_MS,
     onProblem(problem) {
       const { holds } = problem;
       if (problem.kind === 'not_renewed') {
         log.warn({ err: problem.error, holds }, 'leases could not be renewed: tried again twice a second');
+      } else if (problem.kind === 'stranded') {
+        metrics.holdsLost(holds);
+        log.error({ holds }, 'another master of Redis counts now and is not reached: requests end');
+        cut();
       } else {
         metrics.holdsLost(holds);
         log.error({ holds }, 'the limit store had forgotten what is held, and admitted others');

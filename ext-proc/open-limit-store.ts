@@ -22,7 +22,7 @@ export type OpenedLimitStore =
 
 export interface OpenLimitStoreOptions {
   readonly redis: StoresConfig['redis'];
-  readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock'>;
+  readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock' | 'fences'>;
   readonly leaseMs: number;
   readonly log: StoreLog;
   /** The limits of this database are kept elsewhere now: nothing is admitted here any more and the process should end. */
@@ -45,8 +45,8 @@ export async function openLimitStore(options: OpenLimitStoreOptions): Promise<Op
 }
 
 async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
-  const { database, leaseMs, log, onTakenOver } = options;
-  const store = await connect(url, leaseMs, log);
+  const { database, log, onTakenOver } = options;
+  const store = await connect(url, options);
   if ('kind' in store) return store;
   try {
     const lock = await database.sharedModeLock(store, onTakenOver);
@@ -71,11 +71,10 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
 
 async function connect(
   url: string,
-  leaseMs: number,
-  log: StoreLog,
+  { database, leaseMs, log }: OpenLimitStoreOptions,
 ): Promise<RedisLimitStore | Exclude<OpenedLimitStore, { kind: 'open' }>> {
   try {
-    return await createRedisLimitStore({ url, leaseMs, log, clock: 'server' });
+    return await createRedisLimitStore({ url, leaseMs, log, clock: 'server', fences: database.fences });
   } catch (error) {
     if (error instanceof RedisRefused) return { kind: 'refused', message: error.message };
     throw error;

@@ -62,6 +62,8 @@ export interface Accounting {
   catchUp(): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
   refusesBecause(): string | undefined;
+  /** Whoever holds something now ends at once: what it holds is known to no store that counts. */
+  cut(): void;
   /** The process ends: nothing more is admitted, whoever holds something ends at once, and PostgreSQL is waited for no longer than this. */
   end(withinMs: number): void;
   close(): Promise<void>;
@@ -74,7 +76,7 @@ export interface TakenHold {
 }
 
 export interface OpenHold extends Account {
-  /** Aborts when the process ends: the provider has to be cancelled and what it produced charged at once. */
+  /** Aborts when the process ends, or the hold counts no more: the provider has to be cancelled and what it produced charged at once. */
   readonly mustEnd: AbortSignal;
   /** What was charged; for the log. */
   charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
@@ -197,6 +199,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
     sees: changes.sees,
     catchUp: changes.catchUp,
     refusesBecause: () => (ending ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause())),
+    cut() {
+      for (const end of underWay) end.abort();
+    },
     end(withinMs) {
       ending = true;
       for (const end of underWay) end.abort();

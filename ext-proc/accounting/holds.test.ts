@@ -37,7 +37,7 @@ describe('keeping leases', () => {
     problems = [];
     answer = async () => WELL;
     const onProblem = (problem: HoldProblem) => void problems.push(problem);
-    keeper = createHoldKeeper({ limits, clock, renewEveryMs: 4_000, onProblem });
+    keeper = createHoldKeeper({ limits, clock, renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem });
   });
   afterEach(() => {
     keeper.close();
@@ -67,6 +67,25 @@ describe('keeping leases', () => {
     answer = () => new Promise(() => undefined);
     await pass(60_000);
     expect(renewals).toHaveLength(1);
+  });
+
+  it('ends what cannot be renewed since its store is distrusted, and nothing that can be', async () => {
+    keeper.keep(hold);
+    await pass(1_000);
+    keeper.distrust(nowMs);
+    await pass(20_000);
+    expect(problems).toEqual([]);
+    keeper.keep(other);
+    answer = async () => ({ ...WELL, failed: [{ holdIds: ['other'], error: new Error('fenced off') }] });
+    await pass(20_000);
+    problems = [];
+    keeper.distrust(nowMs - 5_000);
+    await pass(3_000);
+    expect(problems).toEqual([]);
+    await pass(1_500);
+    expect(problems).toEqual([{ kind: 'stranded', holds: 1 }]);
+    await pass(20_000);
+    expect(problems).toHaveLength(1);
   });
 
   it('tries again soon what could not be renewed, the others as ever, and tells it once until all are well', async () => {

@@ -21,7 +21,7 @@ import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts'
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
 
-const LEASES = { leaseMs: 60_000, renewEveryMs: 4_000, marginMs: 6_000, onProblem: () => undefined };
+const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem: () => undefined };
 const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 /** 37 tokens at a thousand nano-dollars. */

@@ -16,6 +16,7 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
 import { requirement } from '../requirement.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { localFences } from './local-fences.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 const CREDIT = 1_000_000n;
@@ -44,6 +45,7 @@ requirement(missingRedis, () => {
         log: silent,
         leaseMs: 15_000,
         clock: 'server',
+        fences: localFences(),
         answerMs: 20_000,
       });
     });

@@ -90,6 +90,7 @@ export class GatewayProcess implements Runner {
         limits,
         clock,
         renewEveryMs: RENEW_EVERY_MS,
+        renewWithinMs: 9_000,
         onProblem,
       });
       const gatedLedger = {

@@ -1,4 +1,5 @@
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { localFences } from './local-fences.ts';
 import type { TestRedis } from './redis-server.ts';
 
 export interface OpenRedisStoreOptions {
@@ -20,7 +21,14 @@ export async function openEmptyStore(
 
 /** One more process on the same Redis. An answer that comes late on a busy machine is no outage. */
 export function openStore(url: string, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
-  return createRedisLimitStore({ url, log: silent, clock: 'caller', answerMs: 20_000, ...options });
+  return createRedisLimitStore({
+    url,
+    log: silent,
+    clock: 'caller',
+    fences: localFences(),
+    answerMs: 20_000,
+    ...options,
+  });
 }
 
 const silent = { info: () => {}, warn: () => {} };

@@ -5,6 +5,7 @@ import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stor
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { requirement } from '../requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
+import { localFences } from './local-fences.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** The clock of Redis is set, or Redis stands still (a resumed machine): nothing lapses and nothing is given away because of that. */
@@ -25,6 +26,7 @@ requirement(missingRedis, () => {
       log,
       leaseMs: LEASE_MS,
       clock: () => serverMs,
+      fences: localFences(),
       answerMs: 20_000,
     });
     await (await store.beginAnew()).open();

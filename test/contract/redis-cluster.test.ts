@@ -4,6 +4,7 @@ import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { admitFresh, LEASE_MS } from './limit-store.fixtures.ts';
+import { localFences } from './local-fences.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
 import { missingRedis, type TestRedis } from './redis-server.ts';
@@ -36,7 +37,13 @@ requirement(missingRedis, () => {
       const [away] = await freePorts(1);
       const url = `redis://127.0.0.1:${away},127.0.0.1:${nodes[1]?.port}`;
       const log = { info: () => {}, warn: () => {} };
-      const store = await createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server' });
+      const store = await createRedisLimitStore({
+        url,
+        log,
+        leaseMs: LEASE_MS,
+        clock: 'server',
+        fences: localFences(),
+      });
       for (const { keyId } of organizations) expect(await store.takeRead(keyId, 5, 0)).toEqual({ allowed: true });
       await store.close();
     });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
 import { requirement } from '../requirement.ts';
+import { localFences } from './local-fences.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** By its name one Redis is told from another: it keeps it over every loss, as long as somebody lives who knows it. */
@@ -13,7 +14,8 @@ requirement(missingRedis, () => {
   });
   afterAll(() => redis?.stop());
 
-  const open = () => createRedisLimitStore({ url: redis.url, log, leaseMs: 1_000, clock: 'server' });
+  const open = () =>
+    createRedisLimitStore({ url: redis.url, log, leaseMs: 1_000, clock: 'server', fences: localFences() });
 
   test('it is given once, and given back by a living process; one that finds another is told', async () => {
     const [one, two] = await Promise.all([open(), open()]);

@@ -3,11 +3,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { StoreLog } from '../../ext-proc/stores/redis/connection.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
 import { RedisRefused } from '../../ext-proc/stores/redis/refused.ts';
-import { SHARDS } from '../../ext-proc/stores/redis/shards.ts';
+import { SHARDS } from '../../ext-proc/stores/shard-fences.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
 import { admitFresh, LEASE_MS, requestOf } from './limit-store.fixtures.ts';
+import { localFences } from './local-fences.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
@@ -15,7 +16,7 @@ const MINUTE_MS = 60_000;
 const silent: StoreLog = { info: () => {}, warn: () => {} };
 
 function open(url: string, log = silent): Promise<RedisLimitStore> {
-  return createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server' });
+  return createRedisLimitStore({ url, log, leaseMs: LEASE_MS, clock: 'server', fences: localFences() });
 }
 
 /** How the call ended, and after how long. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
 import type { SpoolMirror } from '../../ext-proc/stores/spool-mirror.ts';
 import { requirement } from '../requirement.ts';
+import { localFences } from './local-fences.ts';
 import { startClusterNodes } from './redis-cluster-nodes.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
@@ -18,7 +19,14 @@ requirement(missingRedis, () => {
     beforeAll(async () => {
       nodes = await start();
       const url = nodes[0]?.url ?? '';
-      store = await createRedisLimitStore({ url, log: silent, leaseMs: 15_000, clock: 'server', answerMs: 20_000 });
+      store = await createRedisLimitStore({
+        url,
+        log: silent,
+        leaseMs: 15_000,
+        clock: 'server',
+        fences: localFences(),
+        answerMs: 20_000,
+      });
       mirror = store.spoolMirror;
     });
     afterAll(async () => {

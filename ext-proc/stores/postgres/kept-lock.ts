@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import type { ReadFences } from '../shard-fences.ts';
 import type { StoreLog } from './connection-pool.ts';
 import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
 import { abandon, connect, type Mode, RETRY_MS, tryLock, unlock } from './lock-connection.ts';
@@ -15,15 +16,17 @@ export interface KeptLockOptions {
   readonly mode: Mode;
   /** What the database says as long as nobody else has taken over. */
   readonly owner: Owner;
+  readonly fences: Pick<ReadFences, 'observe'>;
   readonly onTakenOver: (reason: string) => void;
   readonly log: StoreLog;
 }
 
-/** Finds connections that died without a word. */
+/** Finds connections that died without a word, and owners and fences that are newer, where no request reads them. */
 const HEARTBEAT_MS = 5_000;
 
 /** Keeps a lock with the connection that took it; when that is lost, takes it again in the background, unless another owner has come. */
-export function keepLock(taken: pg.Client, { url, mode, owner, onTakenOver, log }: KeptLockOptions): KeptLock {
+export function keepLock(taken: pg.Client, options: KeptLockOptions): KeptLock {
+  const { url, mode, owner, fences, onTakenOver, log } = options;
   let client: pg.Client | undefined;
   let released = false;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -40,10 +43,15 @@ export function keepLock(taken: pg.Client, { url, mode, owner, onTakenOver, log 
     connection.on('error', lost);
     connection.on('end', lost);
     heartbeat = setInterval(() => {
-      connection.query('select 1').catch(() => {
-        lost();
-        abandon(connection);
-      });
+      readOwner(connection, fences).then(
+        (row) => {
+          if (row && !isOwner(owner, row)) takenOver(OWNED_BY_ANOTHER);
+        },
+        () => {
+          lost();
+          abandon(connection);
+        },
+      );
     }, HEARTBEAT_MS);
     heartbeat.unref();
   }
@@ -54,7 +62,7 @@ export function keepLock(taken: pg.Client, { url, mode, owner, onTakenOver, log 
       try {
         connection = await connect(url);
         const locked = await tryLock(connection, mode, 1);
-        const row = await readOwner(connection);
+        const row = await readOwner(connection, fences);
         if (row === undefined || !isOwner(owner, row)) {
           abandon(connection);
           return takenOver(OWNED_BY_ANOTHER);

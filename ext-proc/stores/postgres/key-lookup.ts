@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { UtcDay } from '../../domain/clock.ts';
 import type { Principal, RateLimits, Scope } from '../../domain/principal.ts';
 import type { KeyStore } from '../key-store.ts';
+import type { ReadFences } from '../shard-fences.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type BatchOptions, createBatching, type Outcome } from './batching.ts';
 import { run, type Statement } from './connection-pool.ts';
@@ -36,7 +37,7 @@ const FIND_KEYS: Statement = {
   text: `
     select json_build_array(
       encode(k.hash, 'hex'),
-      json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store),
+      json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store, 'store_fences', s.store_fences),
       json_build_array(
         k.id, k.scopes, k.models, k.ip_ranges, k.rpm::text, k.tpm::text, k.daily_budget_nano_usd::text,
         case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint
@@ -92,18 +93,24 @@ type AccountFields = readonly [
 ];
 type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
 
+/** Who keeps the limits, as this process knows. */
+export interface LimitsClaim {
+  readonly owner: () => Owner | undefined;
+  readonly fences: Pick<ReadFences, 'observe'>;
+}
+
 /**
  * Reads callers, many to a query (DESIGN 3). `owner` is this process's own mark, or that of the store it shares: once another one
  * stands in the database, nothing is admitted here any more.
  */
 export function createKeyLookup(
   pool: pg.Pool,
-  owner: () => Owner | undefined,
+  claim: LimitsClaim,
   { severalProcesses = false, onBatch }: BatchOptions,
 ): KeyStore {
   const find = createBatching<Lookup, Principal | undefined>(
     severalProcesses ? SHARED_BOUNDS : BOUNDS,
-    (lookups) => findBatch(pool, lookups, owner),
+    (lookups) => findBatch(pool, lookups, claim),
     (figures) => onBatch?.({ batch: 'key_lookup', ...figures }),
   );
   return { findByHash: (hash, day) => find({ hash, day }) };
@@ -112,24 +119,27 @@ export function createKeyLookup(
 async function findBatch(
   pool: pg.Pool,
   lookups: readonly Lookup[],
-  owner: () => Owner | undefined,
+  claim: LimitsClaim,
 ): Promise<readonly Outcome<Principal | undefined>[]> {
   const [first] = lookups;
   const sameDay = lookups.every((lookup) => lookup.day === first?.day);
-  if (sameDay) return findAll(pool, lookups, owner);
+  if (sameDay) return findAll(pool, lookups, claim);
   // Around midnight only.
-  const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], owner)));
+  const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], claim)));
   return outcomes.flat();
 }
 
 async function findAll(
   pool: pg.Pool,
   lookups: readonly Lookup[],
-  owner: () => Owner | undefined,
+  { owner, fences }: LimitsClaim,
 ): Promise<readonly Outcome<Principal | undefined>[]> {
   const day = lookups[0]?.day ?? 0;
+  const readAtMs = performance.now();
   const rows = await run<{ caller: Caller }>(pool, FIND_KEYS, [lookups.map((lookup) => lookup.hash), day]);
   const mine = owner();
+  const read = rows[0]?.caller[1];
+  if (read) fences.observe(read.store_fences, readAtMs);
   const found = new Map(rows.map(({ caller }) => [caller[0], outcomeOf(caller, day, mine)]));
   return lookups.map(({ hash }) => found.get(hash.toString('hex')) ?? UNKNOWN);
 }

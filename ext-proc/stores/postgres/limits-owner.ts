@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { ReadFences } from '../shard-fences.ts';
 import { query } from './lock-connection.ts';
 
 /** Who keeps the limits of a database: a row of it says so, and every request of a key reads the row (key-lookup.ts). */
@@ -11,6 +12,7 @@ export interface Owner {
 export interface OwnerRow {
   readonly memory_owner: string | null;
   readonly limit_store: string | null;
+  readonly store_fences: string;
 }
 
 export const OWNED_BY_ANOTHER =
@@ -20,7 +22,15 @@ export function isOwner({ memoryOwner, limitStore }: Owner, row: OwnerRow): bool
   return row.memory_owner === memoryOwner && (limitStore === undefined || row.limit_store === limitStore);
 }
 
-export async function readOwner(connection: pg.Client): Promise<OwnerRow | undefined> {
-  const [row] = await query<OwnerRow>(connection, 'select memory_owner, limit_store from ledger_state', []);
+const READ_OWNER = 'select memory_owner, limit_store, store_fences from ledger_state';
+
+/** What it says of fences is observed at once. */
+export async function readOwner(
+  connection: pg.Client,
+  fences: Pick<ReadFences, 'observe'>,
+): Promise<OwnerRow | undefined> {
+  const readAtMs = performance.now();
+  const [row] = await query<OwnerRow>(connection, READ_OWNER, []);
+  if (row) fences.observe(row.store_fences, readAtMs);
   return row;
 }

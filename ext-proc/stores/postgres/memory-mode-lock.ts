@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import type { ReadFences } from '../shard-fences.ts';
 import type { SharedStore } from '../shared-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { StoreLog } from './connection-pool.ts';
@@ -23,7 +24,7 @@ const CHARGE_TRIES = 4;
  * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing, whatever it knows.
  * Losing the connection alone is therefore harmless, and the lock is taken again in the background (kept-lock.ts).
  */
-export function createMemoryModeLock(url: string, log: StoreLog) {
+export function createMemoryModeLock(url: string, fences: Pick<ReadFences, 'observe'>, log: StoreLog) {
   let owner: Owner | undefined;
   let kept: KeptLock | undefined;
   const release = async (): Promise<void> => kept?.release();
@@ -43,13 +44,13 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
       throw error;
     }
     owner = { memoryOwner: mark };
-    kept = keepLock(connection, { url, mode: 'memory', owner, onTakenOver, log });
+    kept = keepLock(connection, { url, mode: 'memory', owner, fences, onTakenOver, log });
     return { kind: 'held', release };
   }
 
   async function share(store: SharedStore, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
     const connection = await connect(url);
-    const left = await leaveSharedMark(connection, store).catch((error: unknown) => {
+    const left = await leaveSharedMark(connection, store, fences).catch((error: unknown) => {
       abandon(connection);
       throw error;
     });
@@ -58,7 +59,7 @@ export function createMemoryModeLock(url: string, log: StoreLog) {
       return left;
     }
     owner = { memoryOwner: SHARED_MARK, limitStore: left.name };
-    const lock = keepLock(connection, { url, mode: 'shared', owner, onTakenOver, log });
+    const lock = keepLock(connection, { url, mode: 'shared', owner, fences, onTakenOver, log });
     kept = lock;
     store.keepName(left.name, () => lock.takenOver('What is reached as Redis now is another one than before.'));
     return { kind: 'held', release };

@@ -3,6 +3,7 @@ import type { CheckpointStore } from '../checkpoints.ts';
 import type { IdempotencyStore } from '../idempotency-store.ts';
 import type { KeyStore } from '../key-store.ts';
 import type { Ledger } from '../ledger.ts';
+import { createShardFences, type ReadFences } from '../shard-fences.ts';
 import type { SharedStore } from '../shared-store.ts';
 import type { PoolFigures } from '../store-figures.ts';
 import type { BatchOptions } from './batching.ts';
@@ -10,6 +11,7 @@ import { listCheckpoints } from './checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoint-writer.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { addDeadLetter, forgiveDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts';
+import { createFenceRow } from './fence-row.ts';
 import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
 import { createIdempotencyStore } from './idempotency-rows.ts';
 import { replaceKey, revokeKey, updateKey } from './key-changes.ts';
@@ -56,6 +58,8 @@ export interface Postgres {
   readonly idempotency: IdempotencyStore;
   readonly administration: Administration;
   readonly checkpoints: CheckpointStore;
+  /** Of the store that processes share. */
+  readonly fences: ReadFences;
   /**
    * To be held by the process that keeps limits in memory. `onTakenOver`: another process has the lock now, nothing is admitted here any
    * more and this process should end.
@@ -94,7 +98,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const others = createPool(url, pool.administration, timeouts, log);
   const claims = createPool(url, pool.idempotency, timeouts, log);
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
-  const lock = createMemoryModeLock(url, log);
+  const fences = createShardFences(createFenceRow(others));
+  const lock = createMemoryModeLock(url, fences, log);
   try {
     await refuseTransactionPooler(url);
     const migrations = await migrate(others);
@@ -108,7 +113,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const stopMakingPartitions = keepMakingPartitions(others, log);
   const watched = watchForSetbacks(
     {
-      ...createKeyLookup(requests, lock.owner, options),
+      ...createKeyLookup(requests, { owner: lock.owner, fences }, options),
       settle: createSettlementWriter(requests, options),
       settleClaimed: createClaimedSettlementWriter(claims, options),
     },
@@ -130,6 +135,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       credits: (organizationId) => credits(others, organizationId),
       usage: (query) => usage(others, query),
     },
+    fences,
     idempotency: createIdempotencyStore(claims),
     administration: {
       createOrganization: (organization, by, opening) => createOrganization(others, organization, by, opening),

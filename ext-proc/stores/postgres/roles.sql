@@ -17,7 +17,7 @@ grant select on schema_migrations, ledger_state, organizations, accounts, keys, 
 grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), settle_generations,
   renew_epoch_after, write_request_log, log_requests, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
   to gateway_process;
-grant update (memory_owner, limit_store) on ledger_state to gateway_process;
+grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
 grant insert, update, delete on idempotency_keys, gateway_processes to gateway_process;
 -- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.

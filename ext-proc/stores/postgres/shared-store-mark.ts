@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import type { ReadFences } from '../shard-fences.ts';
 import type { SharedStore } from '../shared-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { type OwnerRow, readOwner } from './limits-owner.ts';
@@ -24,11 +25,15 @@ export type LeftMark =
  * Takes the lock for sharing and leaves the mark of this store. Two stores on one database would both admit against the same balance, so its
  * name stands beside the mark, and is changed only by somebody who holds the lock alone: then no process lives that goes by the former.
  */
-export async function leaveSharedMark(connection: pg.Client, store: SharedStore): Promise<LeftMark> {
+export async function leaveSharedMark(
+  connection: pg.Client,
+  store: SharedStore,
+  fences: Pick<ReadFences, 'observe'>,
+): Promise<LeftMark> {
   if (!(await tryLock(connection, 'shared', TAKE_TRIES))) return { kind: 'refused', message: REFUSED_TO_SHARE };
   const deadlineMs = performance.now() + store.namedAgainMs;
   while (performance.now() < deadlineMs) {
-    const row = await readMark(connection);
+    const row = await readMark(connection, fences);
     const known = row.memory_owner === SHARED_MARK ? row.limit_store : null;
     if (known === null) {
       const name = await firstMark(connection, store, row);
@@ -49,8 +54,8 @@ export async function leaveSharedMark(connection: pg.Client, store: SharedStore)
   return { kind: 'refused', message: REFUSED_OTHER_STORE };
 }
 
-async function readMark(connection: pg.Client): Promise<OwnerRow> {
-  const row = await readOwner(connection);
+async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe'>): Promise<OwnerRow> {
+  const row = await readOwner(connection, fences);
   if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
   return row;
 }

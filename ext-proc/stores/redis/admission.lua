@@ -42,7 +42,7 @@ local function admit(turn, org, hold_id)
   turn.next = at + 19
   local key_id, tokens, amount, concurrency, span, rpm, tpm, budget, key_rpm, key_tpm, key_budget = unpack(turn.asked, at, at + 10)
   if not org.shard.open or org.opens > org.shard.at then
-    return { 'closed' }
+    return { org.shard.fenced_off and 'fenced_off' or 'closed' }
   end
   if not org.is_known then
     begin_organization(org)

@@ -7,6 +7,8 @@ export interface RedisCalls {
   readonly oneSlot: boolean;
   /** Runs one script. Rejects with StoreUnavailable, soon, while Redis is away. */
   run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** Connects anew, to where the address leads now. */
+  reconnect(): void;
   close(): Promise<void>;
 }
 
@@ -40,6 +42,7 @@ export function callsOver(client: Redis | Cluster, oneSlot: boolean): RedisCalls
   return {
     oneSlot,
     run,
+    reconnect: () => client.disconnect(true),
     async close() {
       client.removeAllListeners('close');
       await Promise.race([

@@ -6,7 +6,7 @@
 
 local shard, org = KEYS[1], KEYS[2]
 local now, steps = clock(ARGV[1])
-local incarnation, _, at = incarnation_of(shard, run_id(), now, steps, tonumber(ARGV[2]))
+local incarnation, _, at = incarnation_of(shard, run_id(), now, steps, tonumber(ARGV[2]), 0)
 local of = redis.call('HMGET', org, 'incarnation', 'ends')
 if of[1] ~= incarnation then
   return '0'

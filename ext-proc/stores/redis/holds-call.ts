@@ -7,10 +7,11 @@ import {
   quarantineMs,
   type Refused,
 } from '../limit-store.ts';
+import type { ShardFences } from '../shard-fences.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { windowsLeft } from '../windows-left.ts';
 import { availableAmount, takenAmount } from './amounts.ts';
-import { shardKeyOf } from './shards.ts';
+import { shardKeyOf, shardOf } from './shards.ts';
 import { refusedByScript } from './unavailable.ts';
 
 /** An admission or a release that waits for its answer. */
@@ -39,15 +40,15 @@ export interface HoldsCall {
   readonly requests: readonly HoldRequest[];
 }
 
-export function holdsCall(requests: readonly HoldRequest[]): HoldsCall {
+export function holdsCall(requests: readonly HoldRequest[], fences: Pick<ShardFences, 'of'>): HoldsCall {
   const keys: string[] = [];
   const asked: (string | number)[] = [];
   const inOrder: HoldRequest[] = [];
   let hasAdmissions = false;
   for (const [organizationId, those] of Map.groupBy(requests, (request) => request.asked.organizationId)) {
     keys.push(shardKeyOf(organizationId));
-    asked.push(organizationId, those.length, 0);
-    const end = asked.length - 1;
+    asked.push(organizationId, those.length, 0, fences.of(shardOf(organizationId)));
+    const end = asked.length - 2;
     for (const request of those) asked.push(request.asked.holdId);
     for (const request of those) {
       inOrder.push(request);
@@ -96,7 +97,7 @@ function addSnapshot(asked: (string | number)[], { ledgerEpoch, organization, ke
 /** As the script returns it: what the header of holds-n.lua says, one after the other. */
 export type HoldsReply = readonly (string | number)[];
 
-/** Answers everybody who waits. Returns whether a shard was closed. */
+/** Answers everybody who waits. Returns whether a shard was closed to one of them. */
 export function answerHolds(requests: readonly HoldRequest[], reply: HoldsReply): boolean {
   const serverNowMs = reply[0] as number;
   let at = 1;
@@ -108,6 +109,9 @@ export function answerHolds(requests: readonly HoldRequest[], reply: HoldsReply)
     else if (verdict === 'closed') {
       anyClosed = true;
       request.reject(new StoreUnavailable(FORGOT));
+    } else if (verdict === 'fenced_off') {
+      anyClosed = true;
+      request.reject(new StoreUnavailable(FENCED_OFF));
     } else if (verdict === 'done') request.reject(new Error('Redis: an admission was answered as a release'));
     else request.resolve(admissionResult(request.asked, verdict, reply, at, serverNowMs));
     at += LENGTHS[verdict];
@@ -117,12 +121,15 @@ export function answerHolds(requests: readonly HoldRequest[], reply: HoldsReply)
 
 const FORGOT = 'Redis lost what was held; admissions wait until the live holds are known again';
 
+/** Of a server that was a master and is another's replica-to-be without knowing it. */
+export const FENCED_OFF = 'this Redis is not the master any more: another one was opened in its place';
+
 type Decided = 'admitted' | Refused['rule'];
-type Verdict = 'done' | 'closed' | 'failed' | 'read_again' | Decided;
+type Verdict = 'done' | 'closed' | 'fenced_off' | 'failed' | 'read_again' | Decided;
 
 /** Of the reply's parts, the verdict included. */
 const LENGTHS: Readonly<Record<Verdict, number>> = {
-  ...{ done: 1, closed: 1, failed: 2, read_again: 2 },
+  ...{ done: 1, closed: 1, fenced_off: 1, failed: 2, read_again: 2 },
   ...{ admitted: 8, concurrency: 8, requests: 8, tokens: 8, daily_budget: 8, balance: 8 },
 };
 

@@ -3,13 +3,13 @@
 -- KEYS  for each organization its shard
 -- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 there are admissions: 1 or 0   5 as JSON, one
 --       after the other (as arguments they cost both sides more): for each organization its id, the number n of its requests, where the next
---       organization begins, n hold ids, n requests:
+--       organization begins, the newest fence that is known of its shard, n hold ids, n requests:
 --         take, key id, tokens, amount, concurrency, ms of quarantine from now, the organization's rpm, tpm, daily budget, the key's, snapshot
 --         free, key id, tokens used, snapshot
 --         disown, key id, tokens used, '': freed by whoever does not know whether it was charged
 --       tokens, concurrency, quarantine, rpm and tpm are numbers, everything else is text; a limit or snapshot that there is not is ''
 -- Returns  now, then for each request one of
---         done | closed | failed, error | read_again, day
+--         done | closed | fenced_off | failed, error | read_again, day
 --         admitted | concurrency | requests | tokens | daily_budget | balance, each with day, minute, what is available (as text, '' when
 --           admitted), requests and tokens of the organization's window, of the key's
 -- Amounts are at most 2^53 in magnitude (amounts.ts), where doubles are exact.
@@ -21,10 +21,10 @@ local turn = { now = now, today = math.floor(now / 86400000), minute = math.floo
 local asked, shards, reply = turn.asked, {}, { now }
 local run = turn.has_admissions and run_id()
 
-local function open_shard(name)
+local function open_shard(name, newest)
   local shard = { name = name }
   if turn.has_admissions then
-    shard.incarnation, shard.open, shard.at = incarnation_of(name, run, now, steps, turn.lease_ms)
+    shard.incarnation, shard.open, shard.at, shard.fenced_off = incarnation_of(name, run, now, steps, turn.lease_ms, newest)
   else
     -- Whether it is over is asked by admissions and renewals: what is told to one that is over is lost with it.
     local marker = redis.call('HMGET', name, 'incarnation', 'touched', 'skipped')
@@ -35,10 +35,10 @@ local function open_shard(name)
 end
 
 local function serve(shard_name)
-  local id, count = asked[turn.next], asked[turn.next + 1]
-  local hold_ids = { unpack(asked, turn.next + 3, turn.next + 2 + count) }
-  turn.next = turn.next + 3 + count
-  local org = open_organization(turn, shards[shard_name] or open_shard(shard_name), id, hold_ids)
+  local id, count, newest = asked[turn.next], asked[turn.next + 1], asked[turn.next + 3]
+  local hold_ids = { unpack(asked, turn.next + 4, turn.next + 3 + count) }
+  turn.next = turn.next + 4 + count
+  local org = open_organization(turn, shards[shard_name] or open_shard(shard_name, newest), id, hold_ids)
   local answers = {}
   for i = 1, count do
     local kind = asked[turn.next]

@@ -11,14 +11,16 @@ import {
   type ReadResult,
   type Renewal,
 } from '../limit-store.ts';
+import type { ShardFences } from '../shard-fences.ts';
 import type { SharedStore } from '../shared-store.ts';
 import type { SpoolMirror } from '../spool-mirror.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
 import { createGathering } from './gathering.ts';
-import { answerHolds, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
+import { answerHolds, FENCED_OFF, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
 import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
-import { organizationKeys, readsKey, shardKeyOf } from './shards.ts';
+import { organizationKeys, readsKey, shardKeyOf, shardOf } from './shards.ts';
 import { createSpoolMirror } from './spool-mirror.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
@@ -29,6 +31,7 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
    * that moment. `caller`: by `nowMs`, for tests. A function: the clock of Redis as a test sets it, Unix milliseconds.
    */
   readonly clock: 'server' | 'caller' | (() => number);
+  readonly fences: ShardFences;
   /** Organizations and keys that hold nothing are forgotten after this long without a request. */
   readonly idleMs?: number;
 }
@@ -49,20 +52,24 @@ const HOLDS = { mostTogether: 100, mostWaiting: 20_000 };
 
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
-  const { leaseMs } = options;
+  const { leaseMs, fences } = options;
   // What is held is never forgotten before it is freed. The store looks at the time of its keys once a minute.
   const idleMs = (options.idleMs ?? IDLE_MS) + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
   const connection = await connectRedis(options);
+  const isCallers = options.clock === 'caller';
   const serverClock = (): string => (typeof options.clock === 'function' ? `~${options.clock()}` : '');
-  const clock = (nowMs: number): string => (options.clock === 'caller' ? String(nowMs) : serverClock());
+  const clock = (nowMs: number): string => (isCallers ? String(nowMs) : serverClock());
   const markers = createMarkers(connection, { ...options, clock: serverClock });
 
   const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
     try {
-      const { keys, hasAdmissions, json, requests: inOrder } = holdsCall(requests);
+      const { keys, hasAdmissions, json, requests: inOrder } = holdsCall(requests, fences);
+      const revision = fences.revision();
       const nowMs = requests[0]?.asked.nowMs ?? 0;
       const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
       const reply = await connection.run('holds', keys, args);
+      refuseFormer(revision);
+      if (isCallers && (reply as HoldsReply).includes('closed')) await markers.fence(clock(nowMs));
       if (answerHolds(inOrder, reply as HoldsReply)) touchMarkers();
     } catch (error) {
       for (const { reject } of requests) reject(error);
@@ -72,6 +79,11 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   /** Requests that can share a call. */
   function laneOf({ organizationId, nowMs }: AdmissionRequest | HoldRelease): string {
     return (connection.oneSlot ? shardKeyOf(organizationId) : '') + clock(nowMs);
+  }
+
+  /** A newer fence was read while Redis was asked: its answer may be that of a former master. */
+  function refuseFormer(revision: number): void {
+    if (fences.revision() !== revision) throw new StoreUnavailable('Redis was asked before a newer fence was known');
   }
 
   function admit(request: AdmissionRequest): Promise<AdmissionResult> {
@@ -104,18 +116,22 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
 
   async function renewBatch(organizationId: string, batch: readonly LiveHold[], nowMs: number) {
     const keys = organizationKeys(organizationId);
+    const revision = fences.revision();
     const reply = await connection.run(
       'renew',
       [keys.shard, keys.organization, keys.holds, keys.leases, keys.quarantine],
       [
-        ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix, organizationId],
+        ...[clock(nowMs), leaseMs, idleMs, keys.keyPrefix, organizationId, fences.of(shardOf(organizationId))],
         ...batch.flatMap((hold) => {
           const { holdId, keyId, day, holdNanoUsd } = hold;
           return [holdId, keyId, day, takenAmount(holdNanoUsd), quarantineMs(hold)];
         }),
       ],
     );
+    refuseFormer(revision);
     const [open, ...unknown] = reply as [number, ...string[]];
+    if (open < 0) throw new StoreUnavailable(FENCED_OFF);
+    if (open === 0 && isCallers) await markers.fence(clock(nowMs));
     return { open: open === 1, unknown };
   }
 

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import type { ShardFences } from '../shard-fences.ts';
 import type { NewBeginning, SharedStore } from '../shared-store.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import type { RedisCalls } from './calls.ts';
 import type { StoreLog } from './connection.ts';
+import { createOpening, type Shard } from './opening.ts';
 import { allShardKeys, STORE_KEY } from './shards.ts';
 
 /** What tells that Redis forgot: a marker in every shard, and the name of the whole store. */
@@ -11,6 +13,8 @@ export interface Markers extends SharedStore {
   opensInMs(): Promise<number>;
   /** Puts back soon what is gone. Never rejects. */
   touchAll(): void;
+  /** Opens shards that have no fence yet with one, after a lease. `clock`: as a script takes it. Rejects with StoreUnavailable. */
+  fence(clock: string): Promise<void>;
 }
 
 export interface MarkersOptions {
@@ -18,6 +22,7 @@ export interface MarkersOptions {
   readonly leaseMs: number;
   /** As a script takes it. */
   readonly clock: () => string;
+  readonly fences: ShardFences;
   readonly log: StoreLog;
 }
 
@@ -25,22 +30,47 @@ export interface MarkersOptions {
 export const TOUCH_EVERY_MS = 5_000;
 /** Until a touch is done, and a connection that was lost is made again. */
 const ANSWERED_MS = 3_000;
+const TOLD_MS = 3_000;
 
-export function createMarkers(connection: RedisCalls, { leaseMs, clock, log }: MarkersOptions): Markers {
+export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, log }: MarkersOptions): Markers {
+  const all: readonly Shard[] = allShardKeys().map((key, number) => ({ key, number }));
   /** Each is what one call may be told of. */
-  const shardGroups = connection.oneSlot ? allShardKeys().map((shard) => [shard]) : [allShardKeys()];
+  const shardGroups: readonly (readonly Shard[])[] = connection.oneSlot ? all.map((shard) => [shard]) : [all];
+  const opening = createOpening(connection, { shardGroups, leaseMs, fences });
   let kept: { readonly name: string; readonly onOther: () => void } | undefined;
   let touching = false;
   let evictsBy = '';
+  let fencedOffSinceMs: number | undefined;
 
   async function touchShards(anew: boolean, nonce: string): Promise<number> {
-    const touch = async (shards: readonly string[]): Promise<number> => {
-      const reply = await connection.run('touchShards', shards, [clock(), leaseMs, nonce, anew ? 1 : 0]);
-      const [closedMs, policy] = reply as [number, string];
-      tellOfEviction(policy);
-      return closedMs;
+    const touch = async (shards: readonly Shard[]) => {
+      const newest = shards.map(({ number }) => fences.of(number));
+      const args = [clock(), leaseMs, nonce, anew ? 1 : 0, ...newest];
+      const keys = shards.map(({ key }) => key);
+      return (await connection.run('touchShards', keys, args)) as readonly [
+        closedMs: number,
+        policy: string,
+        fencedOff: number,
+      ];
     };
-    return Math.max(...(await Promise.all(shardGroups.map(touch))));
+    const touched = await Promise.all(shardGroups.map(touch));
+    for (const [, policy] of touched) tellOfEviction(policy);
+    noteFencedOff(touched.some(([, , fencedOff]) => fencedOff > 0));
+    const closedMs = Math.max(...touched.map(([ms]) => ms));
+    if (closedMs > 0) await opening.fence(clock());
+    return closedMs;
+  }
+
+  /** Whoever raises a fence tells it to Redis a moment later; what lasts longer is another server. The address may lead to the right one. */
+  function noteFencedOff(isFencedOff: boolean): void {
+    const nowMs = performance.now();
+    if (!isFencedOff) fencedOffSinceMs = undefined;
+    else if (fencedOffSinceMs === undefined) fencedOffSinceMs = nowMs;
+    else if (nowMs - fencedOffSinceMs >= TOLD_MS) {
+      log.warn({}, 'this Redis was a master, and another one was opened in its place: connecting anew');
+      fencedOffSinceMs = undefined;
+      connection.reconnect();
+    }
   }
 
   /** It was right when the process connected. What is evicted is found by then, but what dead processes held is forgotten with it. */
@@ -59,7 +89,8 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, log }: M
     await touchShards(true, nonce);
     return {
       async open() {
-        await Promise.all(shardGroups.map((shards) => connection.run('openShards', shards, [nonce])));
+        const keys = shardGroups.map((shards) => shards.map(({ key }) => key));
+        await Promise.all(keys.map((group) => connection.run('openShards', group, [nonce])));
       },
     };
   }
@@ -89,6 +120,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, log }: M
   return {
     opensInMs: () => touchShards(false, ''),
     touchAll,
+    fence: opening.fence,
     beginAnew,
     name,
     namedAgainMs: TOUCH_EVERY_MS + ANSWERED_MS,

@@ -3,14 +3,17 @@
 --
 -- KEYS  1 shard  2 org  3 holds  4 leases  5 quarantine
 -- ARGV  1 clock (shared.lua)   2 lease in ms   3 ms until what is idle is forgotten   4 prefix of key hashes
---       5 id of the organization   6… for each hold: its id, key id, day, amount, ms of quarantine
--- Returns  whether the shard admits: 1 or 0   then the ids that were not known
+--       5 id of the organization   6 the newest fence that is known of the shard   7… for each hold: its id, key id, day, amount, ms of quarantine
+-- Returns  whether the shard admits: 1 or 0, -1 when it is fenced off and nothing was done   then the ids that were not known
 
 local shard, org, holds, leases, quarantine = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local lease_ms, ttl_ms, key_prefix = tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local OF_NO_MINUTE = '-1'
 local now, steps = clock(ARGV[1])
-local incarnation, open, at = incarnation_of(shard, run_id(), now, steps, lease_ms)
+local incarnation, open, at, fenced_off = incarnation_of(shard, run_id(), now, steps, lease_ms, tonumber(ARGV[6]))
+if fenced_off then
+  return { -1 }
+end
 
 local function recover_here()
   recover(shard, incarnation, org, holds, leases, quarantine, at, lease_ms, ttl_ms)
@@ -46,7 +49,7 @@ local function take_back(hold_id, key_id, day, amount, span)
 end
 
 local reply = { 0 }
-for i = 6, #ARGV, 5 do
+for i = 7, #ARGV, 5 do
   local hold_id, key_id = ARGV[i], ARGV[i + 1]
   local record = redis.call('HGET', holds, hold_id)
   local is_new = redis.call('ZADD', leases, string.format('%d', at + lease_ms), hold_id) == 1

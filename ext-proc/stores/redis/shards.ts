@@ -1,11 +1,5 @@
 import { crc32 } from 'node:zlib';
-
-/**
- * Organizations are spread over shards by their id. A shard is one hash slot, because its number is the hash tag of all its keys: so every call
- * can be of one slot on Redis Cluster, and what tells that the slot was lost stands beside what it tells of. More shards than a cluster has
- * nodes spread the load; each costs one small key.
- */
-export const SHARDS = 64;
+import { SHARDS } from '../shard-fences.ts';
 
 export interface OrganizationKeys {
   readonly shard: string;
@@ -36,8 +30,12 @@ export function organizationKeys(organizationId: string): OrganizationKeys {
   };
 }
 
+export function shardOf(organizationId: string): number {
+  return crc32(organizationId) % SHARDS;
+}
+
 export function shardKeyOf(organizationId: string): string {
-  return SHARD_KEYS[crc32(organizationId) % SHARDS] as string;
+  return SHARD_KEYS[shardOf(organizationId)] as string;
 }
 
 /** Index and texts of the copies of spooled charges, of an organization's shard or of that number. */

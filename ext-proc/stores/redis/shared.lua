@@ -2,7 +2,7 @@
 --
 -- One organization shard is one hash slot: the tag {n} is in every key of a call. The fields of the hashes:
 --   shard  run, incarnation, opens, nonce, generations, touched (when, by this server's clock), skipped (ms by which the shard's own clock is behind
---          that), listed (since when `known` counts)
+--          that), listed (since when `known` counts), fence (the one with which this incarnation was opened, '' before; the former release wrote none)
 --   known  organization -> incarnation|when its hash was last kept from expiring. A hash for each span of time (known_of)
 --   org    incarnation, generation, trusted, round, epoch, sequence, balance, held, held:DAY, spent:DAY, day, minute, requests, tokens, ends (no
 --          quarantine ends before), opens (after keys of it were lost)
@@ -47,7 +47,7 @@ end
 local function begin_incarnation(shard, run, now, steps, opens, nonce)
   local incarnation = string.sub(run, 1, 12) .. ':' .. string.format('%.0f', now) .. nonce
   redis.call('DEL', shard)
-  redis.call('HSET', shard, 'run', run, 'incarnation', incarnation, 'opens', opens, 'nonce', nonce)
+  redis.call('HSET', shard, 'run', run, 'incarnation', incarnation, 'opens', opens, 'nonce', nonce, 'fence', '')
   if steps then
     redis.call('HSET', shard, 'touched', now)
   end
@@ -96,15 +96,19 @@ local function run_id()
 end
 
 -- What is kept here belongs to one incarnation of the shard. It ends when the shard's marker is gone (flushed) or was made by another server
--- process. A new incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew.
--- Returns it, whether it admits, and the shard's clock.
-local function incarnation_of(shard, run, now, steps, lease_ms)
-  local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens', 'touched', 'skipped')
+-- process. A new incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew; that lease begins when
+-- it is told its fence, which was raised in PostgreSQL (fence-shards-n.lua). `newest`: the newest fence of this shard that the caller has read
+-- there. Where it is newer, another server was made master in this one's place, and this one must not admit or renew anything.
+-- Returns it, whether it admits, the shard's clock, and whether it is fenced off.
+local function incarnation_of(shard, run, now, steps, lease_ms, newest)
+  local marker = redis.call('HMGET', shard, 'run', 'incarnation', 'opens', 'touched', 'skipped', 'fence')
   if marker[1] ~= run then
-    return begin_incarnation(shard, run, now, steps, now + lease_ms, ''), false, now
+    return begin_incarnation(shard, run, now, steps, now + lease_ms, ''), false, now, false
   end
   local at, opens = shard_clock(shard, now, steps, marker[4], marker[5], tonumber(marker[3]), lease_ms, true)
-  return marker[2], opens_in(shard, opens, at, lease_ms) == 0, at
+  local fence = tonumber(marker[6] or newest == 0 and '0' or '')
+  local is_open = fence and fence >= newest and opens_in(shard, opens, at, lease_ms) == 0
+  return marker[2], is_open or false, at, (fence and fence < newest) or false
 end
 
 -- One of its incarnation's. A plain number, so that the hashes keep their compact form.

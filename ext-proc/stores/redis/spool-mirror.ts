@@ -1,6 +1,7 @@
+import { SHARDS } from '../shard-fences.ts';
 import type { MirroredCharge, SpoolMirror } from '../spool-mirror.ts';
 import type { RedisCalls } from './calls.ts';
-import { givenUpKey, mirrorKeys, SHARDS } from './shards.ts';
+import { givenUpKey, mirrorKeys } from './shards.ts';
 
 /** A charge is some 900 bytes: at most some 60 MB in all, on a day on which everything that is under way is spooled. */
 const MOST_OF_A_SHARD = 1_000;

@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/accounting/holds.ts';
+import { systemClock as clock, utcDay } from '../../ext-proc/domain/clock.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { AdmissionResult, LiveHold } from '../../ext-proc/stores/limit-store.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { requirement } from '../requirement.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql } from './database.ts';
+import { requestOf } from './limit-store.fixtures.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+
+/** A replica is made master while the old master lives on and a process still reaches only that one: the money is given once. */
+const LEASE_MS = 6_000;
+const log = { info: () => {}, warn: () => {} };
+
+/** What a gateway process is to the limits. */
+interface Process {
+  readonly database: Postgres;
+  readonly limits: RedisLimitStore;
+  readonly holds: HoldKeeper;
+  /** Its requests had to end. */
+  readonly stranded: AbortSignal;
+}
+
+requirement(missingRedis, () => {
+  let old: TestRedis;
+  let promoted: TestRedis;
+  let url: string;
+  let customer: Customer;
+  const processes: Process[] = [];
+
+  beforeEach(async () => {
+    [old, promoted, url] = await Promise.all([startTestRedis(), startTestRedis(), createDatabase()]);
+    const first = await openStore(url);
+    customer = await addCustomer(first, 1_000n);
+    await first.close();
+  });
+  afterEach(async () => {
+    for (const { database, limits, holds } of processes.splice(0)) {
+      holds.close();
+      await Promise.all([limits.close(), database.close()]);
+    }
+    await Promise.all([old.stop(), promoted.stop()]);
+  });
+
+  async function startProcess(redis: TestRedis): Promise<Process> {
+    const database = await openStore(url);
+    const { fences } = database;
+    const limits = await createRedisLimitStore({
+      ...{ url: redis.url, log, leaseMs: LEASE_MS, clock: 'server', fences, answerMs: 20_000 },
+    });
+    const lock = await database.sharedModeLock(limits, () => {});
+    expect(lock.kind).toBe('held');
+    const stranded = new AbortController();
+    const holds = createHoldKeeper({
+      ...{ limits, clock, renewEveryMs: 500, renewWithinMs: LEASE_MS / 2 },
+      onProblem({ kind }) {
+        if (kind === 'stranded') stranded.abort();
+      },
+    });
+    fences.onNewer(holds.distrust);
+    const started = { database, limits, holds, stranded: stranded.signal };
+    processes.push(started);
+    return started;
+  }
+
+  async function promote(): Promise<void> {
+    await promoted.admin.replicaof('NO', 'ONE');
+  }
+
+  async function replicate(): Promise<void> {
+    await promoted.admin.replicaof('127.0.0.1', old.port);
+    const isCopy = async () => (await promoted.admin.info('replication')).includes('master_link_status:up');
+    await expect.poll(isCopy, { timeout: 30_000 }).toBe(true);
+  }
+
+  /** Reads the caller and asks for 900 of the 1,000, as a request does. */
+  async function ask({ database, limits }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | LiveHold> {
+    const day = utcDay(Date.now());
+    const holdId = newId('gen', Date.now());
+    const { organizationId, keyId, hash } = customer;
+    try {
+      for (;;) {
+        const caller = await database.keys.findByHash(hash, day);
+        const snapshot = caller?.account;
+        if (snapshot === undefined) throw new Error('the customer is not known');
+        const request = {
+          ...requestOf(),
+          holdId,
+          organizationId,
+          keyId,
+          holdNanoUsd: 900n,
+          nowMs: Date.now(),
+          snapshot,
+        };
+        const result = await limits.admit(request);
+        if (result.kind === 'admitted') return { ...request, day };
+        if (result.kind === 'refused') return 'refused';
+      }
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return 'unavailable';
+      throw error;
+    }
+  }
+
+  async function askUntilAdmitted(process: Process): Promise<LiveHold> {
+    for (;;) {
+      const answer = await ask(process);
+      if (typeof answer === 'object') return answer;
+      await sleep(50);
+    }
+  }
+
+  test('the old master admits nothing any more once the new one is opened', async () => {
+    const cutOff = await startProcess(old);
+    await replicate();
+    await promote();
+    const other = await startProcess(promoted);
+    await askUntilAdmitted(other);
+    const answers = [];
+    for (let tries = 0; tries < 10; tries++) answers.push(await ask(cutOff));
+    expect(new Set(answers)).toEqual(new Set(['unavailable']));
+    expect(await cutOff.limits.opensInMs()).toBeGreaterThan(0);
+  });
+
+  test('what the old master admitted after the promotion ends before the new one admits', async () => {
+    const cutOff = await startProcess(old);
+    await replicate();
+    await promote();
+    const admitted = await ask(cutOff);
+    if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
+    cutOff.holds.keep(admitted);
+    await sleep(1_000);
+    const other = await startProcess(promoted);
+    const reading = setInterval(() => void ask(cutOff), 500);
+    try {
+      expect(cutOff.stranded.aborted).toBe(false);
+      await askUntilAdmitted(other);
+      expect(cutOff.stranded.aborted).toBe(true);
+    } finally {
+      clearInterval(reading);
+    }
+  });
+
+  test('whoever is moved to the new one in time keeps what it holds, and it is counted there', async () => {
+    const moves = await startProcess(old);
+    const admitted = await ask(moves);
+    if (typeof admitted !== 'object') throw new Error(`nothing was admitted: ${admitted}`);
+    await replicate();
+    await promote();
+    const other = await startProcess(promoted);
+    expect((await other.limits.renew([admitted], Date.now())).takenBack).toEqual([admitted.holdId]);
+    await expect.poll(() => ask(other), { timeout: 30_000 }).toBe('refused');
+  });
+
+  test('two masters that were opened have different fences, also where both were asked to open at once', async () => {
+    const [one, two] = await Promise.all([startProcess(old), startProcess(old)]);
+    await old.empty();
+    await Promise.all([one.limits.opensInMs(), two.limits.opensInMs()]);
+    const [row] = await sql<{ store_fences: string }>(url, 'select store_fences from ledger_state');
+    const told = await old.admin.hget('gateway:{0}:shard', 'fence');
+    expect(row?.store_fences).toBe(told);
+    await expect.poll(() => one.limits.name(), { timeout: 2 * one.limits.namedAgainMs }).toBeDefined();
+    await replicate();
+    await promote();
+    await (await startProcess(promoted)).limits.opensInMs();
+    expect(Number(await promoted.admin.hget('gateway:{0}:shard', 'fence'))).toBeGreaterThan(Number(told));
+  });
+});
