@@ -5,18 +5,22 @@ import type { Settlement } from '../../ext-proc/stores/ledger.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { migratedFor } from './database-logins.ts';
 
 let url = '';
+/** Of a user with an operator's rights and no more. */
+let operatorUrl = '';
 let store: Postgres;
 let customer: Customer;
 beforeAll(async () => {
   url = await createDatabase();
+  operatorUrl = await migratedFor(url, 'gateway_operator');
   store = await openStore(url);
   customer = await addCustomer(store, 1_000_000n);
   return () => store.close();
 });
 
-const run = (...args: string[]) => runCommandLine(['ledger', 'dead-letters', ...args], { DATABASE_URL: url });
+const run = (...args: string[]) => runCommandLine(['ledger', 'dead-letters', ...args], { DATABASE_URL: operatorUrl });
 const balance = async () => (await store.ledger.credits(customer.organizationId)).balanceNanoUsd;
 const audited = () =>
   sql(url, `select action, subject_id, actor <> '' as by from audit_log where action like 'charge.%' order by id`);
