@@ -68,6 +68,7 @@ describe('CSV', () => {
     const stores = await openStore(dashboard.databaseUrl);
     const day = utcDay(nowMs);
     const settlement = settlementOf({ organizationId, keyId, hash: HASH }, { day, costNanoUsd: 1_000_000_001n });
+    await stores.administration.credit(organizationId, { amountNanoUsd: 2_000_000_000n }, { actor: 'op@example.com' });
     await stores.ledger.settle(settlement);
     await stores.close();
     const credit = { amountNanoUsd: 5_000_000_000n, note: 'by "wire", thanks', reference: 'r1' };
@@ -76,15 +77,15 @@ describe('CSV', () => {
     expect(ledger[0]).toBe(
       'time,sequence,kind,amount_usd,balance_usd,generation_id,model,key_id,key_name,note,reference,actor',
     );
-    expect(ledger[1]).toMatch(/Z,2,credit,5,3\.999999999,,,,,"by ""wire"", thanks",r1,the operator$/);
+    expect(ledger[1]).toMatch(/Z,3,credit,5,5\.999999999,,,,,"by ""wire"", thanks",r1,the operator$/);
     const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
     expect((await operator.get(table('ledger.csv'))).text).toContain(',r1,op@example.com');
     expect(ledger[2]).toMatch(
       new RegExp(
-        `Z,1,charge,-1\\.000000001,-1\\.000000001,${settlement.generationId},gpt-5-mini,${keyId},'=cmd\\|calc,,,$`,
+        `Z,2,charge,-1\\.000000001,0\\.999999999,${settlement.generationId},gpt-5-mini,${keyId},'=cmd\\|calc,,,$`,
       ),
     );
-    expect((await browser.get(table('ledger.csv?kind=credit'))).text.trimEnd().split('\r\n')).toHaveLength(2);
+    expect((await browser.get(table('ledger.csv?kind=credit'))).text.trimEnd().split('\r\n')).toHaveLength(3);
     const usage = await browser.get(table('usage.csv?from=2026-11-01&to=2026-11-30&by=day,key'));
     expect(usage.text).toBe(
       `date,key_id,key_name,requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,cost_usd\r\n2026-11-21,${keyId},'=cmd|calc,1,30,7,2,1,1.000000001\r\n`,
