@@ -20,6 +20,7 @@ import { createGateway } from './gateway.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
 import { keepCheckpoints } from './keep-checkpoints.ts';
 import { keepRequestLog } from './keep-request-log.ts';
+import { leaveToSuccessor } from './leave-to-successor.ts';
 import { openAccounting, spoolFolder } from './open-accounting.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import { openTracing } from './open-tracing.ts';
@@ -104,10 +105,8 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
     onLoss: metrics.lost,
   });
   metrics.watchDatabase(database.pools);
-  const onTakenOver = (reason: string) => {
-    log.fatal(reason);
-    process.exit(1);
-  };
+  const takenOver = Promise.withResolvers<void>();
+  const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
   const opened = await openLimitStore({ redis, database, leaseMs: LEASE_MS, log, onTakenOver });
   if (opened.kind === 'refused') return refuseToStart(opened.message);
   return {
@@ -115,6 +114,7 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
     databaseUrl: postgres.url,
     limits: watchLimitStore(opened.limits, metrics, clock),
     limitsOpenInMs: opened.opensInMs,
+    takenOver: takenOver.promise,
     mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
   };
 }
@@ -230,7 +230,10 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     },
     closeStores: () => Promise.all([limits.close(), database.close()]),
   };
-  onceAskedToEnd(log, drainTimeoutMs, (drainMs) => endInOrder(parts, drainMs));
+  const begin = onceAskedToEnd(log, drainTimeoutMs, (drainMs) => endInOrder(parts, drainMs));
+  const leave = () => leaveToSuccessor({ money, log, refuse: readiness.drain });
+  // Started again it serves if the other one has gone, and is refused with a message if not.
+  void stores.takenOver.then(leave).then(() => begin('another process keeps the limits', 0, 1));
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();
 }
@@ -266,14 +269,14 @@ async function completionsRefused(
   );
 }
 
-function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number) => Promise<number>): void {
+function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number) => Promise<number>) {
   let ending = false;
-  const begin = (reason: string, drainMs: number) => {
+  const begin = (reason: string, drainMs: number, leastStatus = 0) => {
     if (ending) return;
     ending = true;
     log.info({ reason }, 'draining');
     end(drainMs).then(
-      (status) => process.exit(status),
+      (status) => process.exit(Math.max(status, leastStatus)),
       (error: unknown) => {
         log.error({ err: error }, 'the end was not clean');
         process.exit(1);
@@ -284,6 +287,7 @@ function onceAskedToEnd(log: Log, drainTimeoutMs: number, end: (drainMs: number)
   process.on('SIGINT', () => begin('SIGINT', drainTimeoutMs));
   // The supervisor was killed: nobody would restart or stop this process any more.
   process.on('disconnect', () => begin('the supervisor is gone', 0));
+  return begin;
 }
 
 function refuseToStart(message: string): undefined {
