@@ -62,14 +62,19 @@ export function kindOf(plan: number): Kind {
   return kind;
 }
 
-/** All that was seen for one plan: with a key, of each time that it was asked. */
-export async function play(plan: number, client: GatewayClient): Promise<readonly Seen[]> {
+/** All that was seen for one plan: with a key, of each time that it was asked, of one client after the other. */
+export async function play(plan: number, clients: readonly GatewayClient[]): Promise<readonly Seen[]> {
   const kind = kindOf(plan);
-  if (!kind.keyed) return [await ask(plan, kind, client, {})];
+  const clientOf = (tries: number): GatewayClient => {
+    const client = clients[(plan + tries) % clients.length];
+    if (client === undefined) throw new Error('there is a client for every plan');
+    return client;
+  };
+  if (!kind.keyed) return [await ask(plan, kind, clientOf(0), {})];
   const headers = { 'idempotency-key': randomUUID() };
   const all: Seen[] = [];
   for (let tries = 1; tries <= KEYED_TRIES; tries++) {
-    const seen = await ask(plan, kind, client, headers);
+    const seen = await ask(plan, kind, clientOf(tries), headers);
     all.push(seen);
     if (seen.ending === 'replayed') break;
     // A complete answer is asked for once more, too: the same one has to come.

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startTestRedis } from '../contract/redis-server.ts';
-import { type GatewayClient, gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
+import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
 import { startTestPostgres } from '../integration/postgres-server.ts';
 import { untilSettled } from '../integration/serving.ts';
-import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
-import { kindOf, play, type Seen } from './accident-requests.ts';
+import { startSupervisedStack } from '../integration/stack.ts';
+import { creditPoor, POOR_CREDIT_USD, startLoad } from './accident-load.ts';
 import { judge, type Verdict } from './accident-verdict.ts';
 import { ACCIDENTS } from './accidents.ts';
 import { COUNTED_MODELS, type CountingProvider, startCountingProvider } from './counting-provider.ts';
@@ -18,10 +18,6 @@ export interface AccidentRunOptions {
 }
 
 const CLIENTS = 12;
-const MOST_IN_FLIGHT = 600;
-/** Credit comes in small amounts, so that some requests find none. */
-const POOR_CREDIT_USD = '0.002';
-const POOR_CREDIT_EVERY_MS = 5_000;
 const QUIET_MS = 90_000;
 /** `timeouts.total` and a minute, in which the holds of a process that never came back end. */
 const HELD_MS = 100_000;
@@ -40,9 +36,9 @@ export async function runAccidents(options: AccidentRunOptions): Promise<Verdict
     const poor = await stack.operator.customer({ credit: POOR_CREDIT_USD, organization: { concurrency: 10_000 } });
     const clientsOf = (key: string) => Array.from({ length: CLIENTS }, () => gatewayClient(stack.origin, key));
     const clients = { rich: clientsOf(rich.key), poor: clientsOf(poor.key) };
-    const load = startLoad(clients, options);
+    const load = startLoad(clients, options.requestsPerSecond);
     const untilMs = performance.now() + options.durationMs;
-    const crediting = creditPoor(stack, poor.organizationId, untilMs);
+    const crediting = creditPoor(stack.operator, poor.organizationId, AbortSignal.timeout(options.durationMs));
     for (let turn = 0; performance.now() + options.everyMs < untilMs; turn++) {
       await sleep(options.everyMs);
       const accident = ACCIDENTS[turn % ACCIDENTS.length];
@@ -74,49 +70,4 @@ function configOf(provider: CountingProvider, redisUrl: string) {
     timeouts: { first_byte: '10s', stream_idle: '10s', total: '20s' },
     retries: { per_target: 0 },
   };
-}
-
-interface Load {
-  begun(): number;
-  /** Begins no more requests and resolves when all have ended. */
-  stop(): Promise<readonly Seen[]>;
-}
-
-function startLoad(
-  clients: { readonly rich: readonly GatewayClient[]; readonly poor: readonly GatewayClient[] },
-  { requestsPerSecond }: AccidentRunOptions,
-): Load {
-  const seen: Seen[] = [];
-  const underWay = new Set<Promise<void>>();
-  let plan = 0;
-  const began = performance.now();
-  const timer = setInterval(() => {
-    const due = Math.floor(((performance.now() - began) * requestsPerSecond) / 1000);
-    // What could not begin in time is left out, so that an outage does not end in a flood.
-    if (underWay.size >= MOST_IN_FLIGHT) plan = Math.max(plan, due);
-    while (plan < due && underWay.size < MOST_IN_FLIGHT) {
-      const ours = kindOf(plan).poor ? clients.poor : clients.rich;
-      const client = ours[plan % ours.length];
-      if (client === undefined) throw new Error('there is a client for every plan');
-      const one = play(plan++, client).then((all) => void seen.push(...all));
-      underWay.add(one);
-      void one.finally(() => underWay.delete(one));
-    }
-  }, 20);
-  return {
-    begun: () => plan,
-    async stop() {
-      clearInterval(timer);
-      await Promise.all(underWay);
-      return seen;
-    },
-  };
-}
-
-async function creditPoor({ operator }: SupervisedStack, organizationId: string, untilMs: number): Promise<void> {
-  while (performance.now() < untilMs) {
-    await sleep(POOR_CREDIT_EVERY_MS);
-    // PostgreSQL may be away.
-    await operator.credit(organizationId, POOR_CREDIT_USD).catch(() => {});
-  }
 }

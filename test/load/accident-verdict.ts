@@ -5,9 +5,21 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { REPOSITORY } from '../integration/deployment.ts';
-import type { SupervisedStack } from '../integration/stack.ts';
 import { type Seen, wordsOf } from './accident-requests.ts';
 import type { CountingProvider } from './counting-provider.ts';
+
+/** What is judged: as the operator's command line reaches it. */
+export interface Judged {
+  /** As its owner. */
+  readonly databaseUrl: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A time in which a balance may be given away twice, because no store that is told of both knew of it. */
+export interface Span {
+  readonly from: Date;
+  readonly until: Date;
+}
 
 export interface Verdict {
   /** Empty: every promise was kept. */
@@ -32,12 +44,15 @@ const EXAMPLES = 5;
 
 /** Compares what clients and the provider saw with the ledger. */
 export async function judge(
-  stack: SupervisedStack,
+  stack: Judged,
   provider: CountingProvider,
   seen: readonly Seen[],
+  mayGiveAway: readonly Span[] = [],
 ): Promise<Verdict> {
   const charges = await chargesIn(stack.databaseUrl);
-  const lost = await lossesIn(stack.databaseUrl);
+  const losses = await lossesIn(stack.databaseUrl);
+  const lost = new Set(losses.map(({ id }) => id));
+  const givenAway = new Map(losses.filter(({ reason }) => reason === 'balance').map(({ id, amount }) => [id, amount]));
   const found = new Map<string, string[]>();
   const count = { complete: 0, replayed: 0, error: 0, cut: 0, left: 0, refused: 0, charged: charges.size };
   const note = (rule: string, one: Seen, more: string): void => {
@@ -49,7 +64,7 @@ export async function judge(
     const { generationId } = one;
     if (generationId === undefined) continue;
     const charge = charges.get(generationId);
-    const problem = problemOf(one, charge, provider, lost.has(generationId));
+    const problem = problemOf(one, charge, provider, lost.has(generationId), givenAway.get(generationId));
     if (problem !== undefined) note(problem.rule, one, problem.found);
   }
   const answers = answersByPlan(seen);
@@ -60,13 +75,14 @@ export async function judge(
   const wrong = [...found].map(
     ([rule, lines]) => `${rule}: ${lines.length} times, as\n    ${lines.slice(0, EXAMPLES).join('\n    ')}`,
   );
+  wrong.push(...wrongLosses(losses, mayGiveAway));
   const lowest = await lowestBalance(stack.databaseUrl);
   if (lowest < 0n) wrong.push(`a balance was ${lowest} nano-dollars`);
   const verified = await gateway(stack, ['ledger', 'verify', '--json']);
   if (!verified.ok) wrong.push(`ledger verify: ${JSON.stringify(verified.json).slice(0, 2_000)}`);
   const reconciled = await reconcile(stack, provider);
   if (!reconciled.ok) wrong.push(`costs reconcile: ${JSON.stringify(reconciled.json)}`);
-  return { wrong, figures: { ...count, lossRows: lost.size }, reconciled: reconciled.json };
+  return { wrong, figures: { ...count, ...lossFigures(losses) }, reconciled: reconciled.json };
 }
 
 function problemOf(
@@ -74,6 +90,7 @@ function problemOf(
   charge: Charge | undefined,
   provider: CountingProvider,
   isLoss: boolean,
+  givenAwayNanoUsd = '0',
 ): { readonly rule: string; readonly found: string } | undefined {
   if (charge !== undefined && charge.times !== '1')
     return { rule: 'charged once', found: `charged ${charge.times} times` };
@@ -82,7 +99,7 @@ function problemOf(
     case 'complete':
     case 'replayed': {
       const tokens = BigInt(charge?.promptTokens ?? 0) + BigInt(wordsOf(one.plan));
-      const expected = String(tokens * NANO_USD_PER_TOKEN);
+      const expected = String(tokens * NANO_USD_PER_TOKEN - BigInt(givenAwayNanoUsd));
       if (charge?.amount === expected && one.words === wordsOf(one.plan)) return undefined;
       return { rule: 'a complete answer is charged exactly', found: `${charge?.amount} instead of ${expected}` };
     }
@@ -126,9 +143,36 @@ async function chargesIn(url: string): Promise<Map<string, Charge>> {
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-async function lossesIn(url: string): Promise<Set<string>> {
-  const rows = await select<{ id: string }>(url, 'select distinct generation_id as id from losses');
-  return new Set(rows.map(({ id }) => id));
+interface Loss {
+  readonly id: string;
+  readonly reason: string;
+  /** In nano-dollars. */
+  readonly amount: string;
+  readonly at: Date;
+}
+
+function lossesIn(url: string): Promise<Loss[]> {
+  return select<Loss>(
+    url,
+    'select generation_id as id, reason, amount_nano_usd::text as amount, created_at as at from losses order by created_at',
+  );
+}
+
+/** Its provider keeps to what it was told, so nothing costs more than was held for it, and a balance is promised once. */
+function wrongLosses(losses: readonly Loss[], mayGiveAway: readonly Span[]): string[] {
+  const isExcused = ({ at }: Loss): boolean => mayGiveAway.some(({ from, until }) => at >= from && at <= until);
+  return losses
+    .filter((loss) => loss.reason === 'over_hold' || (loss.reason === 'balance' && !isExcused(loss)))
+    .map(({ id, reason, amount, at }) => `a loss (${reason}) of ${amount} nano-dollars: ${id} ${at.toISOString()}`);
+}
+
+function lossFigures(losses: readonly Loss[]): Record<string, number> {
+  const figures: Record<string, number> = { lossRows: losses.length };
+  for (const { reason, amount } of losses) {
+    figures[`${reason} losses`] = (figures[`${reason} losses`] ?? 0) + 1;
+    figures[`${reason} nano-dollars`] = (figures[`${reason} nano-dollars`] ?? 0) + Number(amount);
+  }
+  return figures;
 }
 
 async function lowestBalance(url: string): Promise<bigint> {
@@ -149,7 +193,7 @@ async function select<R extends object>(url: string, text: string): Promise<R[]>
   }
 }
 
-async function reconcile(stack: SupervisedStack, provider: CountingProvider) {
+async function reconcile(stack: Judged, provider: CountingProvider) {
   const folder = mkdtempSync(join(tmpdir(), 'gw-invoice-'));
   const file = join(folder, 'invoice.csv');
   try {
@@ -161,7 +205,7 @@ async function reconcile(stack: SupervisedStack, provider: CountingProvider) {
 }
 
 /** The operator's command line, as an operator runs it. */
-async function gateway({ env }: SupervisedStack, args: readonly string[]): Promise<{ ok: boolean; json: unknown }> {
+async function gateway({ env }: Judged, args: readonly string[]): Promise<{ ok: boolean; json: unknown }> {
   const command = [join(REPOSITORY, 'operator/main.ts'), ...args];
   const options = { cwd: REPOSITORY, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
   return promisify(execFile)(process.execPath, command, options).then(

@@ -33,8 +33,8 @@ interface Request {
   readonly count: (outputTokens: number) => void;
 }
 
-export async function startCountingProvider(): Promise<CountingProvider> {
-  const provider = await startFakeProvider({ record: false });
+export async function startCountingProvider(host?: string): Promise<CountingProvider> {
+  const provider = await startFakeProvider({ record: false, ...(host === undefined ? {} : { host }) });
   const invoice = new Map<string, Sums>();
   const outputByPlan = new Map<number, number>();
 

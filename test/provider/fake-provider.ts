@@ -26,6 +26,8 @@ export interface FakeProviderOptions {
   /** Off for load: requests are then not kept. */
   readonly record?: boolean;
   readonly port?: number;
+  /** Address to listen on; default loopback. */
+  readonly host?: string;
 }
 
 const KEPT_REQUESTS = 1000;
@@ -66,11 +68,12 @@ export async function startFakeProvider(options: FakeProviderOptions = {}): Prom
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  server.listen(options.port ?? 0, '127.0.0.1', 4096);
+  const { host = '127.0.0.1' } = options;
+  server.listen(options.port ?? 0, host, 4096);
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
   const { port } = server.address() as AddressInfo;
   return {
-    baseUrl: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}/v1`,
+    baseUrl: `${options.tls ? 'https' : 'http'}://${host}:${port}/v1`,
     port,
     script: (model, ...acts) => void scripts.set(model, [...acts]),
     requests: (model) => kept.filter((seen) => model === undefined || seen.model === model),

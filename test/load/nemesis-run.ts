@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
+import { openOperator } from '../integration/operator.ts';
+import type { TestConfig } from '../integration/test-config.ts';
+import { creditPoor, POOR_CREDIT_USD, startLoad } from './accident-load.ts';
+import { judge, type Span, type Verdict } from './accident-verdict.ts';
+import { COUNTED_MODELS, type CountingProvider, startCountingProvider } from './counting-provider.ts';
+import { nemesisAccidents } from './nemesis-accidents.ts';
+import { type Battlefield, bridgeAddress, raise, untilReady } from './nemesis-compose.ts';
+
+export interface NemesisOptions {
+  readonly durationMs: number;
+  readonly requestsPerSecond: number;
+  /** From the end of one accident to the next. */
+  readonly pauseMs: number;
+  /** Ends the accidents early; the verdict comes all the same. */
+  readonly signal: AbortSignal;
+  readonly onAccident: (name: string, requestsSoFar: number) => void;
+}
+
+export interface NemesisVerdict extends Verdict {
+  readonly accidents: number;
+  readonly canSetRedisClock: boolean;
+  readonly logs: string;
+}
+
+/** By gateway process. */
+const CLIENTS = 6;
+const READY_MS = 120_000;
+/** `timeouts.total` and a minute, in which the holds of a process that never came back end. */
+const HELD_MS = 100_000;
+/** Until what was under way is charged: `timeouts.total` and a replay of the spool. */
+const CHARGED_WITHIN_MS = 30_000;
+const ORGANIZATION = { concurrency: 10_000 };
+
+/** Requests of every kind through two pairs of containers while their networks, clocks and stores fail by turns; then the verdict. */
+export async function runNemesis(options: NemesisOptions): Promise<NemesisVerdict> {
+  const provider = await startCountingProvider(await bridgeAddress());
+  try {
+    const field = await raise(configOf(provider));
+    try {
+      return await fight(field, provider, options);
+    } finally {
+      await field.down();
+    }
+  } finally {
+    await provider.close();
+  }
+}
+
+async function fight(field: Battlefield, provider: CountingProvider, options: NemesisOptions): Promise<NemesisVerdict> {
+  const operator = await openOperator(field.databaseUrl);
+  const rich = await operator.customer({ credit: '1000000', organization: ORGANIZATION });
+  const poor = await operator.customer({ credit: POOR_CREDIT_USD, organization: ORGANIZATION });
+  // Of one gateway process after the other.
+  const clientsOf = (key: string) =>
+    Array.from({ length: CLIENTS }, () => field.origins.map((origin) => gatewayClient(origin, key))).flat();
+  const clients = { rich: clientsOf(rich.key), poor: clientsOf(poor.key) };
+  const all = [...clients.rich, ...clients.poor];
+  try {
+    const load = startLoad(clients, options.requestsPerSecond);
+    const until = AbortSignal.any([options.signal, AbortSignal.timeout(options.durationMs)]);
+    const crediting = creditPoor(operator, poor.organizationId, until);
+    const { spans, accidents } = await accidentsDuring(field, options, load.begun);
+    const seen = await load.stop();
+    await crediting;
+    await untilReady(field, READY_MS);
+    for (const client of all) await untilNothingHeld(client, HELD_MS);
+    const verdict = await judge(field, provider, seen, spans);
+    return { ...verdict, accidents, canSetRedisClock: field.canSetRedisClock, logs: await field.logs() };
+  } finally {
+    for (const client of all) client.close();
+    await operator.close();
+  }
+}
+
+async function accidentsDuring(
+  field: Battlefield,
+  { durationMs, pauseMs, signal, onAccident }: NemesisOptions,
+  begun: () => number,
+): Promise<{ readonly spans: readonly Span[]; readonly accidents: number }> {
+  const untilMs = performance.now() + durationMs;
+  const turns = nemesisAccidents(field.canSetRedisClock);
+  const spans: Span[] = [];
+  const rest = (ms: number) => sleep(ms, undefined, { signal }).catch(() => {});
+  let accidents = 0;
+  while (performance.now() + pauseMs < untilMs && !signal.aborted) {
+    await rest(pauseMs);
+    const accident = turns[accidents % turns.length];
+    if (accident === undefined) throw new Error('there is an accident for every turn');
+    onAccident(accident.name, begun());
+    const from = new Date();
+    await accident.run(field);
+    if (accident.mayGiveAway) spans.push({ from, until: new Date(Date.now() + CHARGED_WITHIN_MS) });
+    accidents += 1;
+  }
+  await rest(Math.max(0, untilMs - performance.now()));
+  return { spans, accidents };
+}
+
+function configOf(provider: CountingProvider): TestConfig {
+  return {
+    providers: { counting: { base_url: provider.baseUrl, on_disconnect: 'abort' } },
+    models: Object.fromEntries(COUNTED_MODELS.map((name) => [name, {}])),
+    timeouts: { first_byte: '10s', stream_idle: '10s', total: '20s' },
+    retries: { per_target: 0 },
+  };
+}
