@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream';
 
 const TAIL_LINES = 20;
 const WORTH_FORWARDING = /^(WARNING|ERROR|FATAL|PANIC|LOG):/;
+/** The last line of a start: it may arrive after the first connection has been accepted. */
+const READY = /^LOG:\s+database system is ready to accept connections$/;
 
 export interface ServerLog {
   /** The last lines, for the message when the server does not start. */
@@ -18,7 +20,7 @@ export function collectServerLog(stream: Readable, forward: (line: string) => vo
   createInterface({ input: stream }).on('line', (line) => {
     last.push(line);
     if (last.length > TAIL_LINES) last.shift();
-    if (forwarding && WORTH_FORWARDING.test(line)) forward(line);
+    if (forwarding && WORTH_FORWARDING.test(line) && !READY.test(line)) forward(line);
   });
   return {
     tail: () => last.join('\n'),

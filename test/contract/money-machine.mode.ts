@@ -16,15 +16,26 @@ export interface Backing {
   renewEpoch(): Promise<void>;
 }
 
+/** A part of what a server keeps of one organization. */
+export type StorePart = 'organization' | 'holds' | 'leases';
+
+export interface StoreServer {
+  flush(): Promise<void>;
+  /** One key is deleted or evicted. */
+  lose(organizationId: string, part: StorePart): Promise<void>;
+  /** What every process does each five seconds: the server's clock is believed from one touch to the next. */
+  touch(): Promise<void>;
+}
+
 /** How a history keeps its limits and its money. */
 export interface Mode {
   readonly processes: number;
   /** Infinite: the store dies with its process, and lives nowhere else. */
   readonly leaseMs: number;
-  /** A store for a history that begins; with a store per process, for each start. */
-  open(): Promise<LimitStore>;
-  /** What a shared store's accident does. */
-  flush?(): Promise<void>;
+  /** A store for a history that begins; with a store per process, for each start. `serverNowMs`: the clock of a shared store's own server. */
+  open(serverNowMs: () => number): Promise<LimitStore>;
+  /** Accidents of a store that is a server of its own, whose clock may step. */
+  readonly server?: StoreServer;
   /** Each with two keys and `OPENING`. */
   readonly customers?: readonly Customer[];
   readonly backing?: Backing;

@@ -1,19 +1,29 @@
 import { expect } from 'vitest';
-import type { Settlement } from '../../ext-proc/stores/ledger.ts';
+import { dueNanoUsd, type Settlement } from '../../ext-proc/stores/ledger.ts';
 import { type AdmissionRequest, type Admitted, quarantineMs } from '../../ext-proc/stores/limit-store.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import type { Ask } from './money-machine.process.ts';
 
+/** A process, as far as the model looks at it. */
+interface Owner {
+  readonly stalled?: boolean;
+}
+
 interface Obligation {
   readonly request: AdmissionRequest;
   readonly day: number;
-  readonly owner: object;
+  readonly owner: Owner;
   /** Or taken back in by a store that did not know it any more. */
   admittedAtMs: number;
   lapsesAtMs: number;
-  /** The store was flushed, and has not been told of it since. */
-  isForgotten: boolean;
+  /** When the store lost it; it has not been told of it since. */
+  forgottenAtMs: number | undefined;
+  /** Why its lease could not be renewed since it was the last time. */
+  cutOff: CutOff | undefined;
 }
+
+/** What may keep a process from renewing in time. Nothing else excuses a charge that comes when its hold is gone. */
+export type CutOff = 'stalled' | 'dead' | 'the store is away' | 'its renewal is on its way';
 
 /**
  * What must be true whatever happens, said without any of the machine's means: a list of what was admitted and may still be charged, and
@@ -46,7 +56,7 @@ export class MoneyModel {
   }
 
   /** Invariant 3, and the same for the daily budget, at the moment of every admission. */
-  admitted(request: AdmissionRequest, { day }: Admitted, owner: object, nowMs: number): void {
+  admitted(request: AdmissionRequest, { day }: Admitted, owner: Owner, nowMs: number): void {
     const { holdId, organizationId, keyId } = request;
     const known = this.#obligations.get(holdId);
     if (known) return;
@@ -56,7 +66,8 @@ export class MoneyModel {
       owner,
       admittedAtMs: nowMs,
       lapsesAtMs: nowMs + this.#leaseMs,
-      isForgotten: false,
+      forgottenAtMs: undefined,
+      cutOff: undefined,
     });
     const open = this.#uncharged(organizationId, nowMs);
     const { balanceNanoUsd, spentNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
@@ -68,11 +79,10 @@ export class MoneyModel {
     expect(spentToday, 'spend and holds of the day').toBeLessThanOrEqual(this.#budgetNanoUsd);
   }
 
-  /** Invariant 1: what a provider may produce was admitted, and is covered. */
+  /** Invariant 1: what a provider is asked for was admitted. It may produce more. */
   providerCalled(ask: Ask, holdNanoUsd: bigint, owner: object): void {
     const obligation = this.#obligations.get(ask.generationId);
     expect(obligation?.request.holdNanoUsd).toBe(holdNanoUsd);
-    expect(BigInt(ask.tokens)).toBeLessThanOrEqual(holdNanoUsd);
     this.#running.set(ask.generationId, owner);
   }
 
@@ -84,15 +94,24 @@ export class MoneyModel {
     for (const holdId of holdIds) {
       const obligation = this.#obligations.get(holdId);
       if (!obligation) continue;
-      if (obligation.isForgotten || heldUntilMs(obligation) <= nowMs) obligation.admittedAtMs = nowMs;
+      if (obligation.forgottenAtMs !== undefined || heldUntilMs(obligation) <= nowMs) obligation.admittedAtMs = nowMs;
       obligation.lapsesAtMs = Math.max(obligation.lapsesAtMs, nowMs + this.#leaseMs);
-      obligation.isForgotten = false;
+      obligation.forgottenAtMs = undefined;
+      // A renewal that was sent before the stall says nothing of those that should follow it.
+      obligation.cutOff = obligation.owner.stalled ? 'stalled' : undefined;
     }
   }
 
-  /** Nothing is admitted for a lease; who cannot renew meanwhile may be charged late. */
-  flushed(): void {
-    for (const obligation of this.#obligations.values()) obligation.isForgotten = true;
+  /** The store lost everything, or a key of one organization. Nothing is admitted there for a lease, and live holds are told again meanwhile. */
+  forgotten(nowMs: number, organizationId?: string): void {
+    for (const obligation of this.#obligations.values()) {
+      if (organizationId === undefined || obligation.request.organizationId === organizationId)
+        obligation.forgottenAtMs ??= nowMs;
+    }
+  }
+
+  cutOff(owner: object, why: CutOff): void {
+    for (const obligation of this.#obligations.values()) if (obligation.owner === owner) obligation.cutOff = why;
   }
 
   released(holdId: string): void {
@@ -103,13 +122,20 @@ export class MoneyModel {
   committed(settlement: Settlement, isCovered: boolean, nowMs: number): void {
     const { generationId, organizationId, keyId, day, costNanoUsd } = settlement;
     const obligation = this.#obligations.get(generationId);
-    if (!isCovered && !(obligation && !obligation.isForgotten && heldUntilMs(obligation) > nowMs)) {
-      this.#lateNanoUsd += costNanoUsd;
+    if (!isCovered && !(obligation && this.#isHeld(obligation, nowMs))) {
+      this.#lateNanoUsd += dueNanoUsd(settlement);
       // A message that was repeated after a restore brings a charge back whose hold is long free.
-      if (!this.#forgotten.has(generationId)) this.late += 1;
+      if (!this.#forgotten.has(generationId)) {
+        this.late += 1;
+        expect(obligation?.cutOff, `why the charge of ${generationId} comes when its hold is gone`).toBeDefined();
+      }
     }
     const { balanceNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
     expect(balanceNanoUsd, 'balance at a commit').toBeGreaterThanOrEqual(0n);
+    const overHoldNanoUsd = costNanoUsd - dueNanoUsd(settlement);
+    const unpaidNanoUsd = this.#ledger.lostNanoUsd(generationId) - overHoldNanoUsd;
+    if (this.#lateNanoUsd === 0n && this.#lostCreditsNanoUsd === 0n)
+      expect(unpaidNanoUsd, 'what the balance had not left').toBe(0n);
   }
 
   /** Invariant 4: whoever got a complete answer has been charged durably by then. */
@@ -128,7 +154,10 @@ export class MoneyModel {
   /** A process is no more; with a store of its own, what it held is gone too. */
   died(owner: object, withItsStore: boolean): void {
     for (const [generationId, runner] of this.#running) if (runner === owner) this.#running.delete(generationId);
-    if (!withItsStore) return;
+    if (!withItsStore) {
+      this.cutOff(owner, 'dead');
+      return;
+    }
     for (const [holdId, obligation] of this.#obligations) {
       if (obligation.owner === owner) this.#obligations.delete(holdId);
     }
@@ -156,10 +185,15 @@ export class MoneyModel {
     return [...this.#obligations.values()].filter(
       (obligation) =>
         obligation.request.organizationId === organizationId &&
-        !obligation.isForgotten &&
-        heldUntilMs(obligation) > nowMs &&
+        this.#isHeld(obligation, nowMs) &&
         !this.#isCharged(obligation.request.holdId),
     );
+  }
+
+  /** A store that forgot it admits nothing for a lease. */
+  #isHeld(obligation: Obligation, nowMs: number): boolean {
+    const { forgottenAtMs } = obligation;
+    return forgottenAtMs === undefined ? heldUntilMs(obligation) > nowMs : forgottenAtMs + this.#leaseMs > nowMs;
   }
 
   #isCharged(generationId: string): boolean {

@@ -16,7 +16,8 @@ export const move = fc.oneof(
       key: fc.nat(1),
       /** Large parts of what is there, so that the next one may be too much. */
       limitNanoUsd: fc.constantFrom(1, 100, 200, 300, 400, 500, 700, 900),
-      share: fc.constantFrom(0, 50, 100, 100, 100, 100, 100),
+      /** Of the limit: some providers produce more than they were asked for. */
+      share: fc.constantFrom(0, 50, 100, 100, 100, 100, 200, 300),
       ending: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'nothing'),
     }),
   },
@@ -50,6 +51,14 @@ export const move = fc.oneof(
     arbitrary: fc.record({ kind: fc.constant('store'), state: fc.constantFrom('away', 'deaf', 'flushed') }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('store'), state: fc.constant('here') }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('lose'),
+      organization: fc.constantFrom(0, 0, 0, 1),
+      part: fc.constantFrom('organization', 'holds', 'leases'),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('restore'), lostEntries: fc.integer({ min: 1, max: 3 }) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('credit'), nanoUsd: fc.bigInt(1n, 300n) }) },
 );

@@ -8,12 +8,14 @@ import { utcDay } from '../../ext-proc/domain/clock.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
 import { isRefusal } from '../../ext-proc/errors/refusal.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { configWith, modelWith } from '../fixtures/gateway-config.ts';
 import { noJournal, noRecentCharges } from '../fixtures/no-journal.ts';
 import { principalWith } from '../fixtures/principal.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
+import { Waits } from './money-machine.waits.ts';
 
 /** What a client asks for: so many tokens at most, at a nano-dollar each, of which the model will produce so many. */
 export interface Ask {
@@ -45,6 +47,8 @@ export interface ProcessOptions {
   readonly read: (organizationId: string, keyId: string, day: UtcDay) => Promise<AccountSnapshot>;
   readonly settle: MemoryLedger['settle'];
   readonly limits: LimitStore;
+  /** A call to it takes a way on which it may be late. */
+  readonly limitsAreShared: boolean;
   readonly clock: Clock;
   readonly spoolPath: string;
   readonly observer: Observer;
@@ -57,6 +61,8 @@ const MODEL = modelWith({
 });
 const CONFIG = { ...configWith(MODEL), timeouts: { firstByteMs: 120_000, streamIdleMs: 120_000, totalMs: 900_000 } };
 const RENEW_EVERY_MS = 4_000;
+/** The longest wait for a store, as its client keeps it. What was asked may be done all the same. */
+const ANSWERED_WITHIN_MS = 10_000;
 const metrics = createMetrics();
 const log = { warn() {}, error() {}, info() {} } as unknown as Parameters<typeof createAccounting>[0]['log'];
 
@@ -70,6 +76,7 @@ export class GatewayProcess implements Runner {
   readonly #accounting: Accounting;
   readonly #holds: HoldKeeper;
   readonly #timers: readonly (() => void)[];
+  readonly #waits: Waits;
 
   static async start(options: ProcessOptions): Promise<GatewayProcess> {
     const process = new GatewayProcess(options, await openSpool(options.spoolPath));
@@ -80,23 +87,23 @@ export class GatewayProcess implements Runner {
 
   private constructor(options: ProcessOptions, spool: Spool) {
     this.#options = options;
+    this.#waits = new Waits(options.clock);
     this.spool = spool;
     const { scheduler, clock, ledger, settle } = options;
     const limits = this.#gatedLimits();
     const gatedSpool = gated(spool, (name, work) => scheduler.call(this, `spool ${name}`, work));
     const played = playTimers(() => {
-      const onProblem = () => undefined;
       const holds = createHoldKeeper({
         limits,
         clock,
         renewEveryMs: RENEW_EVERY_MS,
         renewWithinMs: 9_000,
-        onProblem,
+        onProblem: () => undefined,
       });
       const gatedLedger = {
         ...ledger,
         settle: (settlement: Parameters<typeof settle>[0]) =>
-          scheduler.call(this, 'settle', () => settle(settlement), { repeatable: true }),
+          this.#answered(scheduler.call(this, 'settle', () => settle(settlement), { repeatable: true })),
       };
       const accounting = createAccounting({
         ledger: gatedLedger,
@@ -123,7 +130,14 @@ export class GatewayProcess implements Runner {
   /** Its intervals come due. */
   tick(): void {
     if (!this.alive || this.stalled) return;
+    this.#waits.endLate();
     for (const timer of this.#timers) timer();
+  }
+
+  #answered<T>(work: Promise<T>): Promise<T> {
+    return this.#waits.within(ANSWERED_WITHIN_MS, work, () =>
+      Promise.reject(new StoreUnavailable('no answer in time')),
+    );
   }
 
   async close(): Promise<void> {
@@ -159,11 +173,13 @@ export class GatewayProcess implements Runner {
     const { scheduler, read, clock, observer, budgetNanoUsd } = this.#options;
     const { generationId, organizationId, keyId } = ask;
     const readPrincipal = (day: number) =>
-      scheduler.call(this, 'read', async () => {
-        const account = await read(organizationId, keyId, day);
-        const limits = { dailyBudgetNanoUsd: budgetNanoUsd };
-        return { ...principalWith({ id: keyId, limits }, { id: organizationId, limits }), account };
-      });
+      this.#answered(
+        scheduler.call(this, 'read', async () => {
+          const account = await read(organizationId, keyId, day);
+          const limits = { dailyBudgetNanoUsd: budgetNanoUsd };
+          return { ...principalWith({ id: keyId, limits }, { id: organizationId, limits }), account };
+        }),
+      );
     const principal = await readPrincipal(utcDay(clock.nowMs()));
     if (this.#accounting.refusesBecause() !== undefined) return observer.failed(ask);
     const admission = await admit(
@@ -177,7 +193,10 @@ export class GatewayProcess implements Runner {
         readAgain: readPrincipal,
         chooseByCount: async () => undefined,
       },
-    );
+    ).catch((error: unknown) => {
+      this.#accounting.giveBack({ generationId, organizationId, keyId });
+      throw error;
+    });
     if (isRefusal(admission)) return observer.failed(ask);
     const { prices, id: model } = MODEL;
     const hold = this.#accounting.open(
@@ -201,7 +220,12 @@ export class GatewayProcess implements Runner {
     hold.mustEnd.addEventListener('abort', () => cancelled.resolve('cancelled'));
     if (hold.mustEnd.aborted) cancelled.resolve('cancelled');
     const answered = scheduler.call(this, 'provider', async () => ask.ending);
-    const ending = await Promise.race([answered, cancelled.promise]);
+    const { totalMs } = CONFIG.timeouts;
+    const ending = await this.#waits.within(
+      totalMs,
+      Promise.race([answered, cancelled.promise]),
+      () => 'cancelled' as const,
+    );
     observer.providerEnded(ask);
     if (ending === 'nothing') return observer.failed(ask);
     const tokens = ending === 'cancelled' ? Math.floor(ask.tokens / 2) : ask.tokens;
@@ -211,12 +235,16 @@ export class GatewayProcess implements Runner {
   }
 
   #gatedLimits(): LimitStore {
-    const { scheduler, limits } = this.#options;
+    const { scheduler, limits, limitsAreShared } = this.#options;
+    const asked = <T>(name: string, work: () => Promise<T>, repeatable = false): Promise<T> => {
+      const called = scheduler.call(this, name, work, { repeatable });
+      return limitsAreShared ? this.#answered(called) : called;
+    };
     return {
       ...limits,
-      admit: (request) => scheduler.call(this, 'admit', () => limits.admit(request)),
-      release: (release) => scheduler.call(this, 'release', () => limits.release(release), { repeatable: true }),
-      renew: (holds, nowMs) => scheduler.call(this, 'renew', () => limits.renew(holds, nowMs)),
+      admit: (request) => asked('admit', () => limits.admit(request)),
+      release: (release) => asked('release', () => limits.release(release), true),
+      renew: (holds, nowMs) => asked('renew', () => limits.renew(holds, nowMs)),
     };
   }
 }

@@ -71,8 +71,9 @@ export class Scheduler {
     return lost;
   }
 
-  get idle(): boolean {
-    return this.#events.length === 0;
+  /** It is on its way, or its answer is. */
+  isUnderWay(owner: Runner, name: string): boolean {
+    return this.#events.some((event) => event.owner === owner && event.name === name);
   }
 }
 

@@ -5,13 +5,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { organizationKeys } from '../../ext-proc/stores/redis/shards.ts';
 import { requirement } from '../requirement.ts';
 import { addCustomer, addKey, BY, createDatabase, openStore } from './database.ts';
 import { type Backing, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { beginning, move } from './money-machine.moves.ts';
 import { World } from './money-machine.world.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis } from './redis-server.ts';
+import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** Histories for each way of keeping limits; the full proof: MONEY_HISTORIES=10000. */
 const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '300');
@@ -111,8 +113,7 @@ describe('the money machine, whatever happens in whatever order', () => {
         const mode: Mode = {
           processes: 2,
           leaseMs: LEASE_MS,
-          open: () => openEmptyStore(redis, { leaseMs: LEASE_MS }),
-          flush: () => redis.empty(),
+          ...limitsIn(redis),
         };
         try {
           const { completed } = await playAll(() => mode, REAL_HISTORIES);
@@ -125,6 +126,22 @@ describe('the money machine, whatever happens in whatever order', () => {
     );
   });
 });
+
+/** Processes share the store: what one touches is touched for all. */
+function limitsIn(redis: TestRedis): Pick<Mode, 'open' | 'server'> {
+  let store: RedisLimitStore | undefined;
+  return {
+    async open(serverNowMs) {
+      store = await openEmptyStore(redis, { leaseMs: LEASE_MS, clock: serverNowMs });
+      return store;
+    },
+    server: {
+      flush: () => redis.empty(),
+      lose: async (organizationId, part) => void (await redis.admin.del(organizationKeys(organizationId)[part])),
+      touch: async () => void (await store?.opensInMs()),
+    },
+  };
+}
 
 /** Two new customers in this database. */
 async function moneyIn(store: Postgres): Promise<Pick<Mode, 'customers' | 'backing'>> {

@@ -1,13 +1,12 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
 import { DAY_MS } from '../../ext-proc/domain/clock.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
-import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+import type { Settlement } from '../../ext-proc/stores/ledger.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
-import { type Backing, CUSTOMERS, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
+import { Books } from './money-machine.books.ts';
+import { CUSTOMERS, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { MoneyModel } from './money-machine.model.ts';
 import type { Beginning, Move } from './money-machine.moves.ts';
 import { type Ask, GatewayProcess, type Observer } from './money-machine.process.ts';
@@ -19,12 +18,14 @@ const LOOK_EVERY_MS = 1_000;
 const MOST_FINAL_ROUNDS = 400;
 /** As long as the default of `timeouts.total` makes it. */
 const QUARANTINE_MS = 960_000;
+const TOUCH_EVERY_MS = 5_000;
 
 /** Everything around the machine: clocks, the reach of the stores, processes that come and go. Plays moves and asks the model. */
 export class World {
   readonly ledger = createMemoryLedger();
   readonly model: MoneyModel;
   readonly #mode: Mode;
+  readonly #books: Books;
   readonly #customers: readonly Customer[];
   readonly #budgetNanoUsd: bigint;
   readonly #folder: string;
@@ -34,7 +35,10 @@ export class World {
   #store: LimitStore | undefined;
   #nowMs: number;
   #wallOffsetMs = 0;
-  #ledgerReach: Reach = 'here';
+  /** Of a shared store's own server. */
+  #serverOffsetMs = 0;
+  #touchAtMs = 0;
+  readonly #partlyLost = new Set<string>();
   #storeReach: Reach = 'here';
 
   constructor(mode: Mode, folder: string, { beforeMidnightMs, budgetNanoUsd }: Beginning) {
@@ -45,6 +49,7 @@ export class World {
     this.model = new MoneyModel(this.ledger, mode.leaseMs, budgetNanoUsd);
     this.#slots = Array.from({ length: mode.processes }, () => undefined);
     this.#customers = mode.customers ?? CUSTOMERS;
+    this.#books = new Books(this.ledger, mode.backing, (check) => this.#checked(check));
     for (const { organizationId, keyIds } of this.#customers) {
       for (const keyId of keyIds) this.ledger.addKey(organizationId, keyId);
       this.ledger.credit(organizationId, OPENING);
@@ -82,8 +87,8 @@ export class World {
       case 'time':
         return this.#pass(move.ms);
       case 'wall':
-        // A shared store goes by its own clock, which is one for all.
-        if (!this.#storeIsShared) this.#wallOffsetMs += move.ms;
+        if (this.#mode.server) this.#serverOffsetMs += move.ms;
+        else if (!this.#storeIsShared) this.#wallOffsetMs += move.ms;
         return;
       case 'crash':
         return this.#crash(move.slot, move.arrives);
@@ -93,22 +98,32 @@ export class World {
       case 'wake': {
         const process = this.#slots[move.slot];
         if (process) process.stalled = move.kind === 'stall';
+        if (process?.stalled) this.model.cutOff(process, 'stalled');
         return;
       }
       case 'ledger':
-        this.#ledgerReach = move.state;
+        this.#books.reach = move.state;
         return;
       case 'store':
         if (move.state === 'flushed') {
-          await this.#mode.flush?.();
-          if (this.#mode.flush) this.model.flushed();
-        } else if (this.#storeIsShared) this.#storeReach = move.state;
+          await this.#mode.server?.flush();
+          if (this.#mode.server) this.model.forgotten(this.#nowMs);
+        } else if (this.#storeIsShared) {
+          this.#storeReach = move.state;
+          if (move.state !== 'here') for (const each of this.#running()) this.model.cutOff(each, 'the store is away');
+        }
         return;
+      case 'lose': {
+        const { organizationId = '' } = this.#customers[move.organization] ?? {};
+        await this.#mode.server?.lose(organizationId, move.part);
+        this.#partlyLost.add(organizationId);
+        if (this.#mode.server) this.model.forgotten(this.#nowMs, organizationId);
+        return;
+      }
       case 'restore':
         return this.#restore(move.lostEntries);
       case 'credit':
-        await this.#mode.backing?.credit(this.#customers[0]?.organizationId ?? '', move.nanoUsd);
-        this.ledger.credit(this.#customers[0]?.organizationId ?? '', move.nanoUsd);
+        await this.#books.credit(this.#customers[0]?.organizationId ?? '', move.nanoUsd);
     }
   }
 
@@ -134,6 +149,7 @@ export class World {
   async #pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= LOOK_EVERY_MS) {
       this.#nowMs += Math.min(left, LOOK_EVERY_MS);
+      if (this.#nowMs >= this.#touchAtMs) await this.#touch();
       for (const process of this.#slots) await this.#tick(process);
       // Leases of an hour's length are nothing that happens second by second.
       if (left > 60_000) {
@@ -143,10 +159,22 @@ export class World {
     }
   }
 
+  /** As long as there is a process that does it and reaches the store. */
+  async #touch(): Promise<void> {
+    this.#touchAtMs = this.#nowMs + TOUCH_EVERY_MS;
+    const anybody = this.#running().some(({ stalled }) => !stalled);
+    if (anybody && this.#storeReach === 'here') await this.#mode.server?.touch();
+  }
+
+  #running(): GatewayProcess[] {
+    return this.#slots.filter((process) => process !== undefined).filter(({ alive }) => alive);
+  }
+
   async #tick(process: GatewayProcess | undefined): Promise<void> {
     if (!process?.alive || process.stalled) return;
     process.tick();
     await settled();
+    if (this.#scheduler.isUnderWay(process, 'renew')) this.model.cutOff(process, 'its renewal is on its way');
   }
 
   async #crash(slot: number, arrives: number): Promise<void> {
@@ -164,14 +192,15 @@ export class World {
 
   async #start(slot: number): Promise<void> {
     if (slot >= this.#slots.length || this.#slots[slot]) return;
-    if (!this.#store || !this.#storeIsShared) this.#store = await this.#mode.open();
+    if (!this.#store || !this.#storeIsShared)
+      this.#store = await this.#mode.open(() => this.#nowMs + this.#serverOffsetMs);
     const holder: { process?: GatewayProcess } = {};
     const owner = () => holder.process ?? this;
     const process = await GatewayProcess.start({
       scheduler: this.#scheduler,
       ledger: this.ledger,
-      read: (...key) => this.#read(...key),
-      settle: (settlement) => this.#settle(settlement, owner),
+      read: this.#books.read,
+      settle: (settlement) => this.#books.settle(settlement, () => this.#committed(settlement, owner())),
       limits: watchedStore(this.#store, {
         model: this.model,
         owner,
@@ -180,6 +209,7 @@ export class World {
         storeNowMs: () => this.#nowMs + this.#wallOffsetMs,
         check: (check) => this.#checked(check),
       }),
+      limitsAreShared: this.#storeIsShared,
       clock: { nowMs: () => this.#nowMs + this.#wallOffsetMs, monotonicMs: () => this.#nowMs },
       spoolPath: this.#spoolPath(slot),
       observer: this.#observer(owner),
@@ -190,29 +220,10 @@ export class World {
     await settled();
   }
 
-  async #read(...key: Parameters<Backing['read']>): Promise<AccountSnapshot> {
-    if (this.#ledgerReach !== 'here') throw new StoreUnavailable('played');
-    return this.#same(this.ledger.read(...key), this.#mode.backing?.read(...key));
-  }
-
-  async #same(mirror: AccountSnapshot, real: Promise<AccountSnapshot> | undefined): Promise<AccountSnapshot> {
-    if (!real) return mirror;
-    const snapshot = await real;
-    this.#checked(() => expect({ ...mirror, ledgerEpoch: snapshot.ledgerEpoch }).toEqual(snapshot));
-    return snapshot;
-  }
-
-  /** `deaf`: the commit happens and its answer is lost. */
-  async #settle(settlement: Parameters<typeof this.ledger.settle>[0], owner: () => object) {
-    if (this.#ledgerReach === 'away') throw new StoreUnavailable('played');
-    const isNew = !this.ledger.charges().some(({ generationId }) => generationId === settlement.generationId);
-    const snapshot = await this.#same(await this.ledger.settle(settlement), this.#mode.backing?.settle(settlement));
-    const process = owner();
+  #committed(settlement: Settlement, owner: object): void {
     // Nobody is admitted before a process with a store of its own has replayed.
-    const isReplay = !this.#storeIsShared && process instanceof GatewayProcess && !process.ready;
-    if (isNew) this.#checked(() => this.model.committed(settlement, isReplay, this.#nowMs));
-    if (this.#ledgerReach === 'deaf') throw new StoreUnavailable('played');
-    return snapshot;
+    const isReplay = !this.#storeIsShared && owner instanceof GatewayProcess && !owner.ready;
+    this.#checked(() => this.model.committed(settlement, isReplay, this.#nowMs));
   }
 
   #observer(owner: () => object): Observer {
@@ -232,15 +243,10 @@ export class World {
   }
 
   async #restore(lostEntries: number): Promise<void> {
-    if (this.#mode.backing) return this.#mode.backing.renewEpoch();
-    const credited = this.ledger.creditedNanoUsd();
-    const possible = Math.min(lostEntries, this.ledger.entryCount() - this.#customers.length);
-    if (possible <= 0) return;
-    const lost = this.ledger.restore(possible);
-    this.model.restored(lost, credited - this.ledger.creditedNanoUsd());
+    const { lost, lostCreditsNanoUsd } = await this.#books.restore(lostEntries, this.#customers.length);
+    this.model.restored(lost, lostCreditsNanoUsd);
   }
 
-  /** A check that fails inside a call would look like an answer of the store. */
   #checked(check: () => void): void {
     try {
       check();
@@ -251,7 +257,7 @@ export class World {
 
   /** All come back and everything ends: what is then in the ledger is final. */
   async #finish(): Promise<void> {
-    this.#ledgerReach = 'here';
+    this.#books.reach = 'here';
     this.#storeReach = 'here';
     for (const slot of this.#slots.keys()) {
       const process = this.#slots[slot];
@@ -265,10 +271,22 @@ export class World {
       if (round === MOST_FINAL_ROUNDS - 1) throw new Error('the machine does not come to rest');
       await this.#pass(LOOK_EVERY_MS);
     }
-    if (this.#storeIsShared) this.#nowMs += this.#mode.leaseMs + QUARANTINE_MS;
+    if (this.#storeIsShared) await this.#passQuarantine();
     for (const { organizationId } of this.#customers) {
+      // A hold of which only a part is left stays held until its organization has been idle, which is by the time of a real server.
+      if (this.#partlyLost.has(organizationId)) continue;
       const held = await this.#store?.heldNanoUsd(organizationId, this.#nowMs + this.#wallOffsetMs);
       if (held !== 0n) throw new Error(`${held} is held of ${organizationId} and nothing is under way`);
+    }
+  }
+
+  /** With a touch each five seconds, so that the clock of a server is believed. */
+  async #passQuarantine(): Promise<void> {
+    const endMs = this.#nowMs + this.#mode.leaseMs + QUARANTINE_MS + TOUCH_EVERY_MS;
+    const stepMs = this.#mode.server ? TOUCH_EVERY_MS : endMs - this.#nowMs;
+    while (this.#nowMs < endMs) {
+      this.#nowMs += stepMs;
+      await this.#mode.server?.touch();
     }
   }
 

@@ -5,6 +5,8 @@ import type { TestRedis } from './redis-server.ts';
 export interface OpenRedisStoreOptions {
   readonly leaseMs: number;
   readonly idleMs?: number;
+  /** Of a server that may step; default: the times that calls pass in. */
+  readonly clock?: () => number;
 }
 
 /** A store that goes by the times that calls pass in, over an empty Redis that is open to admissions. */

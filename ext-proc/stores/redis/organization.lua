@@ -34,7 +34,7 @@ end
 local function open_organization(turn, shard, id, hold_ids)
   local prefix = string.sub(shard.name, 1, -6)
   local org = { name = prefix .. 'org:' .. id, prefix = prefix, holds = prefix .. 'holds:' .. id, leases = prefix .. 'leases:' .. id,
-    quarantine = prefix .. 'quarantine:' .. id,     id = id, shard = shard, incarnation = shard.incarnation, keys = {}, records = {}, taken = {}, freed = {}, live = 0, was_empty = false, counts = false,
+    quarantine = prefix .. 'quarantine:' .. id, id = id, shard = shard, incarnation = shard.incarnation, keys = {}, records = {}, taken = {}, freed = {}, live = 0, was_empty = false, counts = false,
     learns = false, begins = false, begins_minute = false }
   read_organization(turn, org)
   if not org.is_there and shard.incarnation and is_lost(shard.name, shard.incarnation, id, org.leases, org.quarantine, shard.at, turn.ttl_ms) then

@@ -1,0 +1,27 @@
+import type { Clock } from '../../ext-proc/domain/clock.ts';
+
+/** Time limits of a played process: they are over when it looks at its clock, and not before. */
+export class Waits {
+  readonly #clock: Clock;
+  readonly #waits = new Set<{ readonly untilMs: number; readonly end: () => void }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Settles as `work` does, or with what `late` makes of it when the time is over. */
+  async within<T>(ms: number, work: Promise<T>, late: () => T | Promise<never>): Promise<T> {
+    const ended = Promise.withResolvers<T>();
+    const wait = { untilMs: this.#clock.monotonicMs() + ms, end: () => ended.resolve(late()) };
+    this.#waits.add(wait);
+    try {
+      return await Promise.race([work, ended.promise]);
+    } finally {
+      this.#waits.delete(wait);
+    }
+  }
+
+  endLate(): void {
+    for (const wait of this.#waits) if (this.#clock.monotonicMs() >= wait.untilMs) wait.end();
+  }
+}
