@@ -41,12 +41,13 @@ function parts(over: Partial<GatewayParts> = {}): GatewayParts {
     log: pino({ level: 'silent' }),
     refuse: () => void done.push('refuse'),
     closeServing: step('close serving'),
+    leaveLimits: step('leave limits'),
     closeStores: step('close stores'),
     ...over,
   };
 }
 
-const CLOSED = ['close serving', 'close money', 'close stores', 'close spool'];
+const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 'close spool'];
 
 describe('the end of a gateway process', () => {
   it('cuts nobody when all ended in time, and closes what charges need last', async () => {
@@ -66,6 +67,10 @@ describe('the end of a gateway process', () => {
     expect(await endInOrder(parts(), 0)).toBe(0);
     openHolds = 1;
     expect(await endInOrder(parts(), 0)).toBe(1);
+    spooled = [];
+    expect(await endInOrder(parts(), 0)).toBe(1);
+    // Whoever keeps the limits next has to wait for it.
+    expect(done).not.toContain('leave limits');
   });
 
   it('goes on where a part does not close', async () => {

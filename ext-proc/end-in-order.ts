@@ -15,6 +15,8 @@ export interface GatewayParts {
   refuse(): void;
   /** Closes what only requests need. */
   closeServing(): Promise<unknown>;
+  /** Tells whoever keeps the limits next that nothing is held and nothing left to be charged here. */
+  leaveLimits(): Promise<unknown>;
   /** Closes what charges need. */
   closeStores(): Promise<unknown>;
 }
@@ -49,7 +51,10 @@ export async function endInOrder(parts: GatewayParts, drainMs: number): Promise<
   await envoy.close();
   await transport.close();
   await transport.drain(UNREAD_MS);
-  const closed = [parts.closeServing, money.close, parts.closeStores];
+  const leave = async () => {
+    if (money.openHolds() === 0 && money.spool.pending().length === 0) await parts.leaveLimits();
+  };
+  const closed = [parts.closeServing, money.close, leave, parts.closeStores];
   for (const close of closed)
     if (!(await within(close(), CLOSING_MS))) log.warn({ waitedMs: CLOSING_MS }, 'a part does not close');
   const holds = money.openHolds();

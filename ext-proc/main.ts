@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
 
   const metrics = createMetrics({ workerIndex, version: packageFile.version });
-  const stores = await openStores(loaded.config, metrics, log).catch(explainUnavailable);
+  const stores = await openStores(loaded.config, paths, metrics, log).catch(explainUnavailable);
   if (stores === undefined) return;
   await serve({ loaded, paths, stores, allMetrics: metrics, log, drainTimeoutMs });
 }
@@ -88,7 +88,7 @@ function explainUnavailable(error: unknown): undefined {
   process.exit(1);
 }
 
-async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
+async function openStores(config: GatewayConfig, { dataDir }: RuntimePaths, metrics: Metrics, log: Log) {
   const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = config.stores;
   if (postgres.kind === 'embedded') {
     return refuseToStart(
@@ -107,13 +107,13 @@ async function openStores(config: GatewayConfig, metrics: Metrics, log: Log) {
   metrics.watchDatabase(database.pools);
   const takenOver = Promise.withResolvers<void>();
   const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
-  const opened = await openLimitStore({ redis, database, leaseMs: LEASE_MS, log, onTakenOver });
+  const opened = await openLimitStore({ redis, database, dataDir, workerIndex, leaseMs: LEASE_MS, log, onTakenOver });
   if (opened.kind === 'refused') return refuseToStart(opened.message);
   return {
+    ...opened,
     database,
     databaseUrl: postgres.url,
     limits: watchLimitStore(opened.limits, metrics, clock),
-    limitsOpenInMs: opened.opensInMs,
     takenOver: takenOver.promise,
     mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
   };
@@ -132,7 +132,7 @@ interface Serving {
 
 /** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
 async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
-  const { database, databaseUrl, limits, limitsOpenInMs, mirror } = stores;
+  const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
   const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
@@ -157,7 +157,7 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     listen: initial.listen,
     ...(process.env.ENVOY_HOST ? { envoyHost: process.env.ENVOY_HOST } : {}),
     probeKey: await sharedProbeKey(paths.probeKey),
-    completionsRefused: async () => envoy.notReady() ?? completionsRefused(accounting, limitsOpenInMs),
+    completionsRefused: async () => envoy.notReady() ?? completionsRefused(accounting, opensInMs),
   });
   const config = await followConfiguration({
     path: configPath,
@@ -228,12 +228,13 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
       const recorded = Promise.all([delivery.close(), tokens.close()]).then(() => attempts.close(LOG_FLUSH_MS));
       await Promise.all([...told, recorded, reporter.close(), health.close()]);
     },
+    leaveLimits,
     closeStores: () => Promise.all([limits.close(), database.close()]),
   };
   const begin = onceAskedToEnd(log, drainTimeoutMs, (drainMs) => endInOrder(parts, drainMs));
-  const leave = () => leaveToSuccessor({ money, log, refuse: readiness.drain });
+  const giveUp = () => leaveToSuccessor({ money, log, refuse: readiness.drain });
   // Started again it serves if the other one has gone, and is refused with a message if not.
-  void stores.takenOver.then(leave).then(() => begin('another process keeps the limits', 0, 1));
+  void stores.takenOver.then(giveUp).then(() => begin('another process keeps the limits', 0, 1));
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();
 }
@@ -264,7 +265,7 @@ async function completionsRefused(
   const reason = accounting.refusesBecause();
   if (reason !== undefined) return reason;
   return opensInMs().then(
-    (ms) => (ms > 0 ? `the limit store forgot what is held: nothing is admitted for another ${ms} ms` : undefined),
+    (ms) => (ms > 0 ? `it is not known yet what is held: nothing is admitted for another ${ms} ms` : undefined),
     () => 'the limit store does not answer',
   );
 }

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoresConfig } from './config/gateway-config.ts';
+import { spoolFolder } from './open-accounting.ts';
 import type { LimitStore } from './stores/limit-store.ts';
 import { createMemoryLimitStore } from './stores/memory/limit-store.ts';
 import type { Postgres } from './stores/postgres/open.ts';
@@ -7,15 +9,21 @@ import type { StoreLog } from './stores/redis/connection.ts';
 import { createRedisLimitStore, type RedisLimitStore } from './stores/redis/limit-store.ts';
 import { RedisRefused } from './stores/redis/refused.ts';
 import type { SpoolMirror } from './stores/spool-mirror.ts';
+import { StoreUnavailable } from './stores/store-unavailable.ts';
 
 export type OpenedLimitStore =
   | {
       readonly kind: 'open';
       readonly limits: LimitStore;
-      /** How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held. Rejects with StoreUnavailable. */
+      /**
+       * How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held, or a former owner may still charge.
+       * Rejects with StoreUnavailable.
+       */
       readonly opensInMs: () => Promise<number>;
       /** Absent: no other process shares the limits. */
       readonly mirror?: SpoolMirror;
+      /** To be called when nothing is held and nothing is left to be charged, before the end. */
+      readonly leave: () => Promise<void>;
     }
   /** For the operator; another attempt would end the same way. */
   | { readonly kind: 'refused'; readonly message: string };
@@ -23,6 +31,8 @@ export type OpenedLimitStore =
 export interface OpenLimitStoreOptions {
   readonly redis: StoresConfig['redis'];
   readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock' | 'fences'>;
+  readonly dataDir: string;
+  readonly workerIndex: number;
   readonly leaseMs: number;
   readonly log: StoreLog;
   /** The limits of this database are kept elsewhere now: nothing is admitted here any more and the process should end. */
@@ -31,16 +41,38 @@ export interface OpenLimitStoreOptions {
 
 /** The only place that knows which limit stores there are. Rejects with StoreUnavailable. */
 export async function openLimitStore(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
-  const { redis, database, onTakenOver } = options;
+  const { redis } = options;
   if (redis.kind === 'url') return openRedis(redis.url, options);
-  const lock = await database.memoryModeLock(onTakenOver);
+  return openMemory(options);
+}
+
+async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
+  const { database, log, onTakenOver } = options;
+  const marksPath = join(spoolFolder(options.dataDir), `memory-owner-${options.workerIndex}.json`);
+  const lock = await database.memoryModeLock(marksPath, onTakenOver);
   if (lock.kind === 'refused') return lock;
+  const { opensAtMs, leave } = lock;
+  const opensInMs = () => Math.max(0, Math.ceil(opensAtMs - performance.now()));
+  if (opensInMs() > 0) {
+    log.warn(
+      { ms: opensInMs() },
+      'a process with another data folder kept the limits of this database and may still charge: nothing is admitted until it must have noticed',
+    );
+  }
   // Store and process die together, so no lease is needed to free what a dead process held; and one that could lapse, because the wall
   // clock jumped or the process stood still, would free the hold of a request that is alive.
+  const limits = createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY });
   return {
     kind: 'open',
-    limits: createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY }),
-    opensInMs: async () => 0,
+    limits: {
+      ...limits,
+      async admit(request) {
+        if (opensInMs() > 0) throw new StoreUnavailable('the former owner of the limits may still charge');
+        return limits.admit(request);
+      },
+    },
+    opensInMs: async () => opensInMs(),
+    leave,
   };
 }
 
@@ -62,7 +94,13 @@ async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<O
       );
       await sleep(opensInMs);
     }
-    return { kind: 'open', limits: store, opensInMs: store.opensInMs, mirror: store.spoolMirror };
+    return {
+      kind: 'open',
+      limits: store,
+      opensInMs: store.opensInMs,
+      mirror: store.spoolMirror,
+      leave: async () => {},
+    };
   } catch (error) {
     await store.close();
     throw error;

@@ -1,8 +1,10 @@
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { newMarksPath } from './marks-path.ts';
 
 const CUT_LOCK_CONNECTIONS =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
@@ -11,18 +13,18 @@ describe('the memory-mode lock', () => {
   it('lets one process in, and the next after it has gone', async () => {
     const url = await createDatabase();
     const [first, second] = await Promise.all([openStore(url), openStore(url)]);
-    expect((await first.memoryModeLock(() => {})).kind).toBe('held');
-    const refused = await second.memoryModeLock(() => {});
+    expect((await first.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
+    const refused = await second.memoryModeLock(newMarksPath(), () => {});
     expect(refused).toMatchObject({ kind: 'refused', message: expect.stringContaining('Another gateway process') });
     await first.close();
-    expect((await second.memoryModeLock(() => {})).kind).toBe('held');
+    expect((await second.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
     await second.close();
   });
 
   it('lets only one of several in that start together', async () => {
     const url = await createDatabase();
     const stores = await Promise.all([openStore(url), openStore(url), openStore(url)]);
-    const locks = await Promise.all(stores.map((store) => store.memoryModeLock(() => {})));
+    const locks = await Promise.all(stores.map((store) => store.memoryModeLock(newMarksPath(), () => {})));
     expect(locks.map(({ kind }) => kind).sort()).toEqual(['held', 'refused', 'refused']);
     await Promise.all(stores.map((store) => store.close()));
   });
@@ -38,7 +40,7 @@ describe('the memory-mode lock', () => {
     await dead.query('select from accounts where organization_id = $1 for update', [customer.organizationId]);
     let isHeld = false;
     const taking = store
-      .memoryModeLock(() => {})
+      .memoryModeLock(newMarksPath(), () => {})
       .then(({ kind }) => {
         isHeld = kind === 'held';
       });
@@ -57,13 +59,13 @@ describe('the memory-mode lock', () => {
     const [store, other] = await Promise.all([openStore(url), openStore(url)]);
     const customer = await addCustomer(store);
     let takenOver = false;
-    await store.memoryModeLock(() => {
+    await store.memoryModeLock(newMarksPath(), () => {
       takenOver = true;
     });
     await sql(url, CUT_LOCK_CONNECTIONS);
     await expect.poll(() => store.logged.map(({ message }) => message)).toContain('the memory-mode lock is held again');
     expect((await store.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
-    expect((await other.memoryModeLock(() => {})).kind).toBe('refused');
+    expect((await other.memoryModeLock(newMarksPath(), () => {})).kind).toBe('refused');
     expect(takenOver).toBe(false);
     await Promise.all([store.close(), other.close()]);
   });
@@ -73,7 +75,7 @@ describe('the memory-mode lock', () => {
     const [store, bystander] = await Promise.all([openStore(url), openStore(url)]);
     const customer = await addCustomer(store);
     let reason = '';
-    await store.memoryModeLock((told) => {
+    await store.memoryModeLock(newMarksPath(), (told) => {
       reason = told;
     });
     // What a process that takes the lock while nobody holds it leaves behind.
@@ -86,4 +88,83 @@ describe('the memory-mode lock', () => {
     await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
     await Promise.all([store.close(), bystander.close()]);
   });
+
+  describe('taken over', () => {
+    /** A process on the volume with this file, which ends as a kill does. */
+    async function own(url: string, marksPath: string) {
+      const store = await openStore(url, { timeouts: BRIEF });
+      const lock = await store.memoryModeLock(marksPath, () => {});
+      if (lock.kind === 'refused') throw new Error(lock.message);
+      return { waitsMs: lock.opensAtMs - performance.now(), leave: lock.leave, end: store.close };
+    }
+    /** What `own` waits for the former owner: a look, its time-out, a pause, four answers; cancelling and counting; two commits. */
+    const WAIT_MS = 5_000 + 2_000 + 500 + 4 * 2_000 + 2_000 + 5_000 + 2 * 5_000;
+
+    it('admits at once where it is the first, or comes after itself, also where it was killed before PostgreSQL knew', async () => {
+      const url = await createDatabase();
+      const here = newMarksPath();
+      for (let starts = 0; starts < 3; starts++) {
+        const owner = await own(url, here);
+        expect(owner.waitsMs).toBeLessThanOrEqual(0);
+        await owner.end();
+      }
+      const [{ memory_owner: before } = {}] = await sql<{ memory_owner: string }>(url, READ_MARK);
+      await (await own(url, here)).end();
+      await sql(url, `update ledger_state set memory_owner = '${before}'`);
+      const next = await own(url, here);
+      expect(next.waitsMs).toBeLessThanOrEqual(0);
+      await next.end();
+    });
+
+    it('waits where the former owner ran elsewhere, anew after each restart, wherever', async () => {
+      const url = await createDatabase();
+      const [here, there, elsewhere] = [newMarksPath(), newMarksPath(), newMarksPath()];
+      await (await own(url, here)).end();
+      for (const path of [there, there, elsewhere, here]) {
+        const owner = await own(url, path);
+        expect(owner.waitsMs).toBeGreaterThan(WAIT_MS - 5_000);
+        expect(owner.waitsMs).toBeLessThanOrEqual(WAIT_MS);
+        await owner.end();
+      }
+    });
+
+    it('waits where a damaged file does not say who was here', async () => {
+      const url = await createDatabase();
+      const here = newMarksPath();
+      await (await own(url, here)).end();
+      writeFileSync(here, '{"marks":["');
+      const owner = await own(url, here);
+      expect(owner.waitsMs).toBeGreaterThan(0);
+      await owner.end();
+    });
+
+    it('need not wait for an owner that left, unless that one was still waiting itself', async () => {
+      const url = await createDatabase();
+      const first = await own(url, newMarksPath());
+      await first.leave();
+      await first.end();
+      const second = await own(url, newMarksPath());
+      expect(second.waitsMs).toBeLessThanOrEqual(0);
+      await second.end();
+      const third = await own(url, newMarksPath());
+      await third.leave();
+      await third.end();
+      const fourth = await own(url, newMarksPath());
+      expect(fourth.waitsMs).toBeGreaterThan(0);
+      await fourth.end();
+    });
+
+    it('leaves the mark of whoever came meanwhile', async () => {
+      const url = await createDatabase();
+      const owner = await own(url, newMarksPath());
+      await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');
+      const marked = await sql(url, READ_MARK);
+      await owner.leave();
+      await owner.end();
+      expect(await sql(url, READ_MARK)).toEqual(marked);
+    });
+  });
 });
+
+const READ_MARK = 'select memory_owner from ledger_state';
+const BRIEF = { connectMs: 5_000, statementMs: 5_000 };

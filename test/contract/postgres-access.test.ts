@@ -7,6 +7,7 @@ import { freePorts } from '../integration/free-ports.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { makeCertificate } from '../provider/certificate.ts';
 import { addCustomer, openStore, settlementOf, sql } from './database.ts';
+import { newMarksPath } from './marks-path.ts';
 
 /** PostgreSQL on another machine, with an authority of its own and users who have passwords. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-postgres-tls-'));
@@ -59,7 +60,7 @@ test('a URL with sslmode=verify-full and sslrootcert: every connection is encryp
   const store = await openStore(url('localhost', verified));
   const customer = await addCustomer(store);
   await store.ledger.settle(settlementOf(customer));
-  expect((await store.memoryModeLock(() => {})).kind).toBe('held');
+  expect((await store.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
   const used = await sql<{ ssl: boolean }>(
     url('localhost', verified),
     "select distinct s.ssl from pg_stat_ssl s join pg_stat_activity a using (pid) where a.application_name like 'inference-gateway%'",

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { SharedStore } from '../../ext-proc/stores/shared-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { newMarksPath } from './marks-path.ts';
 
 /** What a process that takes the lock for its memory does to the database. */
 const TAKE_OVER = 'update ledger_state set memory_owner = gen_random_uuid()';
@@ -73,7 +74,7 @@ describe('a database whose limits are in a shared store', () => {
     const url = await createDatabase();
     const [inMemory, shared, other] = await Promise.all([openStore(url), openStore(url), openStore(url)]);
     const customer = await addCustomer(inMemory);
-    expect((await inMemory.memoryModeLock(() => {})).kind).toBe('held');
+    expect((await inMemory.memoryModeLock(newMarksPath(), () => {})).kind).toBe('held');
     const early = recordingStore();
     expect(await shared.sharedModeLock(early, () => {})).toMatchObject({
       kind: 'refused',
@@ -86,7 +87,7 @@ describe('a database whose limits are in a shared store', () => {
     const later = recordingStore();
     expect((await shared.sharedModeLock(later, () => {})).kind).toBe('held');
     expect(later.told).toEqual(['begin anew']);
-    expect((await other.memoryModeLock(() => {})).kind).toBe('refused');
+    expect((await other.memoryModeLock(newMarksPath(), () => {})).kind).toBe('refused');
     expect((await shared.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
     await Promise.all([shared.close(), other.close()]);
   });

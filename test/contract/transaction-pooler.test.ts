@@ -12,6 +12,7 @@ import { REPOSITORY } from '../integration/deployment.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
 import { addCustomer, createDatabase, openStore, settlementOf } from './database.ts';
+import { newMarksPath } from './marks-path.ts';
 import { missingPgBouncer, type PgBouncer, startPgBouncer } from './pgbouncer.ts';
 
 async function doctorFindings(url: string): Promise<readonly Finding[]> {
@@ -91,7 +92,7 @@ requirement(missingPgBouncer, () => {
       const store = await openStore(url);
       try {
         const customer = await addCustomer(store);
-        expect((await store.memoryModeLock(() => undefined)).kind).toBe('held');
+        expect((await store.memoryModeLock(newMarksPath(), () => undefined)).kind).toBe('held');
         const settlement = settlementOf(customer);
         const after = await store.ledger.settle(settlement);
         expect(after.organization.balanceNanoUsd).toBe(1_000_000n - settlement.costNanoUsd);

@@ -9,7 +9,7 @@ import {
   prepareDeployment,
   REPOSITORY,
 } from '../integration/deployment.ts';
-import { untilServing } from '../integration/serving.ts';
+import { untilAccepting, untilServing } from '../integration/serving.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
 
 /** Gateway processes and an Envoy with a folder of their own and nobody above them, each restarted by itself as containers are. */
@@ -25,6 +25,8 @@ export interface GatewayPod extends Omit<Deployment, 'remove'> {
 export interface GatewayPodOptions extends DeploymentOptions {
   /** The pods of a deployment share one; absent: a database of its own. */
   readonly databaseUrl?: string;
+  /** The pod is there when it answers, ready or not. Default `ready`. */
+  readonly until?: 'answers' | 'ready';
 }
 
 /** How long Envoy still takes new connections once it is asked to end; a balancer has to notice meanwhile. */
@@ -52,7 +54,8 @@ export async function startGatewayPod(options: GatewayPodOptions): Promise<Gatew
     for (let index = 0; index < count; index++) workers.push(startWorker(deployment, index));
     envoy = startEnvoy(deployment, bin);
     await Promise.all(workers.map(untilListening));
-    await untilServing(deployment, running());
+    const until = options.until === 'answers' ? untilAccepting : untilServing;
+    await until(deployment, running());
     return {
       ...deployment,
       databaseUrl: options.databaseUrl ?? deployment.databaseUrl,

@@ -16,8 +16,13 @@ export async function untilServing(
 ): Promise<void> {
   const deadline = performance.now() + READY_TIMEOUT_MS;
   // Readiness remembers its answer for half a second, so it is not asked before Envoy can be there.
-  await poll(deadline, processes, () => accepts(deployment.apiPort));
+  await untilAccepting(deployment, processes);
   await poll(deadline, processes, () => isReady(deployment.metricsOrigin));
+}
+
+/** Resolves when Envoy takes connections. Rejects when a process ends first. */
+export function untilAccepting({ apiPort }: Pick<Deployment, 'apiPort'>, processes: readonly LaunchedProcess[]) {
+  return poll(performance.now() + READY_TIMEOUT_MS, processes, () => accepts(apiPort));
 }
 
 /** What waited in spools is in the ledger, and requests are served. */

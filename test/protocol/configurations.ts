@@ -73,6 +73,10 @@ const BROKEN: readonly Configuration[] = [
     constants: { ...flush, ...cut, DistrustsReleases: 'FALSE' },
   },
   { name: 'memory: a successor that admits at once (F12)', constants: { ...memory, OpensAfter: 0 } },
+  {
+    name: 'memory: a successor that waits no longer than the owner takes to notice and to charge (F12)',
+    constants: { ...memory, OpensAfter: 2 },
+  },
   { name: 'memory: an owner that does not look (F12)', constants: { ...memory, ConfirmsFence: 'FALSE' } },
 ].map((configuration) => ({ ...configuration, breaks: 'Covered' as const }));
 

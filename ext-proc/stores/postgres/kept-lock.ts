@@ -3,12 +3,18 @@ import type pg from 'pg';
 import type { ReadFences } from '../shard-fences.ts';
 import type { StoreLog } from './connection-pool.ts';
 import { isOwner, OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
-import { abandon, connect, type Mode, RETRY_MS, tryLock, unlock } from './lock-connection.ts';
+import { ANSWER_MS, abandon, connect, type Mode, query, RETRY_MS, tryLock, unlock } from './lock-connection.ts';
 
 export interface KeptLock {
   /** Says that somebody else keeps the limits now, unless the lock was released. */
   takenOver(reason: string): void;
-  release(): Promise<void>;
+  /** `last`: is run before, unless the connection is lost. */
+  release(last?: LastStatement): Promise<void>;
+}
+
+export interface LastStatement {
+  readonly text: string;
+  readonly values: unknown[];
 }
 
 export interface KeptLockOptions {
@@ -23,6 +29,14 @@ export interface KeptLockOptions {
 
 /** Finds connections that died without a word, and owners and fences that are newer, where no request reads them. */
 const HEARTBEAT_MS = 5_000;
+const REGAIN_EVERY_MS = 5 * RETRY_MS;
+/** Connecting, its settings, the lock, the owner. */
+const REGAIN_ANSWERS = 4;
+/**
+ * An owner whom PostgreSQL answers knows after so long that another one has come: its connection died just after a look, the next look is not
+ * answered, and a new connection takes all the time that it may.
+ */
+export const NOTICED_WITHIN_MS = HEARTBEAT_MS + ANSWER_MS + REGAIN_EVERY_MS + REGAIN_ANSWERS * ANSWER_MS;
 
 /** Keeps a lock with the connection that took it; when that is lost, takes it again in the background, unless another owner has come. */
 export function keepLock(taken: pg.Client, options: KeptLockOptions): KeptLock {
@@ -75,7 +89,7 @@ export function keepLock(taken: pg.Client, options: KeptLockOptions): KeptLock {
         log.warn({ error: String(error) }, 'the memory-mode lock could not be taken again yet');
       }
       if (connection) abandon(connection);
-      await sleep(RETRY_MS * 5, undefined, { ref: false });
+      await sleep(REGAIN_EVERY_MS, undefined, { ref: false });
     }
   }
 
@@ -83,13 +97,14 @@ export function keepLock(taken: pg.Client, options: KeptLockOptions): KeptLock {
     if (!released) onTakenOver(reason);
   }
 
-  async function release(): Promise<void> {
+  async function release(last?: LastStatement): Promise<void> {
     released = true;
     clearInterval(heartbeat);
     const connection = client;
     client = undefined;
     if (!connection) return;
     try {
+      if (last) await query(connection, last.text, last.values);
       await unlock(connection, mode);
     } catch (error) {
       log.warn({ error: String(error) }, 'the memory-mode lock goes with its connection');

@@ -5,7 +5,7 @@ import { REFUSE_READ_ONLY } from './connection-pool.ts';
 import { asStoreError } from './unavailable.ts';
 
 /** The connection whose end is the end of the lock that says who keeps the limits of a database (memory-mode-lock.ts). */
-const ANSWER_MS = 2_000;
+export const ANSWER_MS = 2_000;
 /** A process that was just killed keeps the lock until PostgreSQL notices: its successor waits that long before it gives up. */
 export const TAKE_TRIES = 15;
 export const RETRY_MS = 100;

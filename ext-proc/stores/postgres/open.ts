@@ -20,7 +20,7 @@ import { createKey, findKey, listKeys } from './key-rows.ts';
 import { chargedAmong, credits, findGeneration, ledgerEpoch, usage } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
 import { addLoss, listLosses } from './loss-rows.ts';
-import { createMemoryModeLock, type MemoryModeLock } from './memory-mode-lock.ts';
+import { createMemoryModeLock, type MemoryModeLock, type SharedModeLock } from './memory-mode-lock.ts';
 import { migrate } from './migrate.ts';
 import {
   createOrganization,
@@ -61,12 +61,12 @@ export interface Postgres {
   /** Of the store that processes share. */
   readonly fences: ReadFences;
   /**
-   * To be held by the process that keeps limits in memory. `onTakenOver`: another process has the lock now, nothing is admitted here any
-   * more and this process should end.
+   * To be held by the process that keeps limits in memory. `marksPath`: beside its spool and journal, where processes with these leave their
+   * marks. `onTakenOver`: another process has the lock now, nothing is admitted here any more and this process should end.
    */
-  memoryModeLock(onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
+  memoryModeLock(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
   /** To be held by every process that keeps limits in a store that it shares with others. */
-  sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<MemoryModeLock>;
+  sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
   /** Known to who may read the ledger: seals what processes of this database leave for each other elsewhere. */
   mirrorKey(): Promise<Buffer>;
   /** Its connections now. */
@@ -99,7 +99,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const claims = createPool(url, pool.idempotency, timeouts, log);
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const fences = createShardFences(createFenceRow(others));
-  const lock = createMemoryModeLock(url, fences, log);
+  const lock = createMemoryModeLock({ url, fences, timeouts, log });
   try {
     await refuseTransactionPooler(url);
     const migrations = await migrate(others);

@@ -62,8 +62,8 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
 
 /**
  * The store may remember a time before somebody else's memory kept the limits: charges of that time are unknown to it, and what was held there
- * may not have ended. So it begins anew before the mark says that it counts. Where there is no mark yet, nothing was ever admitted on this
- * database: whoever changes that (one statement, so only one does) knows that nothing is held. A mark without a name is that of a former
+ * may not have ended. So it begins anew before the mark says that it counts. Where there is no mark, nothing was ever admitted on this
+ * database, or a memory left it with nothing held: whoever changes that (one statement, so only one does) knows that nothing is held. A mark without a name is that of a former
  * release, whose processes may be alive and use this store: it goes on.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
