@@ -15,8 +15,9 @@ export interface Judged {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A time in which a balance may be given away twice, because no store that is told of both knew of it. */
-export interface Span {
+/** A time in which losses of a reason are what docs/stores.md says: nobody who could be asked knew better. */
+export interface Excuse {
+  readonly reason: 'balance' | 'taken_over';
   readonly from: Date;
   readonly until: Date;
 }
@@ -47,11 +48,13 @@ export async function judge(
   stack: Judged,
   provider: CountingProvider,
   seen: readonly Seen[],
-  mayGiveAway: readonly Span[] = [],
+  excuses: readonly Excuse[] = [],
 ): Promise<Verdict> {
   const charges = await chargesIn(stack.databaseUrl);
   const losses = await lossesIn(stack.databaseUrl);
   const lost = new Set(losses.map(({ id }) => id));
+  const excused = losses.filter((loss) => isExcused(loss, excuses));
+  const takenOver = new Set(excused.filter(({ reason }) => reason === 'taken_over').map(({ id }) => id));
   const givenAway = new Map(losses.filter(({ reason }) => reason === 'balance').map(({ id, amount }) => [id, amount]));
   const found = new Map<string, string[]>();
   const count = { complete: 0, replayed: 0, error: 0, cut: 0, left: 0, refused: 0, charged: charges.size };
@@ -62,12 +65,12 @@ export async function judge(
   for (const one of seen) {
     count[one.ending] += 1;
     const { generationId } = one;
-    if (generationId === undefined) continue;
+    if (generationId === undefined || takenOver.has(generationId)) continue;
     const charge = charges.get(generationId);
     const problem = problemOf(one, charge, provider, lost.has(generationId), givenAway.get(generationId));
     if (problem !== undefined) note(problem.rule, one, problem.found);
   }
-  const answers = answersByPlan(seen);
+  const answers = answersByPlan(seen, takenOver);
   for (const [plan, ids] of answers) {
     const first = seen.find((one) => one.plan === plan);
     if (ids.size > 1 && first) note('a key has one answer', first, [...ids].join(' and '));
@@ -75,7 +78,7 @@ export async function judge(
   const wrong = [...found].map(
     ([rule, lines]) => `${rule}: ${lines.length} times, as\n    ${lines.slice(0, EXAMPLES).join('\n    ')}`,
   );
-  wrong.push(...wrongLosses(losses, mayGiveAway));
+  wrong.push(...wrongLosses(losses.filter((loss) => !excused.includes(loss))));
   const lowest = await lowestBalance(stack.databaseUrl);
   if (lowest < 0n) wrong.push(`a balance was ${lowest} nano-dollars`);
   const verified = await gateway(stack, ['ledger', 'verify', '--json']);
@@ -124,10 +127,10 @@ function problemOf(
   }
 }
 
-function answersByPlan(seen: readonly Seen[]): Map<number, Set<string>> {
+function answersByPlan(seen: readonly Seen[], takenOver: ReadonlySet<string>): Map<number, Set<string>> {
   const answers = new Map<number, Set<string>>();
   for (const { plan, keyed, ending, generationId = '' } of seen) {
-    if (!keyed || (ending !== 'complete' && ending !== 'replayed')) continue;
+    if (!keyed || (ending !== 'complete' && ending !== 'replayed') || takenOver.has(generationId)) continue;
     answers.set(plan, (answers.get(plan) ?? new Set()).add(generationId));
   }
   return answers;
@@ -159,11 +162,14 @@ function lossesIn(url: string): Promise<Loss[]> {
 }
 
 /** Its provider keeps to what it was told, so nothing costs more than was held for it, and a balance is promised once. */
-function wrongLosses(losses: readonly Loss[], mayGiveAway: readonly Span[]): string[] {
-  const isExcused = ({ at }: Loss): boolean => mayGiveAway.some(({ from, until }) => at >= from && at <= until);
+function wrongLosses(losses: readonly Loss[]): string[] {
   return losses
-    .filter((loss) => loss.reason === 'over_hold' || (loss.reason === 'balance' && !isExcused(loss)))
+    .filter(({ reason }) => reason === 'over_hold' || reason === 'balance')
     .map(({ id, reason, amount, at }) => `a loss (${reason}) of ${amount} nano-dollars: ${id} ${at.toISOString()}`);
+}
+
+function isExcused({ reason, at }: Loss, excuses: readonly Excuse[]): boolean {
+  return excuses.some((excuse) => excuse.reason === reason && at >= excuse.from && at <= excuse.until);
 }
 
 function lossFigures(losses: readonly Loss[]): Record<string, number> {

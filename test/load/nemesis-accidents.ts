@@ -1,10 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Excuse } from './accident-verdict.ts';
 import type { Battlefield, Network, Service } from './nemesis-compose.ts';
 
 export interface NemesisAccident {
   readonly name: string;
-  /** Redis forgets what is held, or is another one, while a process that holds cannot be told: its charges may find the balance spent. */
-  readonly mayGiveAway?: true;
+  /**
+   * `balance`: Redis forgets what is held, or is another one, while a process that holds cannot be told. `taken_over`: a process that is cut
+   * off from both stores delivers, and another one takes its key.
+   */
+  readonly mayLose?: Excuse['reason'];
   /** Everything is as before when it resolves, but for what has to recover. */
   run(field: Battlefield): Promise<void>;
 }
@@ -12,6 +16,10 @@ export interface NemesisAccident {
 /** Longer than leases (15 s), and shorter. */
 const LONG_MS = 20_000;
 const SHORT_MS = 8_000;
+const CUT_OFF: readonly [Service, Network][] = [
+  ['gateway', 'redis-of-1'],
+  ['gateway', 'postgres'],
+];
 const ALL: readonly [Service, Network][] = [
   ['gateway', 'redis-of-1'],
   ['gateway-2', 'redis-of-2'],
@@ -20,20 +28,17 @@ const ALL: readonly [Service, Network][] = [
 /** By turns. */
 export function nemesisAccidents(canSetRedisClock: boolean): readonly NemesisAccident[] {
   return [
+    { ...partition('gateway 1 cut from Redis and PostgreSQL', CUT_OFF, LONG_MS), mayLose: 'taken_over' },
     partition('gateway 1 cut from Redis', [['gateway', 'redis-of-1']], LONG_MS),
-    { name: 'Redis led to its promoted replica, one gateway process after the other', mayGiveAway: true, run: promote },
+    {
+      name: 'Redis led to its promoted replica, one gateway process after the other',
+      mayLose: 'balance',
+      run: promote,
+    },
     partition('gateway 2 cut from PostgreSQL', [['gateway-2', 'postgres']], SHORT_MS),
     killed('gateway-2'),
     ...(canSetRedisClock ? [clockSteps('Redis: clock 20 s forward and back', 20)] : []),
     paused('postgres', SHORT_MS),
-    partition(
-      'gateway 1 cut from Redis and PostgreSQL',
-      [
-        ['gateway', 'redis-of-1'],
-        ['gateway', 'postgres'],
-      ],
-      LONG_MS,
-    ),
     killed('redis'),
     paused('gateway', LONG_MS),
     { name: 'gateway 2 cut from PostgreSQL, then killed', run: killedWhileCut },
@@ -42,7 +47,7 @@ export function nemesisAccidents(canSetRedisClock: boolean): readonly NemesisAcc
     partition('both cut from Redis', ALL, SHORT_MS),
     killed('envoy-2'),
     paused('redis', SHORT_MS),
-    { name: 'Redis flushed while gateway 2 is cut from it', mayGiveAway: true, run: flushedWhileCut },
+    { name: 'Redis flushed while gateway 2 is cut from it', mayLose: 'balance', run: flushedWhileCut },
     { name: 'gateway 1 restarted', run: async (field) => void (await field.docker('gateway', 'restart', '-t', '60')) },
     partition(
       'both cut from PostgreSQL',

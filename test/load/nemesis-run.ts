@@ -3,7 +3,7 @@ import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.t
 import { openOperator } from '../integration/operator.ts';
 import type { TestConfig } from '../integration/test-config.ts';
 import { creditPoor, POOR_CREDIT_USD, startLoad } from './accident-load.ts';
-import { judge, type Span, type Verdict } from './accident-verdict.ts';
+import { type Excuse, judge, type Verdict } from './accident-verdict.ts';
 import { COUNTED_MODELS, type CountingProvider, startCountingProvider } from './counting-provider.ts';
 import { nemesisAccidents } from './nemesis-accidents.ts';
 import { type Battlefield, bridgeAddress, raise, untilReady } from './nemesis-compose.ts';
@@ -61,12 +61,12 @@ async function fight(field: Battlefield, provider: CountingProvider, options: Ne
     const load = startLoad(clients, options.requestsPerSecond);
     const until = AbortSignal.any([options.signal, AbortSignal.timeout(options.durationMs)]);
     const crediting = creditPoor(operator, poor.organizationId, until);
-    const { spans, accidents } = await accidentsDuring(field, options, load.begun);
+    const { excuses, accidents } = await accidentsDuring(field, options, load.begun);
     const seen = await load.stop();
     await crediting;
     await untilReady(field, READY_MS);
     for (const client of all) await untilNothingHeld(client, HELD_MS);
-    const verdict = await judge(field, provider, seen, spans);
+    const verdict = await judge(field, provider, seen, excuses);
     return { ...verdict, accidents, canSetRedisClock: field.canSetRedisClock, logs: await field.logs() };
   } finally {
     for (const client of all) client.close();
@@ -78,10 +78,10 @@ async function accidentsDuring(
   field: Battlefield,
   { durationMs, pauseMs, signal, onAccident }: NemesisOptions,
   begun: () => number,
-): Promise<{ readonly spans: readonly Span[]; readonly accidents: number }> {
+): Promise<{ readonly excuses: readonly Excuse[]; readonly accidents: number }> {
   const untilMs = performance.now() + durationMs;
   const turns = nemesisAccidents(field.canSetRedisClock);
-  const spans: Span[] = [];
+  const excuses: Excuse[] = [];
   const rest = (ms: number) => sleep(ms, undefined, { signal }).catch(() => {});
   let accidents = 0;
   while (performance.now() + pauseMs < untilMs && !signal.aborted) {
@@ -91,11 +91,12 @@ async function accidentsDuring(
     onAccident(accident.name, begun());
     const from = new Date();
     await accident.run(field);
-    if (accident.mayGiveAway) spans.push({ from, until: new Date(Date.now() + CHARGED_WITHIN_MS) });
+    const until = new Date(Date.now() + CHARGED_WITHIN_MS);
+    if (accident.mayLose) excuses.push({ reason: accident.mayLose, from, until });
     accidents += 1;
   }
   await rest(Math.max(0, untilMs - performance.now()));
-  return { spans, accidents };
+  return { excuses, accidents };
 }
 
 function configOf(provider: CountingProvider): TestConfig {
