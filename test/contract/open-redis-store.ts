@@ -22,8 +22,8 @@ export async function openEmptyStore(
 }
 
 /** One more process on the same Redis. An answer that comes late on a busy machine is no outage. */
-export function openStore(url: string, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
-  return createRedisLimitStore({
+export async function openStore(url: string, options: OpenRedisStoreOptions): Promise<RedisLimitStore> {
+  const store = await createRedisLimitStore({
     url,
     log: silent,
     clock: 'caller',
@@ -31,6 +31,9 @@ export function openStore(url: string, options: OpenRedisStoreOptions): Promise<
     answerMs: 20_000,
     ...options,
   });
+  // As a process does that may share it: nobody else opens what has begun anew.
+  store.keepName('of the test', () => {});
+  return store;
 }
 
 const silent = { info: () => {}, warn: () => {} };

@@ -37,4 +37,23 @@ requirement(missingRedis, () => {
     await expect.poll(() => isOther, { timeout: one.namedAgainMs }).toBe(true);
     await Promise.all([one.close(), two.close()]);
   });
+
+  test('without the name that counts nothing is opened: the fence of a stranger would shut everybody else out', async () => {
+    await redis.empty();
+    const fences = localFences();
+    const store = await createRedisLimitStore({ url: redis.url, log, leaseMs: 100, clock: 'server', fences });
+    const revision = fences.revision();
+    const stayClosed = async () => {
+      for (let looks = 0; looks < 3; looks++) expect(await store.opensInMs()).toBeGreaterThan(0);
+      expect(fences.revision()).toBe(revision);
+    };
+    await stayClosed();
+    await store.name('another');
+    store.keepName('ours', () => {});
+    await stayClosed();
+    store.keepName('another', () => {});
+    await expect.poll(() => store.opensInMs()).toBe(0);
+    expect(fences.revision()).not.toBe(revision);
+    await store.close();
+  });
 });

@@ -122,6 +122,13 @@ requirement(missingRedis, () => {
     try {
       expect(await stranger.exited).toBe(78);
       expect(stranger.output()).toContain('in another Redis than this one');
+      // And nobody else notices: it looked at its own Redis for seconds.
+      const { clients } = await customer({});
+      const received = await Promise.all(clients.map((client) => client.get('/v1/credits')));
+      expect(countOutcomes(received)).toEqual({ '200': pods.length });
+      provider.script('exact', plannedAnswer);
+      const answers = await plannedLoad(clients, performance.now() + 1_000);
+      expect(Object.keys(answers.outcomes)).toEqual(['complete']);
     } finally {
       await stranger.end('SIGKILL');
       await other.stop();

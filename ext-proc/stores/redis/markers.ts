@@ -57,8 +57,14 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     for (const [, policy] of touched) tellOfEviction(policy);
     noteFencedOff(touched.some(([, , fencedOff]) => fencedOff > 0));
     const closedMs = Math.max(...touched.map(([ms]) => ms));
-    if (closedMs > 0) await opening.fence(clock());
+    // A fence shuts every other server out: a process that was given another Redis by mistake must not raise one.
+    if (closedMs > 0 && (anew || (await isOurs()))) await opening.fence(clock());
     return closedMs;
+  }
+
+  /** Whether it bears the name of the store that counts; an empty server is given it. */
+  async function isOurs(): Promise<boolean> {
+    return kept !== undefined && (await name(kept.name)) === kept.name;
   }
 
   /** Whoever raises a fence tells it to Redis a moment later; what lasts longer is another server. The address may lead to the right one. */
@@ -101,7 +107,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
   }
 
   async function giveNameBack(): Promise<void> {
-    if (kept !== undefined && (await name(kept.name)) !== kept.name) kept.onOther();
+    if (kept !== undefined && !(await isOurs())) kept.onOther();
   }
 
   function touchAll(): void {
