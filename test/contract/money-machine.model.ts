@@ -67,7 +67,7 @@ export class MoneyModel {
       admittedAtMs: nowMs,
       lapsesAtMs: nowMs + this.#leaseMs,
       forgottenAtMs: undefined,
-      cutOff: undefined,
+      cutOff: owner.stalled ? 'stalled' : undefined,
     });
     const open = this.#uncharged(organizationId, nowMs);
     const { balanceNanoUsd, spentNanoUsd } = this.#ledger.read(organizationId, keyId, day).organization;
