@@ -15,7 +15,7 @@ export interface OrganizationRow {
 export interface NewOrganizationInput extends Partial<OrganizationLimits> {
   readonly name: string;
   readonly creditNanoUsd?: string;
-  /** Of the opening credit. */
+  /** Reference of the opening credit in the ledger. */
   readonly reference?: string;
 }
 

@@ -40,7 +40,7 @@ export interface Hold {
   readonly createdAtMs: number;
   /** As estimated. */
   readonly promptTokens: number;
-  /** Of all completions together. */
+  /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
   /** It has an Idempotency-Key. */
   readonly attempt?: KeyedAttempt;
@@ -62,9 +62,9 @@ export interface Accounting {
   catchUp(): Promise<void>;
   /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
   refusesBecause(): string | undefined;
-  /** Whoever holds something now ends at once: what it holds is known to no store that counts. */
+  /** Ends every request that holds money now: the limit store that counts does not know these holds. */
   cut(): void;
-  /** The process ends: nothing more is admitted, whoever holds something ends at once, and PostgreSQL is waited for no longer than this. */
+  /** The process ends: nothing more is admitted, every request that holds money ends at once, and a charge waits for PostgreSQL no longer than this. */
   end(withinMs: number): void;
   close(): Promise<void>;
 }

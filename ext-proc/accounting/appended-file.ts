@@ -16,7 +16,7 @@ export interface AppendedFile {
 }
 
 export function createAppendedFile(file: AppendableFile): AppendedFile {
-  /** What may stand behind `size` on the disk although its callers were told that it is lost. */
+  /** A charge that was reported lost and may still be on the disk behind `size`: it must not be replayed. */
   let refused: { readonly size: number; readonly generationId: string } | undefined;
 
   async function append(line: string, generationId: string): Promise<{ position: number; bytes: number }> {

@@ -13,7 +13,7 @@ export interface TokenCounter {
   /** Never rejects: what cannot be counted in time is estimated, so that no charge waits for it or is lost. */
   readonly countTokens: CountTokens;
   readonly boundTokens: BoundTokens;
-  /** What is not counted by then is estimated, and so is all that follows: the process ends, and charges are due. */
+  /** Estimates every count that is not done after `delayMs`, and all later ones: the process ends, and charges are due. */
   estimateAfter(delayMs: number): void;
   close(): Promise<void>;
 }

@@ -19,9 +19,9 @@ import type { SpoolRoom } from './spool-room.ts';
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
   make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
-  /** Of an answer that was given, or a part of it, by a process that is gone. Rejects where it has to be tried again. */
+  /** Charges a response, or a part of one, that a process gave before it ended. Rejects where the charge has to be tried again. */
   late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
-  /** One that was charged, and that the ledger may lack now. False: it refuses it now. Rejects where it has to be tried again. */
+  /** Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects where it has to be tried again. */
   again(settlement: Settlement): Promise<boolean>;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
   replay(): Promise<void>;
@@ -53,7 +53,7 @@ export interface DurableChargesOptions {
   readonly uncharged: (settlement: Settlement) => void;
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
   readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
-  /** What is held for it in this process. */
+  /** The hold of this generation, if this process still has it. */
   readonly liveHold: (generationId: string) => LiveHold | undefined;
 }
 
@@ -136,7 +136,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       return 'lost';
     }
     const copied = mirrored?.add(settlement);
-    // Whoever wants the key of this attempt asks there, so its answer is not given before the mirror has it.
+    // Another process that wants this Idempotency-Key asks the mirror, so the response waits until the mirror has the charge.
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
       return 'spooled';
     const { answer: _answer, ...claim } = settlement.claim;
@@ -161,7 +161,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     await mirrored?.remove(settlement);
   }
 
-  /** Of this process or another one. */
+  /** Charges what this process, or another one, had spooled. */
   async function settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
     const outcome = await late(settlement);
     if (outcome === 'charged') return;

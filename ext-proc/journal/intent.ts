@@ -15,7 +15,7 @@ export interface Intent {
   readonly createdAtMs: number;
   /** As it was estimated when it was admitted. */
   readonly promptTokens: number;
-  /** Of all completions together. */
+  /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
   /** It has an Idempotency-Key; 32 bytes each. */
   readonly claim?: IntentClaim;
