@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../ext-proc/domain/ids.ts';
-import { makePartitions } from '../../ext-proc/stores/postgres/generation-partitions.ts';
 import { migrate, migrateWithRoles } from '../../ext-proc/stores/postgres/migrate.ts';
+import { makePartitions } from '../../ext-proc/stores/postgres/month-partitions.ts';
 import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 
 describe('migrations', () => {

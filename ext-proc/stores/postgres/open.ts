@@ -12,7 +12,6 @@ import { writeCheckpoints } from './checkpoint-writer.ts';
 import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { addDeadLetter, forgiveDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts';
 import { createFenceRow } from './fence-row.ts';
-import { keepMakingPartitions, makePartitions } from './generation-partitions.ts';
 import { createIdempotencyStore } from './idempotency-rows.ts';
 import { replaceKey, revokeKey, updateKey } from './key-changes.ts';
 import { createKeyLookup } from './key-lookup.ts';
@@ -22,6 +21,7 @@ import { verifyLedger } from './ledger-verification.ts';
 import { addLoss, listLosses } from './loss-rows.ts';
 import { createMemoryModeLock, type MemoryModeLock, type SharedModeLock } from './memory-mode-lock.ts';
 import { migrate } from './migrate.ts';
+import { keepMakingPartitions, makePartitions } from './month-partitions.ts';
 import {
   createOrganization,
   credit,

@@ -8,7 +8,7 @@ grant usage on schema {schema} to gateway_process, gateway_dashboard, gateway_op
 
 -- All of them look at the timeline when they connect, and the three processes at partitions when they start.
 grant execute on function note_timeline to gateway_process, gateway_dashboard, gateway_operator, gateway_backup;
-grant execute on function make_generations_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
+grant execute on function make_generations_month, make_audit_log_month, make_request_log_day, make_provider_attempts_day to gateway_process, gateway_dashboard, gateway_operator;
 
 -- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
@@ -35,11 +35,12 @@ grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
 grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;
 grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens) on organizations to gateway_dashboard, gateway_operator;
-grant update (name, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, revoked_at, revocation_decided_at)
+grant update (name, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
   on keys to gateway_dashboard, gateway_operator;
 grant update (password_hash, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
 grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
+grant select, insert, update, delete on change_counts to gateway_dashboard;
 -- `ledger dead-letters`: the charge goes through the function that the gateway process charges with.
 grant execute on function charge_generations(held_charge[]) to gateway_operator;
 grant update (resolution, resolved_at) on dead_letters to gateway_operator;
