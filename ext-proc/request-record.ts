@@ -26,16 +26,17 @@ export interface RequestRecord {
   problem?: string;
 }
 
+/** No line is longer than 8 KiB, whatever a client sends. */
 export function logLine(exchange: Exchange, record: RequestRecord, durationMs: number): object {
   const { route, principal, notes, status, code } = record;
   return {
-    request_id: exchange.requestId,
+    request_id: bounded(exchange.requestId),
     trace_id: record.trace?.traceId,
     route: route?.name,
-    method: exchange.method,
+    method: bounded(exchange.method, LONGEST_METHOD),
     status,
     code,
-    problem: record.problem,
+    problem: record.problem === undefined ? undefined : bounded(record.problem),
     address: record.address,
     organization: principal?.organization.id,
     key: principal?.key.id,
@@ -43,7 +44,7 @@ export function logLine(exchange: Exchange, record: RequestRecord, durationMs: n
     stream: notes.streamed,
     generation_id: notes.generationId,
     replayed: notes.replayed,
-    attempts: notes.attempts,
+    attempts: notes.attempts?.slice(-MOST_ATTEMPTS),
     tokens_prompt: notes.usage?.promptTokens,
     tokens_completion: notes.usage?.completionTokens,
     cost_usd: notes.costNanoUsd === undefined ? undefined : formatUsd(notes.costNanoUsd),
@@ -54,6 +55,8 @@ export function logLine(exchange: Exchange, record: RequestRecord, durationMs: n
 }
 
 const LONGEST_TEXT = 200;
+const LONGEST_METHOD = 32;
+const MOST_ATTEMPTS = 20;
 
 /** `undefined`: nobody's log has a place for it, because its route or key is unknown. */
 export function requestLogEntry(
@@ -89,6 +92,6 @@ export function requestLogEntry(
 }
 
 /** A copy where it is cut: a slice would keep the whole text in memory for as long as the line waits. */
-function bounded(text: string): string {
-  return text.length <= LONGEST_TEXT ? text : Buffer.from(text.slice(0, LONGEST_TEXT)).toString();
+function bounded(text: string, longest = LONGEST_TEXT): string {
+  return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
 }

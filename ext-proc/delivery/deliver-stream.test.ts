@@ -19,7 +19,6 @@ describe('a stream', () => {
         status: 200,
         headers: {
           'content-type': 'text/event-stream',
-          'cache-control': 'no-cache',
           'x-generation-id': 'gen-TEST',
           'x-ratelimit-limit-requests': '5',
         },

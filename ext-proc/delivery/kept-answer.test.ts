@@ -146,7 +146,7 @@ describe('a replay', () => {
     expect(stream.heads).toEqual([
       {
         status: 200,
-        headers: { ...headers, 'content-type': 'text/event-stream', 'cache-control': 'no-cache' },
+        headers: { ...headers, 'content-type': 'text/event-stream' },
       },
     ]);
     expect([stream.text(), stream.ended]).toEqual(['the same bytes', true]);

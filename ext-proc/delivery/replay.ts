@@ -47,7 +47,7 @@ async function whole(replay: Replay, exchange: Exchange, body: Buffer): Promise<
 
 async function inPieces(replay: Replay, exchange: Exchange, body: Buffer, givenUp: AbortSignal): Promise<void> {
   const kind = replay.streamed
-    ? { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
+    ? { 'content-type': 'text/event-stream' }
     : { 'content-type': 'application/json', 'content-length': String(body.length) };
   // The transport bounds this wait.
   const client = await exchange.openStream({ status: 200, headers: { ...kind, ...headersOf(replay) } });

@@ -88,7 +88,6 @@ class StreamRelay {
     const headers = {
       ...order.responseHeaders,
       'content-type': 'text/event-stream',
-      'cache-control': 'no-cache',
       'x-generation-id': order.generationId,
     };
     const opening = exchange.openStream({ status: 200, headers });

@@ -62,7 +62,7 @@ describe('renderBootstrap', () => {
   test('one gateway process is not asked a second time', () => {
     const service = (workers: number) =>
       parse(renderBootstrap(config(plain, workers), paths)).static_resources.listeners[0].filter_chains[0].filters[0]
-        .typed_config.http_filters[0].typed_config.grpc_service;
+        .typed_config.http_filters[1].typed_config.grpc_service;
     expect(Object.keys(service(1))).toEqual(['envoy_grpc']);
     expect(Object.keys(service(2))).toEqual(['envoy_grpc', 'retry_policy']);
   });

@@ -1,6 +1,7 @@
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '../errors/refusal.ts';
 import { STATUS_FAULT } from '../transport/ext-proc-server.ts';
 import { MAX_HEADER_BYTES } from '../transport/request-head.ts';
+import { ON_EVERY_ANSWER } from '../transport/response-head.ts';
 
 /**
  * What clients get where Envoy answers by itself (INTERFACE 4): the envelope with the catalogue's texts, so that they cannot drift. The
@@ -54,6 +55,7 @@ function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
     status_code: statusCode,
     headers_to_add: [
       ...Object.entries(others).map(([key, value]) => header(key, value, 'OVERWRITE_IF_EXISTS_OR_ADD')),
+      ...EVERYWHERE,
       // A request that broke before its headers were read has no id yet; all others have theirs set later.
       header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT'),
     ],
@@ -64,6 +66,10 @@ function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
     },
   };
 }
+
+const EVERYWHERE = ON_EVERY_ANSWER.flatMap((name, at) =>
+  at % 2 === 0 ? [header(name, ON_EVERY_ANSWER[at + 1] ?? '', 'OVERWRITE_IF_EXISTS_OR_ADD')] : [],
+);
 
 function header(key: string, value: string, action: string): object {
   return { header: { key, value }, append_action: action };

@@ -81,6 +81,10 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#head?.oversized === true;
   }
 
+  get hasOneHost(): boolean {
+    return this.#head?.hasOneHost === true;
+  }
+
   get gone(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#state === 'gone' || this.#expired) this.#controller.abort();

@@ -89,7 +89,10 @@ export function open(client: ProcessorClient): Call {
 }
 
 export function headers(values: Readonly<Record<string, string>>, endOfStream = false): object {
-  const list = Object.entries(values).map(([key, value]) => ({ key, raw_value: Buffer.from(value) }));
+  const list = Object.entries({ ':authority': 'gateway', ...values }).map(([key, value]) => ({
+    key,
+    raw_value: Buffer.from(value),
+  }));
   return { request_headers: { headers: { headers: list }, end_of_stream: endOfStream } };
 }
 

@@ -2,6 +2,7 @@ import { ProcessingResponse } from '../../proto/generated/ext_proc.ts';
 import { encodeAnswer } from './answer-messages.ts';
 import type { Answer } from './exchange.ts';
 import { frame } from './grpc-frame.ts';
+import { ON_EVERY_ANSWER } from './response-head.ts';
 import { encodeRoute } from './route-message.ts';
 
 /** The messages that the process sends to Envoy, framed for the wire. */
@@ -14,7 +15,7 @@ const CLUSTER_HEADER = 'x-gw-cluster';
  * (RFC 9110, 9.3.2).
  */
 export function inPlaceAnswer(answer: Answer, method: string, ended: boolean): Buffer {
-  const headers = [':status', String(answer.status)];
+  const headers = [':status', String(answer.status), ...ON_EVERY_ANSWER];
   for (const name in answer.headers) headers.push(name, answer.headers[name] ?? '');
   headers.push('content-length', String(answer.body.length));
   const bodyless = method === 'HEAD' || answer.body.length === 0;

@@ -68,4 +68,23 @@ describe('RequestHead', () => {
     const value = 'a'.repeat(Math.floor(size / count));
     expect(head(Array.from({ length: count }, (_, index) => [`x-${index}`, value] as const)).oversized).toBe(oversized);
   });
+
+  test.each<[string | undefined, string | undefined, boolean]>([
+    ['a', undefined, true],
+    ['a,a', 'HTTP/2', true],
+    ['a,a', 'HTTP/1.1', false],
+    ['a,a', undefined, false],
+    ['a,b', 'HTTP/2', false],
+    ['a,a,a', 'HTTP/2', false],
+    [',', 'HTTP/2', false],
+    ['', undefined, false],
+    [undefined, undefined, false],
+  ])('the host %j over %s: one host is %s', (host, protocol, expected) => {
+    const fields = [
+      [':authority', host],
+      ['x-gw-protocol', protocol],
+    ] as const;
+    const read = head(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])));
+    expect(read.hasOneHost).toBe(expected);
+  });
 });

@@ -8,6 +8,8 @@ export class RequestHead {
   readonly bodiless: boolean;
   /** More or longer headers than the gateway takes. */
   readonly oversized: boolean;
+  /** Names one host, as RFC 9112 (3.2) and RFC 9113 (8.3.1) demand. */
+  readonly hasOneHost: boolean;
   /** From content-length; 0 when there is none. */
   readonly declaredBytes: number;
   readonly #headers: HeaderList;
@@ -20,6 +22,7 @@ export class RequestHead {
     this.peerAddress = withoutPort(peer);
     this.bodiless = bodiless;
     this.oversized = headers.bytes > MAX_HEADER_BYTES || headers.count > MAX_HEADERS;
+    this.hasOneHost = isOneHost(headers);
     const declared = Number(headers.get('content-length') ?? 0);
     this.declaredBytes = Number.isSafeInteger(declared) ? declared : Number.MAX_SAFE_INTEGER;
   }
@@ -37,6 +40,17 @@ export class RequestHead {
 export const MAX_HEADER_BYTES = 64 * 1024;
 /** A client's hundred, and those that Envoy adds and pseudo-headers. */
 const MAX_HEADERS = 110;
+
+/**
+ * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and says by which protocol such a list came. Over HTTP/2 `host` may
+ * repeat `:authority`.
+ */
+function isOneHost(headers: HeaderList): boolean {
+  const host = headers.get(':authority') ?? '';
+  if (!host.includes(',')) return host !== '';
+  const [first, second, ...others] = host.split(',');
+  return headers.get('x-gw-protocol') === 'HTTP/2' && first !== '' && first === second && others.length === 0;
+}
 
 /** Place of a header's name and of its value in the text: begin and end of each. */
 const NUMBERS_PER_HEADER = 4;

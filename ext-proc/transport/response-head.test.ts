@@ -1,14 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { encodeHead } from './response-head.ts';
 
+const EVERYWHERE = 'cache-control: no-store\r\nx-content-type-options: nosniff\r\n';
+
 describe('encodeHead', () => {
   test('an answer without a length is written in chunks', () => {
     expect(encodeHead({ status: 200, headers: { 'x-own': 'a\tb\xff' } })).toEqual({
-      text: 'HTTP/1.1 200 \r\nx-own: a\tb\xff\r\ntransfer-encoding: chunked\r\n\r\n',
+      text: `HTTP/1.1 200 \r\n${EVERYWHERE}x-own: a\tb\xff\r\ntransfer-encoding: chunked\r\n\r\n`,
       bodyBytes: undefined,
     });
     expect(encodeHead({ status: 201, headers: { 'content-length': '12' } })).toEqual({
-      text: 'HTTP/1.1 201 \r\ncontent-length: 12\r\n\r\n',
+      text: `HTTP/1.1 201 \r\n${EVERYWHERE}content-length: 12\r\n\r\n`,
       bodyBytes: 12,
     });
   });

@@ -63,6 +63,8 @@ describe('startTransport', () => {
     const [head, body] = await call.take(2);
     expect(headerMap(head?.streamed_immediate_response?.headers_response)).toEqual({
       ':status': '200',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       'x-kind': 'complete',
       'content-length': '4',
     });
@@ -141,6 +143,8 @@ describe('startTransport', () => {
     const [head] = await call.take(1);
     expect(headerMap(head?.streamed_immediate_response?.headers_response)).toEqual({
       ':status': '200',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       'content-length': '1000000',
     });
     call.end();

@@ -58,8 +58,8 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
     onBegin(exchange: ExtProcExchange) {
       const full = inFlight.size >= (options.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT);
       inFlight.add(exchange);
-      const handler = full ? refuseForCapacity : exchange.oversized ? refuseHeaders : options.handler;
-      void run(exchange, handler, options.onFault);
+      const refusing = full ? refuseForCapacity : refusingHead(exchange);
+      void run(exchange, refusing ?? options.handler, options.onFault);
     },
     onDone(exchange: ExtProcExchange) {
       inFlight.delete(exchange);
@@ -129,6 +129,17 @@ const refuseForCapacity: ExchangeHandler = (exchange) => exchange.respond(render
 
 const refuseHeaders: ExchangeHandler = (exchange) =>
   exchange.respond(renderRefusal(refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })));
+
+const refuseHost: ExchangeHandler = (exchange) =>
+  exchange.respond(
+    renderRefusal(refuse('invalid_request', { problem: 'A request names one host, once.' }, { param: 'host' })),
+  );
+
+/** For what is no request that HTTP allows, or larger than any. */
+function refusingHead(exchange: ExtProcExchange): ExchangeHandler | undefined {
+  if (exchange.oversized) return refuseHeaders;
+  return exchange.hasOneHost ? undefined : refuseHost;
+}
 
 function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOptions): void {
   const startedBeforeMs = performance.now() - options.exchangeDeadlineMs();

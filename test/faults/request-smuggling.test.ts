@@ -203,7 +203,8 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
 
   test.each<[string, () => Field[], string]>([
     ['as it should be', () => head({}), 'chat.completion'],
-    ['another host', () => head({ host: 'other' }), 'chat.completion'],
+    ['the same host again', () => head({ host: 'gateway' }), 'chat.completion'],
+    ['another host', () => head({ host: 'other' }), 'refused'],
     ['another scheme', () => head({ ':scheme': 'ftp' }), 'chat.completion'],
     ['bytes above ASCII in the query', () => head({ ':path': '/v1/chat/completions?\xe9' }), 'chat.completion'],
     ['an unknown expectation', () => head({ expect: '200-ok' }), 'chat.completion'],
