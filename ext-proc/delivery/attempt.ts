@@ -3,7 +3,7 @@ import type { AnswerRoom } from './answer-budget.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
-import { parseObject } from './json-object.ts';
+import { parseError, parseObject } from './json-object.ts';
 import type { ProviderCall } from './provider-call.ts';
 import {
   bodyFailure,
@@ -11,13 +11,14 @@ import {
   FAILURES,
   type ProviderFailure,
   statusFailure,
+  withoutSecrets,
   workFor,
 } from './provider-failure.ts';
 import { providerRequest } from './provider-request.ts';
 import type { ResponseHead } from './response-head.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
-import { meaningOf } from './stream-event.ts';
+import { errorListIn, meaningOf } from './stream-event.ts';
 import { StreamSource } from './stream-source.ts';
 
 /** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
@@ -68,7 +69,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
     span?.fail(opened.result);
     const { wasSent, answerBytes, requestId } = call;
     const asked = { askedMs, wasSent, answerBytes, requestId };
-    return { kind: 'failed', failure: withoutSecret(opened, target), target, asked };
+    return { kind: 'failed', failure: withoutSecrets(opened, target.provider.apiKey), target, asked };
   } finally {
     if (opened?.kind !== 'stream') {
       span?.end();
@@ -118,7 +119,7 @@ async function failureOf(
   if (failure && workFor(failure, true) === 'none') run.unreachable.add(provider);
   else run.unreachable.delete(provider);
   if (failure) return failure;
-  const value = typeof body === 'string' ? parseObject(body) : undefined;
+  const value = typeof body === 'string' ? parseError(body) : undefined;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
 }
 
@@ -145,7 +146,7 @@ async function openJson(
 
 function completionOf(text: string): { readonly kind: 'completion'; readonly value: Completion } | ProviderFailure {
   const json = parseObject(text);
-  if (json === undefined) return FAILURES.malformed;
+  if (json === undefined) return errorListIn(text) ?? FAILURES.malformed;
   if (hasError(json)) return bodyFailure(json);
   const value = asCompletion(json);
   return value === undefined || value.choices.length === 0 ? FAILURES.malformed : { kind: 'completion', value };
@@ -156,7 +157,8 @@ async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
   const text = await readWhole(call, MAX_ERROR_BODY_BYTES);
   if (typeof text !== 'string') return text;
   const value = parseObject(text);
-  return value !== undefined && hasError(value) ? bodyFailure(value) : FAILURES.malformed;
+  if (value === undefined) return errorListIn(text) ?? FAILURES.malformed;
+  return hasError(value) ? bodyFailure(value) : FAILURES.malformed;
 }
 
 async function openStream(
@@ -202,11 +204,4 @@ async function readWhole(call: ProviderCall, maxBytes: number, room?: AnswerRoom
   }
   const whole = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces, bytes);
   return whole.toString('utf8');
-}
-
-/** A provider may repeat the key it was sent in what it says about the request; it goes no further (DESIGN invariant 9). */
-function withoutSecret(failure: ProviderFailure, { provider }: Target): ProviderFailure {
-  const { problem } = failure;
-  if (problem === undefined || provider.apiKey === undefined) return failure;
-  return { ...failure, problem: problem.replaceAll(provider.apiKey, '[redacted]') };
 }

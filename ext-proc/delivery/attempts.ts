@@ -29,7 +29,8 @@ async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Ope
     const result = await attempt(run, target);
     if (result.kind !== 'failed') return result;
     const { failure } = result;
-    attempts.push({ provider: target.provider.name, result: failure.result, durationMs: elapsedMs(run) - askedMs });
+    const durationMs = elapsedMs(run) - askedMs;
+    attempts.push({ provider: target.provider.name, result: failure.result, account: failure.account, durationMs });
     if (!paysItsPrompt(run, result)) run.uncharged.record(run, result);
     const again = failure.retry === 'same' && asked <= order.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;

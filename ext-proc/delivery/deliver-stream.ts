@@ -28,6 +28,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     run.attempts.push({
       provider: provider.name,
       result: relayed.failure?.result ?? 'ok',
+      account: relayed.failure?.account,
       durationMs: relayed.lastEventMs - opened.askedMs,
       firstEventMs: opened.latencyMs - opened.askedMs,
     });

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../domain/chat-request.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { AccountErrorKind } from './account-error.ts';
 import type { MeteredUsage, Output } from './answer-meter.ts';
 import type { ProviderWork } from './provider-failure.ts';
 import type { TotalMismatch } from './usage.ts';
@@ -98,6 +99,8 @@ export interface Attempt {
   readonly provider: string;
   /** `ok` or why the attempt failed. */
   readonly result: string;
+  /** It failed for the operator's own account at the provider. */
+  readonly account?: AccountErrorKind | undefined;
   /** From asking the provider to the end of its answer, or to its failure. */
   readonly durationMs?: number;
   /** From asking the provider to the first event of its stream, or to the head of its other answer. */

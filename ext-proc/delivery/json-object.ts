@@ -14,3 +14,12 @@ export function parseObject(text: string): JsonObject | undefined {
     return undefined;
   }
 }
+
+/** The object or array in `text`; the text itself when it is no JSON. */
+export function parseError(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

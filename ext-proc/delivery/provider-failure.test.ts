@@ -28,7 +28,7 @@ describe("what a provider's status means", () => {
     [599, 'upstream_error', 'same'],
     [301, 'upstream_error', 'next'],
     [307, 'upstream_error', 'next'],
-    [402, 'upstream_error', 'next'],
+    [402, 'no_capacity', 'next'],
     [409, 'upstream_error', 'next'],
     [413, 'upstream_error', 'next'],
     [418, 'upstream_error', 'next'],
@@ -73,7 +73,9 @@ describe('what the client is told', () => {
     [{ error: 'Bad schema' }, 'Bad schema', undefined],
     [{ message: 'Bad schema' }, 'Bad schema', undefined],
     [{ detail: 'Bad schema' }, 'Bad schema', undefined],
-    [{ detail: [{ msg: 'x' }] }, 'The model rejected the request.', undefined],
+    [{ detail: [{ msg: 'Bad schema' }] }, 'Bad schema', undefined],
+    [{ detail: [] }, 'The model rejected the request.', undefined],
+    ['Bad schema', 'The model rejected the request.', undefined],
     [undefined, 'The model rejected the request.', undefined],
   ])('of %j', (body, message, param) => {
     expect(envelopeOf(refusalOf(order(), statusFailure(400, body))).error).toEqual({

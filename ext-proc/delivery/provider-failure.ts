@@ -1,6 +1,9 @@
 import { type Refusal, refuse } from '../errors/refusal.ts';
+import { type AccountErrorKind, accountErrorOf, isContextError, judged } from './account-error.ts';
 import type { Order } from './delivery.ts';
-import { isObject, type JsonObject } from './json-object.ts';
+import { isObject } from './json-object.ts';
+import { type ProviderWords, wordsOf } from './provider-words.ts';
+import { redactSecrets } from './redact-secrets.ts';
 
 /** Why an attempt failed: what the client is told if nothing better follows, and what may be tried next (INTERFACE 4 and 5). */
 export interface ProviderFailure extends Verdict {
@@ -8,6 +11,8 @@ export interface ProviderFailure extends Verdict {
   /** For log and metrics: one of a bounded set, never the provider's words. */
   readonly result: string;
   readonly retryAfterMs?: number;
+  /** The operator's own account at the provider is what failed: his to mend, and told to nobody else. */
+  readonly account?: AccountErrorKind;
   /** The provider's own words and field, for `invalid_request`. */
   readonly problem?: string;
   readonly param?: string;
@@ -16,6 +21,7 @@ export interface ProviderFailure extends Verdict {
 export interface Verdict {
   readonly code:
     | 'invalid_request'
+    | 'context_length_exceeded'
     | 'upstream_config_error'
     | 'no_capacity'
     | 'request_timeout'
@@ -26,9 +32,11 @@ export interface Verdict {
 }
 
 const REJECTED: Verdict = { code: 'invalid_request', retry: 'none' };
+const TOO_LONG: Verdict = { code: 'context_length_exceeded', retry: 'none' };
 const MISCONFIGURED: Verdict = { code: 'upstream_config_error', retry: 'next' };
 const BUSY: Verdict = { code: 'no_capacity', retry: 'same' };
 const EJECTED: Verdict = { code: 'no_capacity', retry: 'next' };
+const UNPAID: Verdict = EJECTED;
 const SLOW: Verdict = { code: 'request_timeout', retry: 'same' };
 const OUT_OF_TIME: Verdict = { code: 'request_timeout', retry: 'none' };
 const FAILED: Verdict = { code: 'upstream_error', retry: 'same' };
@@ -97,12 +105,33 @@ export function workFor({ result }: ProviderFailure, wasSent: boolean): Provider
   return result === ERROR_BODY || result.startsWith('status_') ? 'refused' : 'some';
 }
 
-export function statusFailure(status: number, body?: JsonObject, retryAfterMs?: number): ProviderFailure {
+/** `body`: as parsed, or its text where it is no JSON. */
+export function statusFailure(status: number, body?: unknown, retryAfterMs?: number): ProviderFailure {
+  const said = wordsOf(body);
+  const account = accountErrorOf(status, said);
+  const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (account !== undefined) return { ...accountFailure(status, account), ...pause };
   const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
+  const rejected = verdict === REJECTED ? rejection(said, typeof body === 'string') : verdict;
+  return { ...failure(`status_${status}`, rejected), ...pause };
+}
+
+const RESULT_OF_ACCOUNT = { credentials: 'auth', funds: 'funds' } as const;
+
+function accountFailure(status: number, account: AccountErrorKind): ProviderFailure {
+  const verdict = account === 'funds' ? UNPAID : MISCONFIGURED;
+  const isUsual = status === 402 || (account === 'credentials' && BY_STATUS[status] === MISCONFIGURED);
+  const result = isUsual ? `status_${status}` : `status_${status}_${RESULT_OF_ACCOUNT[account]}`;
+  return { ...failure(result, verdict), account };
+}
+
+/** The client's own request is at fault. A body that is no JSON was not written for a client to read. */
+function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<ProviderFailure, 'problem' | 'param'> {
+  if (isContextError(said)) return TOO_LONG;
   return {
-    ...failure(`status_${status}`, verdict),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(verdict === REJECTED ? providerWords(body) : {}),
+    ...REJECTED,
+    ...(said.text === '' || isBareText ? {} : { problem: said.text }),
+    ...(said.param === undefined ? {} : { param: said.param }),
   };
 }
 
@@ -117,10 +146,14 @@ export function envoyFailure(responseFlags: string): ProviderFailure {
 const ERROR_BODY = 'error_body';
 
 /** An error inside a 200: its own status, where it names one, says what an ordinary status would have said. */
-export function bodyFailure(body: JsonObject): ProviderFailure {
-  const { error } = body;
+export function bodyFailure(body: unknown): ProviderFailure {
+  const [first] = Array.isArray(body) ? body : [body];
+  const error = isObject(first) ? first.error : undefined;
   const status = isObject(error) ? (statusIn(error.code) ?? statusIn(error.status)) : undefined;
-  return status === undefined ? failure(ERROR_BODY, FAILED) : { ...statusFailure(status, body), result: ERROR_BODY };
+  if (status !== undefined) return { ...statusFailure(status, body), result: ERROR_BODY };
+  const account = judged(wordsOf(body));
+  if (account === undefined) return failure(ERROR_BODY, FAILED);
+  return { ...failure(ERROR_BODY, account === 'funds' ? UNPAID : MISCONFIGURED), account };
 }
 
 function statusIn(value: unknown): number | undefined {
@@ -131,18 +164,14 @@ function statusIn(value: unknown): number | undefined {
 const MAX_PROBLEM_CHARACTERS = 1000;
 const MAX_PARAM_CHARACTERS = 200;
 
-/** OpenAI's envelope, or the flat forms of other servers. */
-function providerWords(body: JsonObject | undefined): { problem?: string; param?: string } {
-  if (body === undefined) return {};
-  const error = isObject(body.error) ? body.error : body;
-  const problem = [error.message, body.error, body.message, body.detail].find(
-    (text) => typeof text === 'string' && text !== '',
-  );
+/** As a client may see it: a provider repeats keys, and names its customer, who is the operator (DESIGN invariant 9). */
+export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefined): ProviderFailure {
+  const { problem, param } = failed;
+  if (problem === undefined && param === undefined) return failed;
   return {
-    ...(typeof problem === 'string' ? { problem: problem.slice(0, MAX_PROBLEM_CHARACTERS) } : {}),
-    ...(typeof error.param === 'string' && error.param !== ''
-      ? { param: error.param.slice(0, MAX_PARAM_CHARACTERS) }
-      : {}),
+    ...failed,
+    ...(problem === undefined ? {} : { problem: redactSecrets(problem, apiKey) }),
+    ...(param === undefined ? {} : { param: redactSecrets(param, apiKey) }),
   };
 }
 
@@ -152,14 +181,22 @@ export function refusalOf(order: Order, failed: ProviderFailure): Refusal {
     case 'invalid_request':
       return refuse(
         failed.code,
-        { problem: failed.problem ?? 'The model rejected the request.' },
-        failed.param === undefined ? {} : { param: failed.param },
+        { problem: failed.problem?.slice(0, MAX_PROBLEM_CHARACTERS) ?? 'The model rejected the request.' },
+        failed.param === undefined ? {} : { param: failed.param.slice(0, MAX_PARAM_CHARACTERS) },
       );
+    case 'context_length_exceeded':
+      return refuse(failed.code, contextOf(order));
     case 'upstream_config_error':
       return refuse(failed.code, { model: order.model.id });
     default:
       return refuse(failed.code);
   }
+}
+
+/** The provider counts more than was estimated here, or has a smaller window: at least so much is true. */
+function contextOf({ chat, model }: Order): { estimated_tokens: number; context_window: number } {
+  const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
+  return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
 }
 
 /** What the client of a begun stream is told. Only these two: the other codes promise that nothing is billed (SPEC), and this is. */

@@ -1,5 +1,5 @@
 import { asCompletion, type Completion, hasError } from './completion.ts';
-import { parseObject } from './json-object.ts';
+import { isObject, parseError, parseObject } from './json-object.ts';
 import { bodyFailure, FAILURES, type ProviderFailure } from './provider-failure.ts';
 import type { SseEvent } from './sse-splitter.ts';
 
@@ -20,10 +20,17 @@ export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
   if (value === undefined) {
     const text = data.trim();
     if (text === DONE) return { kind: 'done' };
-    if (type === 'error') return bodyFailure({});
-    return text === '' ? undefined : FAILURES.malformed;
+    if (type === 'error') return bodyFailure(data);
+    return text === '' ? undefined : (errorListIn(text) ?? FAILURES.malformed);
   }
   if (type === 'error' || hasError(value)) return bodyFailure(value);
   const completion = asCompletion(value);
   return completion && { kind: 'chunk', completion };
+}
+
+/** The error in an array of them, as Gemini sends it. */
+export function errorListIn(text: string): ProviderFailure | undefined {
+  if (!text.trimStart().startsWith('[')) return undefined;
+  const value = parseError(text);
+  return Array.isArray(value) && isObject(value[0]) && hasError(value[0]) ? bodyFailure(value) : undefined;
 }

@@ -1,5 +1,6 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteName } from '../admission/route.ts';
+import type { AccountErrorKind } from '../delivery/account-error.ts';
 import type { Attempt } from '../delivery/delivery.ts';
 import { createCounters, createHistograms } from './series.ts';
 
@@ -22,6 +23,8 @@ export interface EndedRequest {
 }
 
 const ROUTES: readonly EndedRequest['route'][] = ['chat', 'models', 'credits', 'generation', 'usage', 'none'];
+
+const ACCOUNT_ERROR_KINDS: readonly AccountErrorKind[] = ['credentials', 'funds'];
 
 /** From a refusal to the longest `timeouts.total` that is usual. */
 const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
@@ -114,9 +117,22 @@ function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
     },
     DURATION_BUCKETS_S,
   );
+  const account = createCounters({
+    name: 'gateway_provider_account_errors_total',
+    help: "Provider calls that failed for the operator's own account there, by provider and kind: credentials (key, permission, organization, project), funds (balance, billing, quota).",
+    labelNames: ['provider', 'kind'],
+    registers,
+  });
+  const shown = new Set<string>();
   return (list) => {
-    for (const { provider, result, durationMs, firstEventMs } of list) {
+    for (const { provider, result, account: kind, durationMs, firstEventMs } of list) {
       attempts.of(provider, result).add();
+      if (!shown.has(provider)) {
+        // A series that begins with its first failure shows no increase.
+        shown.add(provider);
+        for (const one of ACCOUNT_ERROR_KINDS) account.of(provider, one);
+      }
+      if (kind !== undefined) account.of(provider, kind).add();
       if (durationMs !== undefined) total.of(provider).observe(durationMs / 1000);
       if (firstEventMs !== undefined) first.of(provider).observe(firstEventMs / 1000);
     }

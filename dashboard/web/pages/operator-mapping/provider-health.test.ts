@@ -19,5 +19,7 @@ it('puts what Envoy leaves alone above everything', () => {
 
 it('says failures in words', () => {
   expect(failureWords('status_503')).toBe('answered 503');
+  expect(failureWords('status_400_auth')).toBe('answered 400: our key or permissions');
+  expect(failureWords('status_429_funds')).toBe('answered 429: our balance or quota');
   expect(failureWords('first_byte_timeout')).toBe('first byte timeout');
 });

@@ -23,8 +23,13 @@ export function healthOf({ ejected, attempts, failures }: ProviderView): HealthW
     : { tone: 'good', state: 'Healthy', detail };
 }
 
+const ABOUT_ACCOUNT: Readonly<Record<string, string>> = {
+  auth: ': our key or permissions',
+  funds: ': our balance or quota',
+};
+
 /** `status_503` as people say it. */
 export function failureWords(result: string): string {
-  const status = /^status_(\d{3})$/.exec(result);
-  return status ? `answered ${status[1]}` : result.replaceAll('_', ' ');
+  const status = /^status_(\d{3})(?:_(auth|funds))?$/.exec(result);
+  return status ? `answered ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');
 }

@@ -1,0 +1,66 @@
+/** What stands for a secret in a text that goes on. */
+const REDACTED = '[redacted]';
+
+/** A key that is repeated in part gives itself away by so many characters in a row. */
+const PIECE_CHARACTERS = 8;
+/** Providers show so many of a key's first or last characters beside a mask, or alone. */
+const SHOWN_CHARACTERS = 4;
+/** Of a shorter key its ends alone are ordinary words. */
+const LEAST_KEY_CHARACTERS = 12;
+/** Fewer of them beside a mask are chance. */
+const LEAST_SHOWN_CHARACTERS = 2;
+
+/** Keys of any provider by their shape, and what OpenAI calls an organization, a project and a user. */
+const SECRET_SHAPES =
+  /\b(?:sk|pk|rk|xai|gsk|pplx|fw|nvapi|csk)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\bya29\.[\w.-]{8,}|\bAKIA[A-Z0-9]{8,}|\bBearer\s+[\w.~+/=-]{8,}|\borg-[A-Za-z0-9]{6,}|\bproj_[A-Za-z0-9]{6,}|\buser-[A-Za-z0-9]{16,}|\bproject(?:s\/|_number:|[ #:]+)\d{6,}/g;
+
+/** A word with a mask: stars, bullets, an ellipsis, dots or a row of `x`. */
+const MASKED = /([\w-]{0,100})(?:\*{2,}|•{2,}|…|\.{3,}|(?<=[\w-])[xX]{4,})[*•….]*([\w-]{0,100})/g;
+const REDACTED_IN_PARTS = /(?:\[redacted\](?:[*•…]+|\.{3,})?)+/g;
+const STARS = /\*{3,}|•{2,}/;
+const KEY_BEGINS = /^(?:sk|pk|rk|xai|gsk|pplx|nvapi|csk)[-_]|^AIza/;
+
+/**
+ * Takes a provider's key out of its words, whole, in pieces and masked (`sk-…abcd`, `xa***9Q`), and other secrets that can be known by their
+ * shape. To be called before a text is cut: of a key across the cut the front would be left.
+ */
+export function redactSecrets(text: string, key: string | undefined): string {
+  const withoutKey = key === undefined || key === '' ? text : withoutPieces(text.replaceAll(key, REDACTED), key);
+  const withoutMasks = withoutKey.replace(MASKED, (word, before: string, after: string) =>
+    isMasked(word, before, after, key) ? REDACTED : word,
+  );
+  return withoutEnds(withoutMasks, key).replace(SECRET_SHAPES, REDACTED).replace(REDACTED_IN_PARTS, REDACTED);
+}
+
+/** Every run of characters that the key has too. */
+function withoutPieces(text: string, key: string): string {
+  if (key.length < PIECE_CHARACTERS || text.length < PIECE_CHARACTERS) return text;
+  const pieces = new Set<string>();
+  for (let at = 0; at + PIECE_CHARACTERS <= key.length; at++) pieces.add(key.slice(at, at + PIECE_CHARACTERS));
+  let kept = '';
+  let keptTo = 0;
+  for (let at = 0; at + PIECE_CHARACTERS <= text.length; at++) {
+    if (!pieces.has(text.slice(at, at + PIECE_CHARACTERS))) continue;
+    let end = at + PIECE_CHARACTERS;
+    while (end < text.length && pieces.has(text.slice(end - PIECE_CHARACTERS + 1, end + 1))) end++;
+    kept += text.slice(keptTo, at) + REDACTED;
+    keptTo = end;
+    at = end - 1;
+  }
+  return kept + text.slice(keptTo);
+}
+
+function isMasked(word: string, before: string, after: string, key = ''): boolean {
+  if (before === '' && after === '') return false;
+  if (STARS.test(word) || KEY_BEGINS.test(before)) return true;
+  const beginsAlike = before.length >= LEAST_SHOWN_CHARACTERS && key.startsWith(before);
+  return beginsAlike || (after.length >= LEAST_SHOWN_CHARACTERS && key.endsWith(after));
+}
+
+/** The first or last characters of a key as a word of their own. */
+function withoutEnds(text: string, key: string | undefined): string {
+  if (key === undefined || key.length < LEAST_KEY_CHARACTERS) return text;
+  const ends = [key.slice(0, SHOWN_CHARACTERS), key.slice(-SHOWN_CHARACTERS)].filter((end) => /^[\w-]+$/.test(end));
+  if (ends.length === 0) return text;
+  return text.replace(new RegExp(`(?<![\\w-])(?:${ends.join('|')})(?![\\w-])`, 'g'), REDACTED);
+}
