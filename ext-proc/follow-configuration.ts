@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { GatewayConfig } from './config/gateway-config.ts';
-import type { LoadedConfig } from './config/load.ts';
+import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import { type ConfigWatch, watchConfig } from './config/reload.ts';
 import type { RuntimePaths } from './config/runtime-paths.ts';
@@ -55,10 +55,10 @@ function watchFile(
   { path, initial, metrics, log }: FollowingOptions,
   clusters: ClusterPublisher,
   report: ConfigurationReport,
-): ConfigWatch {
+): ConfigWatch<GatewayConfig> {
   return watchConfig({
     path,
-    env: process.env,
+    load: () => loadConfig(path, process.env, { secrets: 'all' }),
     initial,
     apply: (next) => clusters.publish(next),
     onProblems(problems) {

@@ -60,7 +60,7 @@ const isFirst = workerIndex === 0;
 async function main(): Promise<void> {
   const drainTimeoutMs = readDrainTimeoutMs(process.env);
   if (typeof drainTimeoutMs === 'string') return refuseToStart(drainTimeoutMs);
-  const loaded = await loadConfig(configPath, process.env);
+  const loaded = await loadConfig(configPath, process.env, { secrets: 'all' });
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
   const log = createLog(process.env.LOG_LEVEL ?? 'info');
   for (const warning of loaded.warnings) log.warn(formatProblem(warning));

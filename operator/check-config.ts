@@ -10,7 +10,7 @@ export const CHECK_CONFIG: Command = {
     const { loadConfig } = await import('../ext-proc/config/load.ts');
     const { formatProblem } = await import('../ext-proc/config/problem.ts');
     const path = positionals[0] ?? configPath(env);
-    const loaded = await loadConfig(path, env);
+    const loaded = await loadConfig(path, env, { secrets: 'checked' });
     if (!loaded.ok) {
       const { problems } = loaded;
       return { kind: 'refused', message: problems.map(formatProblem).join('\n'), json: { ok: false, problems } };

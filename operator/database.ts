@@ -75,7 +75,7 @@ export async function findDatabase(env: Environment): Promise<DatabaseAddress | 
   const { loadConfig } = await import('../ext-proc/config/load.ts');
   const path = configPath(env);
   if (!(await access(path).then(yes, no))) return embedded(env);
-  const loaded = await loadConfig(path, env);
+  const loaded = await loadConfig(path, env, { secrets: 'none' });
   if (loaded.ok) {
     const { postgres } = loaded.config.stores;
     return postgres.kind === 'url' ? atUrl(postgres.url) : embedded(env);

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls, type PeerCertificate } from 'node:tls';
-import type { Provider } from '../ext-proc/config/gateway-config.ts';
+import type { KeylessProvider } from '../ext-proc/config/gateway-config.ts';
 import { expiryFinding } from './doctor-certificate.ts';
 import { type Finding, ok, problem } from './doctor-check.ts';
 
@@ -12,13 +12,13 @@ const CONNECT_MS = 5_000;
  * Name, connection and certificate, as Envoy will meet them from this machine. Nothing is asked, and no key is sent. What no model uses may
  * fail.
  */
-export async function lookAtProvider(provider: Provider, isUsed: boolean): Promise<readonly Finding[]> {
+export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
   const findings = await meetProvider(provider);
   if (isUsed) return findings;
   return findings.map((finding) => (finding.verdict === 'problem' ? { ...finding, verdict: 'warning' } : finding));
 }
 
-async function meetProvider({ name, baseUrl, trustedCaPath }: Provider): Promise<readonly Finding[]> {
+async function meetProvider({ name, baseUrl, trustedCaPath }: KeylessProvider): Promise<readonly Finding[]> {
   const check = `provider ${name}`;
   const host = baseUrl.hostname.replace(/^\[(.*)\]$/, '$1');
   const secure = baseUrl.protocol === 'https:';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { LoadResult } from '../ext-proc/config/load.ts';
+import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
+import type { LoadedConfig, LoadResult } from '../ext-proc/config/load.ts';
 import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
 import { countOf } from '../ext-proc/domain/count-of.ts';
 import packageFile from '../package.json' with { type: 'json' };
@@ -31,7 +32,7 @@ const WITHIN_MS = 15_000;
 async function examine(env: Environment): Promise<readonly Finding[]> {
   const { loadConfig } = await import('../ext-proc/config/load.ts');
   const path = configPath(env);
-  const loaded = await loadConfig(path, env);
+  const loaded = await loadConfig(path, env, { secrets: 'checked' });
   const database = lookAtConfiguredDatabase(env);
   // Each check that waits for it tells of its failure.
   database.catch(() => undefined);
@@ -62,7 +63,7 @@ async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
 }
 
 function configuredChecks(
-  { config, source }: LoadResult & { readonly ok: true },
+  { config, source }: LoadedConfig<CheckedConfig>,
   path: string,
   env: Environment,
 ): readonly Check[] {
@@ -70,7 +71,7 @@ function configuredChecks(
   const served = [...models.values()].filter(({ disabled }) => !disabled);
   const used = new Set(served.flatMap(({ targets }) => targets.map(({ provider }) => provider.name)));
   const paths = runtimePaths(env);
-  const { files } = source;
+  const files = [...source.files, ...source.secretFiles];
   const certificatePath = listen.tls?.certificatePath;
   const check = (name: string, run: Check['run']): Check => ({ name, withinMs: WITHIN_MS, run });
   return [
@@ -85,7 +86,11 @@ function configuredChecks(
   ];
 }
 
-function configurationFindings(loaded: LoadResult, path: string, isElsewhere: boolean): readonly Finding[] {
+function configurationFindings(
+  loaded: LoadResult<CheckedConfig>,
+  path: string,
+  isElsewhere: boolean,
+): readonly Finding[] {
   const check = 'configuration';
   if (!loaded.ok && isElsewhere) {
     const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets and providers were not looked at`;

@@ -1,11 +1,11 @@
-import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
 import type { Customer } from './demo.ts';
 import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import type { SignIn } from './demo-user.ts';
 import { reachable } from './readiness.ts';
 
 /** What the operator reads when everything serves. */
-export function renderBanner(config: GatewayConfig, customer: Customer, signIn: SignIn): string {
+export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [
     'Inference Gateway is ready.',
@@ -42,7 +42,7 @@ function howToSignIn(signIn: SignIn): string[] {
   }
 }
 
-function nextStep(config: GatewayConfig, customer: Customer, api: string): string[] {
+function nextStep(config: CheckedConfig, customer: Customer, api: string): string[] {
   switch (customer.kind) {
     case 'demo':
       return [
@@ -67,7 +67,7 @@ function nextStep(config: GatewayConfig, customer: Customer, api: string): strin
 }
 
 /** To be copied as it is, so nothing in it may need quoting beyond what is there: ids and keys have no apostrophe. */
-function example(config: GatewayConfig, api: string, key: string): string[] {
+function example(config: CheckedConfig, api: string, key: string): string[] {
   const model = exampleModel(config);
   if (model === undefined) return ['  (no model of the configuration can answer yet: set a provider key)'];
   const body = JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello! Who are you?' }] });

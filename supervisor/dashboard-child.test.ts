@@ -1,16 +1,40 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { configFolder } from '../ext-proc/config/load.fixture.ts';
 import { loadConfig } from '../ext-proc/config/load.ts';
-import { withoutProviderKeys } from './dashboard-child.ts';
+import { dashboardEnvironment } from './dashboard-child.ts';
 
-test("the dashboard's environment has what the configuration refers to, but no provider's key", async () => {
-  const env = { OPENAI_API_KEY: 'secret-of-the-provider', PATH: '/usr/bin', EMPTY: '', LANG: 'C', A_NUMBER: '8' };
-  const loaded = await loadConfig('config/gateway.yaml', env);
-  if (!loaded.ok) throw new Error(loaded.problems[0]?.message);
-  expect(loaded.config.providers.get('openai')?.apiKey).toBe('secret-of-the-provider');
-  expect(withoutProviderKeys({ env, config: loaded.config })).toEqual({
+const folder = configFolder();
+
+const CONFIG = [
+  'top_up_url: "https://${TOP_UP_HOST}/${TWICE}"',
+  'tracing: {otlp_url: "http://127.0.0.1:1", headers: {authorization: "Bearer ${OTLP_TOKEN}"}}',
+  'stores: {redis: "redis://:${REDIS_PASSWORD}@h"}',
+  'providers:',
+  '  a: {base_url: "http://127.0.0.1:1", api_key: "${OPENAI_API_KEY}"}',
+  '  b: {base_url: "http://127.0.0.1:1", api_key: "${TWICE}"}',
+].join('\n');
+
+test("the dashboard's environment has what it uses, and nothing that a secret refers to", async () => {
+  const used = {
     PATH: '/usr/bin',
-    EMPTY: '',
     LANG: 'C',
-    A_NUMBER: '8',
-  });
+    LOG_LEVEL: 'debug',
+    PGSSLROOTCERT: '/ca.pem',
+    TOP_UP_HOST: 'pay.example.com',
+  };
+  const env = {
+    ...used,
+    OPENAI_API_KEY: 'secret-of-the-provider',
+    OTLP_TOKEN: 'secret-of-the-collector',
+    REDIS_PASSWORD: 'secret-of-redis',
+    TWICE: 'secret-and-not',
+    REDIS_URL: 'redis://:secret@h',
+    AWS_SECRET_ACCESS_KEY: 'of-something-else',
+  };
+  await folder.loaded(CONFIG, env);
+  const loaded = await loadConfig(join(folder.path, 'gateway.yaml'), env, { secrets: 'checked' });
+  if (!loaded.ok) throw new Error(loaded.problems[0]?.message);
+  expect(dashboardEnvironment({ env, sharedVariables: loaded.sharedVariables })).toEqual(used);
 });

@@ -24,7 +24,7 @@ export function keepDashboard(settings: Settings, { guard, databaseUrl, report }
     name: 'The dashboard',
     script: fileURLToPath(new URL('../dashboard/server/main.ts', import.meta.url)),
     env: {
-      ...withoutProviderKeys(settings),
+      ...dashboardEnvironment(settings),
       NODE_COMPILE_CACHE: compileCache(settings),
       GATEWAY_CONFIG: settings.configPath,
       GATEWAY_DATA: settings.paths.dataDir,
@@ -38,14 +38,15 @@ export function keepDashboard(settings: Settings, { guard, databaseUrl, report }
   return keepTrying({ name: child.name, start, report, longestDelayMs: LONGEST_DELAY_MS });
 }
 
-const SHORTEST_KEY = 8;
+const NEEDED =
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LOG_LEVEL|NODE_(?:OPTIONS|ENV|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR)|PG[A-Z]+)$/;
 
 /**
- * The dashboard reads the whole configuration for its own part of it, so it needs what the file refers to; but not the providers' keys,
- * which live in the gateway process alone (DESIGN invariant 9). A provider's key that is missing refuses no file.
+ * Not the providers' keys, which live in the gateway process alone (DESIGN invariant 9), and nothing else that it does not use: of the variables
+ * that the configuration refers to those that no secret refers to.
  */
-export function withoutProviderKeys({ env, config }: Pick<Settings, 'env' | 'config'>): Environment {
-  const keys = [...config.providers.values()].flatMap(({ apiKey }) => apiKey ?? []);
-  const isPartOfKey = (value = '') => value.length >= SHORTEST_KEY && keys.some((key) => key.includes(value));
-  return Object.fromEntries(Object.entries(env).filter(([, value]) => !isPartOfKey(value)));
+export function dashboardEnvironment({ env, sharedVariables }: Pick<Settings, 'env' | 'sharedVariables'>): Environment {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => NEEDED.test(name) || sharedVariables.includes(name)),
+  );
 }

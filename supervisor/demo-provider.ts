@@ -1,4 +1,4 @@
-import type { GatewayConfig, Model } from '../ext-proc/config/gateway-config.ts';
+import type { CheckedConfig, KeylessProvider, Model } from '../ext-proc/config/gateway-config.ts';
 
 /** Name of the provider in config/gateway.yaml whose server is demo/provider.ts. */
 const DEMO_PROVIDER = 'demo';
@@ -8,7 +8,7 @@ const LOOPBACK = new Set(['127.0.0.1', 'localhost']);
  * The port that the demo provider is wanted on: with `demo: true`, a provider `demo` at a local address, and no other model that could
  * answer. With a real provider's key set, nothing but the real provider answers.
  */
-export function demoProviderPort(config: GatewayConfig): number | undefined {
+export function demoProviderPort(config: CheckedConfig): number | undefined {
   const provider = config.providers.get(DEMO_PROVIDER);
   if (!config.demo || provider === undefined || provider.baseUrl.protocol !== 'http:') return undefined;
   if (!LOOPBACK.has(provider.baseUrl.hostname)) return undefined;
@@ -17,16 +17,16 @@ export function demoProviderPort(config: GatewayConfig): number | undefined {
 }
 
 /** The model for the banner's example: one that will answer. */
-export function exampleModel(config: GatewayConfig): string | undefined {
+export function exampleModel(config: CheckedConfig): string | undefined {
   const usable = [...config.models.values()].filter(isUsable);
   const withDemo = demoProviderPort(config) !== undefined;
   return usable.find((model) => isDemoModel(model) === withDemo)?.id;
 }
 
-function isUsable(model: Model): boolean {
+function isUsable(model: Model<KeylessProvider>): boolean {
   return !model.disabled && model.problem === undefined && model.targets.length > 0;
 }
 
-function isDemoModel(model: Model): boolean {
+function isDemoModel(model: Model<KeylessProvider>): boolean {
   return model.targets.every(({ provider }) => provider.name === DEMO_PROVIDER);
 }

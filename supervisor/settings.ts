@@ -1,6 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { readDrainTimeoutMs } from '../ext-proc/config/drain-timeout.ts';
-import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
 import { loadConfig } from '../ext-proc/config/load.ts';
 import { formatProblem } from '../ext-proc/config/problem.ts';
 import { type RuntimePaths, runtimePaths } from '../ext-proc/config/runtime-paths.ts';
@@ -10,7 +10,9 @@ import { type Environment, findEnvoy } from './envoy-child.ts';
 export interface Settings {
   readonly env: Environment;
   readonly configPath: string;
-  readonly config: GatewayConfig;
+  readonly config: CheckedConfig;
+  /** Variables of the environment that the configuration needs in every process. */
+  readonly sharedVariables: readonly string[];
   readonly paths: RuntimePaths;
   readonly envoyBinary: string;
   /** How long requests in flight may take to end after SIGTERM. */
@@ -20,7 +22,7 @@ export interface Settings {
 /** The settings, or what is wrong with them as text for the operator. */
 export async function readSettings(env: Environment): Promise<Settings | string> {
   const given = env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
-  const loaded = await loadConfig(given, env);
+  const loaded = await loadConfig(given, env, { secrets: 'checked' });
   if (!loaded.ok) return `The configuration is refused:\n${loaded.problems.map(formatProblem).join('\n')}`;
   const envoyBinary = findEnvoy(env);
   if (envoyBinary === undefined) {
@@ -34,5 +36,6 @@ export async function readSettings(env: Environment): Promise<Settings | string>
     return `ENVOY_CONCURRENCY takes a number of threads from 1 to 999, not ${env.ENVOY_CONCURRENCY}.`;
   }
   const configPath = isAbsolute(given) ? given : resolve(given);
-  return { env, configPath, config: loaded.config, paths: runtimePaths(env), envoyBinary, drainTimeoutMs };
+  const { config, sharedVariables } = loaded;
+  return { env, configPath, config, sharedVariables, paths: runtimePaths(env), envoyBinary, drainTimeoutMs };
 }

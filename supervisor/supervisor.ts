@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { ENDING_MS } from '../ext-proc/config/drain-timeout.ts';
-import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
+import { POSTGRES_OF_FILE } from '../ext-proc/config/stores-override.ts';
 import { connectionsOf } from '../ext-proc/stores/postgres/open.ts';
 import { compileCache } from './compile-cache.ts';
 import { keepDashboard } from './dashboard-child.ts';
@@ -130,7 +131,7 @@ async function startDatabase(
 }
 
 /** Those of each gateway process, and room for operators, the dashboard and a process that is being replaced. */
-function connectionsFor({ workers, stores }: GatewayConfig): number {
+function connectionsFor({ workers, stores }: CheckedConfig): number {
   const ofOne = connectionsOf(stores.postgresPool);
   return 30 + 2 * ofOne + (2 + ofOne) * workers;
 }
@@ -172,6 +173,7 @@ function keepGateway(
       GATEWAY_CONFIG: settings.configPath,
       GATEWAY_DATA: settings.paths.dataDir,
       DATABASE_URL: databaseUrl,
+      ...postgresOfFile(settings),
       DRAIN_TIMEOUT_MS: String(settings.drainTimeoutMs),
       WORKER_INDEX: String(index),
     },
@@ -181,6 +183,13 @@ function keepGateway(
     stopTimeoutMs: settings.drainTimeoutMs + ENDING_MS,
   };
   return keepRunning({ name: child.name, start: (abort) => startNodeChild(child, abort), report, gaveUp }, signal);
+}
+
+/** So that a change of `stores.postgres` is told, although DATABASE_URL stands above it in each process. */
+function postgresOfFile({ env, config }: Settings): NodeJS.ProcessEnv {
+  if (env.DATABASE_URL) return {};
+  const { postgres } = config.stores;
+  return { [POSTGRES_OF_FILE]: postgres.kind === 'url' ? postgres.url : 'embedded' };
 }
 
 function keepEnvoy(

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
+import type { SharedConfig } from '../../ext-proc/config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from '../../ext-proc/config/load.ts';
 import { formatProblem } from '../../ext-proc/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../ext-proc/config/reload.ts';
@@ -27,8 +27,11 @@ const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 
+/** Nothing here is sent to a provider or a collector, and no limits are kept. */
+const load = () => loadConfig(configPath, process.env, { secrets: 'none' });
+
 async function main(): Promise<void> {
-  const loaded = await loadConfig(configPath, process.env);
+  const loaded = await load();
   if (!loaded.ok) return refuseToStart(loaded.problems.map(formatProblem).join('\n'));
   const { postgres, postgresPool: pool, postgresTimeouts: timeouts } = loaded.config.stores;
   if (postgres.kind === 'embedded') {
@@ -42,7 +45,12 @@ async function main(): Promise<void> {
   await serve(loaded, postgres.url, stores, log);
 }
 
-async function serve(loaded: LoadedConfig, databaseUrl: string, stores: Postgres, log: Log): Promise<void> {
+async function serve(
+  loaded: LoadedConfig<SharedConfig>,
+  databaseUrl: string,
+  stores: Postgres,
+  log: Log,
+): Promise<void> {
   const database = openDatabase(databaseUrl, log);
   const config = followConfig(loaded, log);
   const deps = {
@@ -67,10 +75,10 @@ async function serve(loaded: LoadedConfig, databaseUrl: string, stores: Postgres
   flushCompileCache();
 }
 
-function followConfig(initial: LoadedConfig, log: Log): ConfigWatch {
+function followConfig(initial: LoadedConfig<SharedConfig>, log: Log): ConfigWatch<SharedConfig> {
   const config = watchConfig({
     path: configPath,
-    env: process.env,
+    load,
     initial,
     apply: async () => ({ ok: true }),
     onProblems(problems) {
@@ -113,7 +121,7 @@ function explainUnavailable(error: unknown): undefined {
   process.exit(1);
 }
 
-function explainNotListening({ listen }: GatewayConfig, error: Error): undefined {
+function explainNotListening({ listen }: SharedConfig, error: Error): undefined {
   refuseToStart(`The dashboard cannot listen on ${listen.dashboard.host}:${listen.dashboard.port}: ${error.message}`);
 }
 

@@ -1,4 +1,4 @@
-import type { Address, GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
+import type { Address, SharedConfig } from '../../ext-proc/config/gateway-config.ts';
 
 /** The part of the configuration that the dashboard goes by. */
 export interface Settings {
@@ -10,7 +10,7 @@ export interface Settings {
   readonly topUpUrl?: string;
 }
 
-export function settingsOf({ listen, trustedProxies, dashboard, topUpUrl }: GatewayConfig): Settings {
+export function settingsOf({ listen, trustedProxies, dashboard, topUpUrl }: SharedConfig): Settings {
   return {
     api: listen.api,
     apiSpeaksTls: listen.tls !== undefined,

@@ -35,7 +35,10 @@ export async function lockFile(path: string, waitSeconds: number): Promise<FileL
 
 async function flock(descriptor: number, waitSeconds: number): Promise<boolean> {
   const wait = waitSeconds === 0 ? ['--nonblock'] : ['--timeout', String(waitSeconds)];
-  const child = spawn('flock', ['--exclusive', ...wait, '3'], { stdio: ['ignore', 'ignore', 'pipe', descriptor] });
+  const child = spawn('flock', ['--exclusive', ...wait, '3'], {
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'ignore', 'pipe', descriptor],
+  });
   const [said, [status]] = await Promise.all([
     child.stderr ? text(child.stderr) : '',
     once(child, 'close') as Promise<[number | null]>,

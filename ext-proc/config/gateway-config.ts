@@ -1,11 +1,11 @@
 import type { Prices } from '../domain/pricing.ts';
 import type { Tokenizer } from '../domain/tokenizer.ts';
 
-/** The configuration as the process works with it: one immutable snapshot; a request keeps the one it began with (DESIGN 5). */
-export interface GatewayConfig {
+/** The configuration as every process may know it: nothing of what only the gateway process sends to somebody. */
+export interface SharedConfig {
   readonly listen: ListenConfig;
   readonly trustedProxies: readonly string[];
-  readonly stores: StoresConfig;
+  readonly stores: SharedStores;
   readonly workers: number;
   readonly limits: {
     readonly requestBodyBytes: number;
@@ -19,9 +19,20 @@ export interface GatewayConfig {
   readonly requestLogRetentionMs: number;
   readonly topUpUrl?: string;
   readonly dashboard: DashboardConfig;
+  readonly demo: boolean;
+}
+
+/** The same with the mapping of models. Secrets were looked for, so models without one are known, and are not in here. */
+export interface CheckedConfig extends SharedConfig {
+  readonly stores: StoresConfig;
+  readonly providers: ReadonlyMap<string, KeylessProvider>;
+  readonly models: ReadonlyMap<string, Model<KeylessProvider>>;
+}
+
+/** As the gateway process works with it: one immutable snapshot; a request keeps the one it began with (DESIGN 5). */
+export interface GatewayConfig extends CheckedConfig {
   /** Absent: no request is traced. */
   readonly tracing?: TracingConfig;
-  readonly demo: boolean;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: ReadonlyMap<string, Model>;
 }
@@ -56,11 +67,14 @@ export interface Address {
   readonly port: number;
 }
 
-export interface StoresConfig {
+export interface SharedStores {
   readonly postgres: { readonly kind: 'embedded' } | { readonly kind: 'url'; readonly url: string };
-  readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
   readonly postgresPool: PostgresPool;
   readonly postgresTimeouts: { readonly connectMs: number; readonly statementMs: number };
+}
+
+export interface StoresConfig extends SharedStores {
+  readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
 }
 
 /** Connections of one process, beside those that are as many as they need to be. */
@@ -69,12 +83,10 @@ export interface PostgresPool {
   readonly administration: number;
 }
 
-export interface Provider {
+export interface KeylessProvider {
   readonly name: string;
   /** http or https; its pathname has no slash at the end, except where it is only `/`. */
   readonly baseUrl: URL;
-  /** Absent: no Authorization header is sent (local models). A secret that is missing is told by the `problem` of the models. */
-  readonly apiKey?: string;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
   /** It bills nothing for a stream that is cancelled before its first event, so the client that left pays nothing either. */
@@ -87,7 +99,12 @@ export interface Provider {
   readonly cluster: string;
 }
 
-export interface Model {
+export interface Provider extends KeylessProvider {
+  /** Absent: no Authorization header is sent (local models). A secret that is missing is told by the `problem` of the models. */
+  readonly apiKey?: string;
+}
+
+export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly id: string;
   readonly capabilities: ReadonlySet<Capability>;
   readonly reasoningEfforts: readonly string[];
@@ -98,7 +115,7 @@ export interface Model {
   /** What its input can be counted with before it is served; `bytes`: with nothing, its tokenizer is not known. */
   readonly tokenizer: Tokenizer | 'bytes';
   /** Those that can work, tried in order. Empty exactly when `problem` is set. */
-  readonly targets: readonly Target[];
+  readonly targets: readonly Target<OfProvider>[];
   readonly disabled: boolean;
   /** Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log, not for clients. */
   readonly problem?: string;
@@ -106,7 +123,7 @@ export interface Model {
 
 export type Capability = 'tools' | 'vision' | 'json_mode';
 
-export interface Target {
-  readonly provider: Provider;
+export interface Target<OfProvider extends KeylessProvider = Provider> {
+  readonly provider: OfProvider;
   readonly model: string;
 }

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
 import type { z } from 'zod';
-import type { GatewayConfig, ListenConfig } from './gateway-config.ts';
+import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
 import { readYaml } from './read-yaml.ts';
 import {
+  checkSecretFiles,
   FILE_PREFIX,
   FileReferences,
   type Lookup,
@@ -12,25 +13,31 @@ import {
   readReferencedFiles,
   references,
 } from './references.ts';
-import { problemsOfEntry, type RightParts, rightParts } from './right-parts.ts';
+import { problemsOfEntry, rightParts } from './right-parts.ts';
 import { checkRules, type RuleProblem } from './rules.ts';
-import { CONFIG_FILE, type ConfigFile, POSTGRES_URL, REDIS_URL } from './schema.ts';
+import { CONFIG_FILE } from './schema.ts';
+import { isSecretPlace, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';
-import { takeSnapshot, tlsPaths } from './snapshot.ts';
+import { sharedSettings, takeSnapshot, tlsPaths } from './snapshot.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
+import { overrideStores } from './stores-override.ts';
 import { findTrustedCa } from './trusted-ca.ts';
 import type { Path, Position, SourceProblem, YamlTree } from './yaml-tree.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type LoadResult = LoadedConfig | RefusedConfig;
+export type LoadResult<Config extends SharedConfig = GatewayConfig> = LoadedConfig<Config> | RefusedConfig;
 
-export interface LoadedConfig {
+export interface LoadedConfig<Config extends SharedConfig = GatewayConfig> {
   readonly ok: true;
-  readonly config: GatewayConfig;
+  readonly config: Config;
   /** Well formed, but it cannot work: the models concerned answer `upstream_config_error`. */
   readonly warnings: readonly Problem[];
   readonly source: ConfigSource;
+  /** `stores.postgres` of the file is not what it was when the supervisor started, whose database is in force. */
+  readonly storesChanged: boolean;
+  /** Environment variables that it refers to for something else than secrets. */
+  readonly sharedVariables: readonly string[];
 }
 
 export interface RefusedConfig {
@@ -41,15 +48,38 @@ export interface RefusedConfig {
 
 const MAX_PROBLEMS = 100;
 
-/** Reads and validates the configuration file whole: either all of it is usable, or every problem is told. */
-export async function loadConfig(path: string, env: Environment): Promise<LoadResult> {
+/**
+ * Reads and validates the configuration file whole: either all of it is usable, or every problem is told. Each process says which secrets it
+ * needs, and has no others in its configuration.
+ */
+export function loadConfig(path: string, env: Environment, options?: { readonly secrets: 'all' }): Promise<LoadResult>;
+export function loadConfig(
+  path: string,
+  env: Environment,
+  options: { readonly secrets: 'checked' },
+): Promise<LoadResult<CheckedConfig>>;
+export function loadConfig(
+  path: string,
+  env: Environment,
+  options: { readonly secrets: 'none' },
+): Promise<LoadResult<SharedConfig>>;
+export async function loadConfig(
+  path: string,
+  env: Environment,
+  { secrets }: { readonly secrets: Secrets } = { secrets: 'all' },
+): Promise<LoadResult<SharedConfig>> {
   const folder = dirname(path);
-  const files = new FileReferences(folder);
+  const files = new FileReferences(folder, secrets);
   const text = await readConfigText(path);
   // This reading only finds the files that are referred to; what it says about the syntax, the next says too.
   if (text.ok && text.text.includes(FILE_PREFIX)) readYaml(text.text, files.collect);
   const contents = await readReferencedFiles(files.paths);
-  const source: ConfigSource = { files: [...files.paths], fingerprint: fingerprint(text, contents) };
+  const checked = await checkSecretFiles(secrets === 'checked' ? files.secretPaths : []);
+  const source: ConfigSource = {
+    files: [...files.paths],
+    secretFiles: [...files.secretPaths],
+    fingerprint: fingerprint(text, contents),
+  };
   const refused = (problems: readonly SourceProblem[]): RefusedConfig => ({
     ok: false,
     problems: inFileOrder(problems.map((problem) => ({ file: path, ...problem }))).slice(0, MAX_PROBLEMS),
@@ -57,43 +87,51 @@ export async function loadConfig(path: string, env: Environment): Promise<LoadRe
   });
 
   if (!text.ok) return refused([{ line: 1, column: 1, message: `the file cannot be read: ${text.reason}` }]);
-  const refs = references(env, files, contents);
+  const refs = references({ env, files, contents, checked, secrets });
   const yaml = readYaml(text.text, refs.resolve);
   if (!yaml.ok) return refused(yaml.problems);
 
   const { tree } = yaml;
   const missing = refs.missing();
+  const isRefused = (one: Missing) => !(isMissingSecret(one) || isElsewhere(one, secrets));
   const parsed = CONFIG_FILE.safeParse(tree.value);
   const problems = [
-    ...referenceProblems(missing),
+    ...referenceProblems(missing.filter(isRefused)),
     ...(parsed.success ? [] : schemaProblems(parsed.error.issues, tree, missing)),
   ];
   const parts = parsed.success && problems.length === 0 ? parsed.data : rightParts(tree.value, missing);
-  const overridden = overrideStores(parts.stores, env);
+  const overridden = overrideStores(parts.stores, env, secrets);
   const tls = parts.listen && tlsPaths(parts.listen, folder);
   // Before the files are checked: what changes in between is read again.
-  const withTls = await withTlsFiles({ text, contents }, tls);
+  const withTls = await withTlsFiles({ text, contents, secrets }, source, tls);
+  const tlsProblems = await checkTls(secrets === 'none' ? undefined : tls);
+  const isTlsElsewhere = ({ forbidden }: TlsProblem) => secrets === 'checked' && forbidden === true;
   const ruleProblems = [
     ...overridden.problems,
-    ...checkRules({ ...parts, stores: overridden.stores }),
-    ...(await checkTls(tls)),
+    // How many processes share limits is not known without Redis.
+    ...checkRules({ ...parts, stores: overridden.stores, ...(secrets === 'none' ? { workers: undefined } : {}) }),
+    ...tlsProblems.filter((one) => !isTlsElsewhere(one)),
   ];
   problems.push(...ruleProblems.map(({ path, message }) => placed(tree, path, message)));
   if (!parsed.success || overridden.stores === undefined || problems.length > 0)
     return { ...refused(problems), source: withTls };
 
+  const file = { ...parsed.data, stores: overridden.stores };
+  const others = { source: withTls, storesChanged: overridden.changed, sharedVariables: refs.sharedVariables() };
+  if (secrets === 'none') return { ok: true, config: sharedSettings({ file, folder }), warnings: [], ...others };
   const { config, warnings } = takeSnapshot({
-    file: { ...parsed.data, stores: overridden.stores },
+    file,
     folder,
+    secrets,
     trustedCa: await findTrustedCa(env),
     missingSecret: (name) => missing.find((one) => isMissingSecret(one) && one.path[1] === name)?.reason,
   });
-  return {
-    ok: true,
-    config,
-    warnings: inFileOrder(warnings.map(({ path: at, message }) => ({ file: path, ...placed(tree, at, message) }))),
-    source: withTls,
-  };
+  const told = [
+    ...warnings.map((warning) => placed(tree, warning.path, warning.message)),
+    ...referenceProblems(missing.filter((one) => !isMissingSecret(one))),
+    ...tlsProblems.map((one) => placed(tree, one.path, one.message)),
+  ];
+  return { ok: true, config, warnings: inFileOrder(told.map((warning) => ({ file: path, ...warning }))), ...others };
 }
 
 /** A missing secret of a provider only takes its models out (INTERFACE 2); anywhere else a missing value is a problem. */
@@ -101,10 +139,13 @@ function isMissingSecret({ path, elsewhere }: Missing): boolean {
   return elsewhere && path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
 }
 
+/** A secret that only this user may not read is no fault of the file. */
+function isElsewhere({ path, forbidden }: Missing, secrets: Secrets): boolean {
+  return secrets === 'checked' && forbidden && isSecretPlace(path, secrets);
+}
+
 function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
-  return missing
-    .filter((one) => !isMissingSecret(one))
-    .map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` }));
+  return missing.map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` }));
 }
 
 /** Where a reference gave nothing, that is told already. */
@@ -152,41 +193,24 @@ function nameOf(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** DATABASE_URL and REDIS_URL stand above the file (INTERFACE 1). */
-function overrideStores(
-  stores: RightParts['stores'],
-  env: Environment,
-): { stores: ConfigFile['stores'] | undefined; problems: RuleProblem[] } {
-  const problems: RuleProblem[] = [];
-  if (env.DATABASE_URL && !POSTGRES_URL.test(env.DATABASE_URL)) {
-    problems.push({
-      path: ['stores', 'postgres'],
-      message: `is overridden by DATABASE_URL, which must be a postgres:// or postgresql:// URL of one host`,
-    });
-  }
-  if (env.REDIS_URL && !REDIS_URL.test(env.REDIS_URL)) {
-    problems.push({
-      path: ['stores', 'redis'],
-      message: `is overridden by REDIS_URL, which must be a redis:// or rediss:// URL`,
-    });
-  }
-  const postgres = env.DATABASE_URL || stores?.postgres;
-  const redis = env.REDIS_URL || stores?.redis;
-  return { stores: stores && postgres && redis ? { ...stores, postgres, redis } : undefined, problems };
-}
-
 /** A certificate or key that is replaced is a change, so that a pair that does not fit is told, and one that was repaired is in force. */
 async function withTlsFiles(
-  { text, contents }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup> },
+  { text, contents, secrets }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup>; secrets: Secrets },
+  source: ConfigSource,
   tls: ListenConfig['tls'],
 ): Promise<ConfigSource> {
   const files = tls === undefined ? [] : [tls.certificatePath, tls.privateKeyPath];
+  if (secrets !== 'all') return { ...source, secretFiles: [...source.secretFiles, ...files] };
   const all = new Map([...contents, ...(await readReferencedFiles(files))]);
-  return { files: [...all.keys()], fingerprint: fingerprint(text, all) };
+  return { ...source, files: [...all.keys()], fingerprint: fingerprint(text, all) };
 }
 
-async function checkTls(tls: ListenConfig['tls']): Promise<RuleProblem[]> {
+interface TlsProblem extends RuleProblem {
+  readonly forbidden?: true;
+}
+
+async function checkTls(tls: ListenConfig['tls']): Promise<TlsProblem[]> {
   if (tls === undefined) return [];
   const problems = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
-  return problems.map(({ field, message }) => ({ path: ['listen', 'tls', field], message }));
+  return problems.map(({ field, ...told }) => ({ path: ['listen', 'tls', field], ...told }));
 }

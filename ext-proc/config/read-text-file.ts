@@ -1,20 +1,39 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-export type TextFileResult =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly reason: string };
+export type TextFileResult = { readonly ok: true; readonly text: string } | UnreadFile;
+export type BytesResult = { readonly ok: true; readonly bytes: Buffer } | UnreadFile;
+
+export interface UnreadFile {
+  readonly ok: false;
+  /** Holds nothing of the content. */
+  readonly reason: string;
+  /** This user may not read it. */
+  readonly forbidden?: true;
+}
 
 const PIECE_BYTES = 65_536;
 
-/** Reads a whole small UTF-8 file. The reason of a failure holds nothing of its content. */
+/** Reads a whole small UTF-8 file. */
 export async function readTextFile(path: string, maxBytes: number): Promise<TextFileResult> {
+  const file = await readBytes(path, maxBytes);
+  if (!file.ok) return file;
+  try {
+    return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(file.bytes) };
+  } catch {
+    return { ok: false, reason: 'it is not UTF-8 text' };
+  }
+}
+
+/** Reads a whole small file. The bytes are the only copy of them, for the caller to overwrite. */
+export async function readBytes(path: string, maxBytes: number): Promise<BytesResult> {
   try {
     const bytes = await readBounded(path, maxBytes);
-    if (typeof bytes === 'string') return { ok: false, reason: bytes };
-    return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+    return typeof bytes === 'string' ? { ok: false, reason: bytes } : { ok: true, bytes };
   } catch (error) {
-    return { ok: false, reason: error instanceof TypeError ? 'it is not UTF-8 text' : reasonOf(error) };
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    const forbidden = code === 'EACCES' || code === 'EPERM';
+    return { ok: false, reason: REASONS[code] ?? code, ...(forbidden ? { forbidden } : {}) };
   }
 }
 
@@ -28,7 +47,11 @@ async function readBounded(path: string, maxBytes: number): Promise<Buffer | str
   for (;;) {
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, maxBytes + 1 - length));
     const { bytesRead } = await file.read(piece);
-    if (bytesRead === 0) return Buffer.concat(pieces);
+    if (bytesRead === 0) {
+      const bytes = Buffer.concat(pieces);
+      for (const each of pieces) each.fill(0);
+      return bytes;
+    }
     pieces.push(piece.subarray(0, bytesRead));
     length += bytesRead;
     if (length > maxBytes) return `it is larger than ${maxBytes} bytes`;
@@ -39,10 +62,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   ENOTDIR: 'there is no such file',
   EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EISDIR: 'it is a folder',
 };
-
-function reasonOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-  return REASONS[code] ?? code;
-}

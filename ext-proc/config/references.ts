@@ -1,5 +1,6 @@
 import { resolve as resolvePath } from 'node:path';
-import { readTextFile } from './read-text-file.ts';
+import { readBytes, readTextFile } from './read-text-file.ts';
+import { isSecretPlace, type Secrets } from './secret-places.ts';
 import type { Path, Position, TextResolver } from './yaml-tree.ts';
 
 /**
@@ -16,11 +17,15 @@ const MAX_SECRET_LENGTH = 65_536;
 /** A certificate with its chain is larger than a secret. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const MAX_FILES = 1000;
+const LF = 0x0a;
+const CR = 0x0d;
 
 export interface References {
   readonly resolve: TextResolver;
   /** References that gave nothing; the value that they stand in was left out. */
   missing(): readonly Missing[];
+  /** Environment variables that values refer to which are no secrets, and no secret refers to: other processes may need them. */
+  sharedVariables(): readonly string[];
 }
 
 export interface Missing extends Position {
@@ -29,20 +34,27 @@ export interface Missing extends Position {
   readonly reason: string;
   /** It can be set right outside the file, as opposed to a reference that is written wrongly. */
   readonly elsewhere: boolean;
+  /** The file is there, and this user may not read it. */
+  readonly forbidden: boolean;
 }
 
 /** Collects the files that texts refer to. The paths are absolute. */
 export class FileReferences {
   readonly paths = new Set<string>();
+  /** Those of secrets that are not loaded: they are not read, or read and not kept. */
+  readonly secretPaths = new Set<string>();
   readonly #folder: string;
+  readonly #secrets: Secrets;
 
-  constructor(folder: string) {
+  constructor(folder: string, secrets: Secrets) {
     this.#folder = folder;
+    this.#secrets = secrets;
   }
 
-  readonly collect: TextResolver = (text) => {
+  readonly collect: TextResolver = (text, path) => {
+    const paths = this.#secrets !== 'all' && isSecretPlace(path, this.#secrets) ? this.secretPaths : this.paths;
     for (const [, inner] of text.matchAll(REFERENCE)) {
-      if (inner?.startsWith(FILE_PREFIX) && this.paths.size < MAX_FILES) this.paths.add(this.absolute(inner));
+      if (inner?.startsWith(FILE_PREFIX) && paths.size < MAX_FILES) paths.add(this.absolute(inner));
     }
     return text;
   };
@@ -52,12 +64,23 @@ export class FileReferences {
   }
 }
 
+/** Any text for a file that holds a secret, or why it holds none. Its bytes are overwritten at once. */
+export async function checkSecretFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
+  const checked = new Map<string, Lookup>();
+  for (const path of paths) {
+    const file = await readBytes(path, MAX_SECRET_LENGTH);
+    checked.set(path, file.ok ? { text: file.bytes.some((byte) => byte !== LF && byte !== CR) ? 'x' : '' } : file);
+    if (file.ok) file.bytes.fill(0);
+  }
+  return checked;
+}
+
 /** The content of each file, or why there is none. */
 export async function readReferencedFiles(paths: Iterable<string>): Promise<ReadonlyMap<string, Lookup>> {
   const contents = new Map<string, Lookup>();
   for (const path of paths) {
     const file = await readTextFile(path, MAX_FILE_BYTES);
-    contents.set(path, file.ok ? { text: file.text.replace(/[\r\n]+$/, '') } : { reason: file.reason });
+    contents.set(path, file.ok ? { text: file.text.replace(/[\r\n]+$/, '') } : file);
   }
   return contents;
 }
@@ -67,22 +90,32 @@ function asSecret(found: Lookup): Lookup {
   return isTooLong ? { reason: `it is larger than ${MAX_SECRET_LENGTH} bytes` } : found;
 }
 
-export type Lookup = { readonly text: string } | { readonly reason: string };
+export type Lookup = { readonly text: string } | { readonly reason: string; readonly forbidden?: true };
 
-export function references(
-  env: Readonly<Record<string, string | undefined>>,
-  files: FileReferences,
-  contents: ReadonlyMap<string, Lookup>,
-): References {
+export interface ReferenceSources {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly files: FileReferences;
+  readonly contents: ReadonlyMap<string, Lookup>;
+  /** Of `files.secretPaths`, where secrets are checked: any text for one that is there. */
+  readonly checked: ReadonlyMap<string, Lookup>;
+  readonly secrets: Secrets;
+}
+
+export function references({ env, files, contents, checked, secrets }: ReferenceSources): References {
   const missing = new Map<string, Missing>();
+  const ofSecrets = new Set<string>();
+  const ofOthers = new Set<string>();
 
-  function lookUp(inner: string): Lookup {
+  function lookUp(inner: string, path: Path): Lookup {
+    const isSecret = isSecretPlace(path, secrets);
     if (inner.startsWith(FILE_PREFIX)) {
-      const found = asSecret(contents.get(files.absolute(inner)) ?? { reason: 'there are too many files' });
-      if ('reason' in found)
-        return { reason: `the file ${inner.slice(FILE_PREFIX.length)} cannot be read: ${found.reason}` };
-      return found.text === '' ? { reason: `the file ${inner.slice(FILE_PREFIX.length)} is empty` } : found;
+      const name = inner.slice(FILE_PREFIX.length);
+      const from = isSecret && secrets === 'checked' ? checked : contents;
+      const found = asSecret(from.get(files.absolute(inner)) ?? { reason: 'there are too many files' });
+      if ('reason' in found) return { ...found, reason: `the file ${name} cannot be read: ${found.reason}` };
+      return found.text === '' ? { reason: `the file ${name} is empty` } : found;
     }
+    (isSecretPlace(path, 'none') ? ofSecrets : ofOthers).add(inner);
     const value = env[inner];
     return value === undefined || value === ''
       ? { reason: `the environment variable ${inner} is not set` }
@@ -90,17 +123,19 @@ export function references(
   }
 
   function resolve(text: string, path: Path, position: Position): string | undefined {
+    if (secrets === 'none' && isSecretPlace(path, secrets)) return undefined;
     if (!text.includes('${')) return text;
     const found: Missing[] = [];
     const result = text.replace(REFERENCE, (whole, inner: string | undefined) => {
       if (whole === '$${') return '${';
       if (inner === undefined || !(inner.startsWith(FILE_PREFIX) || ENV_NAME.test(inner))) {
-        found.push({ path, ...position, reason: MALFORMED, elsewhere: false });
+        found.push({ path, ...position, reason: MALFORMED, elsewhere: false, forbidden: false });
         return '';
       }
-      const value = lookUp(inner);
+      const value = lookUp(inner, path);
       if ('text' in value) return value.text;
-      found.push({ path, ...position, reason: value.reason, elsewhere: true });
+      const { reason, forbidden = false } = value;
+      found.push({ path, ...position, reason, elsewhere: true, forbidden });
       return '';
     });
     const worst = found.find(({ elsewhere }) => !elsewhere) ?? found[0];
@@ -109,5 +144,9 @@ export function references(
     return undefined;
   }
 
-  return { resolve, missing: () => [...missing.values()] };
+  return {
+    resolve,
+    missing: () => [...missing.values()],
+    sharedVariables: () => [...ofOthers].filter((name) => !ofSecrets.has(name)),
+  };
 }

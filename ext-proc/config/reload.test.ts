@@ -10,7 +10,7 @@ import { loadConfig } from './load.ts';
 import { type ConfigWatch, type ReloadNotes, type WatchOptions, watchConfig } from './reload.ts';
 
 let folder: string;
-let watch: ConfigWatch | undefined;
+let watch: ConfigWatch<GatewayConfig> | undefined;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gw-reload-'));
@@ -29,13 +29,16 @@ interface Seen {
 }
 
 /** Only real events unless `pollMs` is given: an hour is longer than any test. */
-async function follow(path: string, options: Partial<WatchOptions> = {}): Promise<{ watch: ConfigWatch; seen: Seen }> {
+async function follow(
+  path: string,
+  options: Partial<WatchOptions<GatewayConfig>> = {},
+): Promise<{ watch: ConfigWatch<GatewayConfig>; seen: Seen }> {
   const initial = await loadConfig(path, {});
   if (!initial.ok) throw new Error('the first file is bad');
   const seen: Seen = { applied: [], changes: [], problems: [] };
   const started = watchConfig({
     path,
-    env: {},
+    load: () => loadConfig(path, {}),
     initial,
     apply: async (next) => {
       seen.applied.push(next);
@@ -174,7 +177,7 @@ models: {m: {context_window: 10, max_output_tokens: 5, usd_per_million_tokens: {
     const changed = Promise.withResolvers<GatewayConfig>();
     watch = watchConfig({
       path,
-      env: {},
+      load: () => loadConfig(path, {}),
       initial,
       apply: async () => ({ ok: true }),
       onProblems: () => {},

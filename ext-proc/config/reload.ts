@@ -1,26 +1,27 @@
 import { isDeepStrictEqual } from 'node:util';
 import { FolderWatch } from './folder-watch.ts';
-import type { GatewayConfig } from './gateway-config.ts';
-import { type Environment, type LoadedConfig, loadConfig } from './load.ts';
+import type { SharedConfig } from './gateway-config.ts';
+import type { LoadedConfig, LoadResult } from './load.ts';
 import type { Problem } from './problem.ts';
 import { currentFingerprint } from './source.ts';
 
-export interface WatchOptions {
+export interface WatchOptions<Config extends SharedConfig> {
   readonly path: string;
-  readonly env: Environment;
-  /** As `loadConfig` gave it at the start; it is in force already. */
-  readonly initial: LoadedConfig;
+  /** Reads the file at `path` with the secrets that this process needs. */
+  readonly load: () => Promise<LoadResult<Config>>;
+  /** As `load` gave it at the start; it is in force already. */
+  readonly initial: LoadedConfig<Config>;
   /**
    * Prepares for the configuration (Envoy's clusters). Only when it succeeds is the configuration in force. `mayPass`: it may succeed later
    * with the same files, and is tried again by itself.
    */
   readonly apply: (
-    next: GatewayConfig,
+    next: Config,
   ) => Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: string; readonly mayPass: boolean }>;
   /** Refused: the configuration before it stays in force. */
   readonly onProblems: (problems: readonly Problem[]) => void;
   /** In force from now on. */
-  readonly onChange: (config: GatewayConfig, notes: ReloadNotes) => void;
+  readonly onChange: (config: Config, notes: ReloadNotes) => void;
   /** How often the files are read where the system tells of no change (network and bind mounts). */
   readonly pollMs?: number;
   /** How soon the first attempt is repeated that may succeed later; then ever more slowly. */
@@ -35,8 +36,8 @@ export interface ReloadNotes {
 
 export type RestartField = (typeof RESTART_FIELDS)[number];
 
-export interface ConfigWatch {
-  current(): GatewayConfig;
+export interface ConfigWatch<Config extends SharedConfig> {
+  current(): Config;
   /** Reads the file now, changed or not (SIGHUP). Resolves when that is done, whatever came of it. */
   reload(): Promise<void>;
   close(): void;
@@ -50,8 +51,8 @@ const LONGEST_WAIT_MS = 1000;
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 60_000;
 
-export function watchConfig(options: WatchOptions): ConfigWatch {
-  const { path, env } = options;
+export function watchConfig<Config extends SharedConfig>(options: WatchOptions<Config>): ConfigWatch<Config> {
+  const { path, load } = options;
   let { config: current, source } = options.initial;
   let closed = false;
   let queue: Promise<void> = Promise.resolve();
@@ -66,13 +67,13 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
       retry.beginAnew();
     }
     retry.cancel();
-    const result = await loadConfig(path, env);
+    const result = await load();
     source = result.source;
     await folders.follow([path, ...source.files]);
     if (closed) return;
     if (!result.ok) return options.onProblems(result.problems);
 
-    const { config, restartNeeded } = keepFixed(current, result.config);
+    const { config, restartNeeded } = keepFixed(current, result);
     const applied = await options.apply(config);
     if (closed) return;
     if (!applied.ok) {
@@ -153,13 +154,12 @@ function createRetry(work: () => void, firstMs: number) {
 }
 
 /** What a running process cannot change stays as it is. Only names are told: a store's URL holds a password. */
-function keepFixed(
-  current: GatewayConfig,
-  next: GatewayConfig,
-): { config: GatewayConfig; restartNeeded: RestartField[] } {
+function keepFixed<Config extends SharedConfig>(
+  current: Config,
+  { config: next, storesChanged }: LoadedConfig<Config>,
+): { config: Config; restartNeeded: RestartField[] } {
   const { listen, stores, workers } = current;
-  return {
-    config: { ...next, listen, stores, workers },
-    restartNeeded: RESTART_FIELDS.filter((field) => !isDeepStrictEqual(current[field], next[field])),
-  };
+  const isChanged = (field: RestartField) =>
+    !isDeepStrictEqual(current[field], next[field]) || (field === 'stores' && storesChanged);
+  return { config: { ...next, listen, stores, workers }, restartNeeded: RESTART_FIELDS.filter(isChanged) };
 }

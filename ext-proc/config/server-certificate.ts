@@ -1,20 +1,22 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { readTextFile } from './read-text-file.ts';
+import { createPrivateKey, KeyObject, X509Certificate } from 'node:crypto';
+import { readBytes, readTextFile, type UnreadFile } from './read-text-file.ts';
 
 const MAX_PEM_BYTES = 1024 * 1024;
 
 export interface CertificateProblem {
   readonly field: 'certificate' | 'private_key';
   readonly message: string;
+  /** This user may not read the file. */
+  readonly forbidden?: true;
 }
 
-/** Envoy would refuse to start with a pair that does not fit, and say so only in its own log. Nothing read here is kept. */
+/** Envoy would refuse to start with a pair that does not fit, and say so only in its own log. Nothing read here is kept; the key is overwritten. */
 export async function checkServerCertificate(certificatePath: string, keyPath: string): Promise<CertificateProblem[]> {
   const [certificate, key] = await Promise.all([readCertificate(certificatePath), readKey(keyPath)]);
   const problems: CertificateProblem[] = [];
-  if (typeof certificate === 'string') problems.push({ field: 'certificate', message: certificate });
-  if (typeof key === 'string') problems.push({ field: 'private_key', message: key });
-  if (typeof certificate === 'string' || typeof key === 'string') return problems;
+  if (!(certificate instanceof X509Certificate)) problems.push({ field: 'certificate', ...certificate });
+  if (!(key instanceof KeyObject)) problems.push({ field: 'private_key', ...key });
+  if (!(certificate instanceof X509Certificate && key instanceof KeyObject)) return problems;
   if (certificate.checkPrivateKey(key)) return [];
   return [{ field: 'private_key', message: 'does not belong to the certificate' }];
 }
@@ -22,25 +24,33 @@ export async function checkServerCertificate(certificatePath: string, keyPath: s
 /** `undefined`: the file cannot be read as a certificate now. */
 export async function certificateExpiryMs(certificatePath: string): Promise<number | undefined> {
   const certificate = await readCertificate(certificatePath);
-  return typeof certificate === 'string' ? undefined : certificate.validToDate.getTime();
+  return certificate instanceof X509Certificate ? certificate.validToDate.getTime() : undefined;
 }
 
-async function readCertificate(path: string): Promise<X509Certificate | string> {
+type Unusable = Omit<CertificateProblem, 'field'>;
+
+async function readCertificate(path: string): Promise<X509Certificate | Unusable> {
   const file = await readTextFile(path, MAX_PEM_BYTES);
-  if (!file.ok) return `cannot be read: ${file.reason}`;
+  if (!file.ok) return unreadable(file);
   try {
     return new X509Certificate(file.text);
   } catch {
-    return 'must be a PEM file that begins with the server certificate';
+    return { message: 'must be a PEM file that begins with the server certificate' };
   }
 }
 
-async function readKey(path: string): Promise<KeyObject | string> {
-  const file = await readTextFile(path, MAX_PEM_BYTES);
-  if (!file.ok) return `cannot be read: ${file.reason}`;
+async function readKey(path: string): Promise<KeyObject | Unusable> {
+  const file = await readBytes(path, MAX_PEM_BYTES);
+  if (!file.ok) return unreadable(file);
   try {
-    return createPrivateKey(file.text);
+    return createPrivateKey(file.bytes);
   } catch {
-    return 'must be a PEM file with an unencrypted private key';
+    return { message: 'must be a PEM file with an unencrypted private key' };
+  } finally {
+    file.bytes.fill(0);
   }
+}
+
+function unreadable({ reason, forbidden }: UnreadFile): Unusable {
+  return { message: `cannot be read: ${reason}`, ...(forbidden ? { forbidden } : {}) };
 }

@@ -4,21 +4,29 @@ import type {
   ListenConfig,
   Model,
   Provider,
+  SharedConfig,
+  SharedStores,
   StoresConfig,
   Target,
   TracingConfig,
 } from './gateway-config.ts';
 import { clusterName } from './provider-cluster.ts';
 import type { ConfigFile, ModelEntry, ProviderEntry } from './schema.ts';
+import type { Secrets } from './secret-places.ts';
 import type { TrustedCa } from './trusted-ca.ts';
 import type { Path } from './yaml-tree.ts';
 
 /** Turns the validated file into the snapshot that the process works with. */
 
-export interface SnapshotInput {
+export interface SettingsInput {
   readonly file: ConfigFile;
   /** Relative paths in the file count from here. */
   readonly folder: string;
+}
+
+export interface SnapshotInput extends SettingsInput {
+  /** `checked`: none of them comes into the snapshot. */
+  readonly secrets: Exclude<Secrets, 'none'>;
   readonly trustedCa: TrustedCa;
   /** Why the secret of a provider is missing. */
   missingSecret(providerName: string): string | undefined;
@@ -38,7 +46,7 @@ export function takeSnapshot(input: SnapshotInput): Snapshot {
   const providers = new Map<string, Provider>();
   const unusable = new Map<string, string>();
   for (const [name, entry] of Object.entries(file.providers)) {
-    providers.set(name, provider(name, entry, input.trustedCa));
+    providers.set(name, provider(name, input.secrets === 'all' ? entry : keyless(entry), input.trustedCa));
     const missing = input.missingSecret(name);
     const untrusted = entry.base_url.protocol === 'https:' && !input.trustedCa.ok ? input.trustedCa.reason : undefined;
     const reason = missing ?? untrusted;
@@ -61,15 +69,21 @@ export function takeSnapshot(input: SnapshotInput): Snapshot {
   }
   if (models.size === 0)
     warnings.push({ path: ['models'], message: 'no model is configured; every completion is model_not_found' });
-  return { config: { ...settings(input), providers, models }, warnings };
+  const config = { ...sharedSettings(input), stores: stores(file), providers, models };
+  const traced = input.secrets === 'all' ? file.tracing : undefined;
+  return { config: traced === undefined ? config : { ...config, tracing: tracing(traced) }, warnings };
 }
 
-function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'providers' | 'models'> {
+function keyless({ api_key: _, ...entry }: ProviderEntry): ProviderEntry {
+  return entry;
+}
+
+export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
   const { timeouts } = file;
   return {
     listen: listen(file, folder),
     trustedProxies: file.trusted_proxies,
-    stores: stores(file),
+    stores: sharedStores(file),
     workers: file.workers,
     limits: {
       requestBodyBytes: file.limits.request_body,
@@ -89,7 +103,6 @@ function settings({ file, folder }: SnapshotInput): Omit<GatewayConfig, 'provide
       ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),
       ...(file.dashboard.api_url === undefined ? {} : { apiUrl: file.dashboard.api_url }),
     },
-    ...(file.tracing === undefined ? {} : { tracing: tracing(file.tracing) }),
     demo: file.demo,
   };
 }
@@ -104,10 +117,14 @@ export function tlsPaths({ tls }: Pick<ConfigFile['listen'], 'tls'>, folder: str
   return { certificatePath: resolve(folder, tls.certificate), privateKeyPath: resolve(folder, tls.private_key) };
 }
 
-function stores({ stores: { postgres, redis, postgres_pool, postgres_timeouts } }: ConfigFile): StoresConfig {
+function stores(file: ConfigFile): StoresConfig {
+  const { redis } = file.stores;
+  return { ...sharedStores(file), redis: redis === 'memory' ? { kind: 'memory' } : { kind: 'url', url: redis } };
+}
+
+function sharedStores({ stores: { postgres, postgres_pool, postgres_timeouts } }: ConfigFile): SharedStores {
   return {
     postgres: postgres === 'embedded' ? { kind: 'embedded' } : { kind: 'url', url: postgres },
-    redis: redis === 'memory' ? { kind: 'memory' } : { kind: 'url', url: redis },
     postgresPool: postgres_pool,
     postgresTimeouts: { connectMs: postgres_timeouts.connect, statementMs: postgres_timeouts.statement },
   };

@@ -4,8 +4,10 @@ import { type Lookup, readReferencedFiles } from './references.ts';
 
 /** What a configuration was read from: enough to tell later whether anything of it changed. */
 export interface ConfigSource {
-  /** Files that the configuration refers to with `${file:…}`, and those of the certificate; absolute. */
+  /** Files that the configuration refers to with `${file:…}`, and those of the certificate, as far as they are loaded; absolute. */
   readonly files: readonly string[];
+  /** Those of secrets that are not loaded, and then those of the certificate. Nobody follows them. */
+  readonly secretFiles: readonly string[];
   /** Over the file and all it refers to. */
   readonly fingerprint: string;
 }

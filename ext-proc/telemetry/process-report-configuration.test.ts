@@ -8,9 +8,16 @@ const PROBLEM = { file: 'gateway.yaml', line: 3, column: 7, message: 'models: mu
 
 function reportOf(config: GatewayConfig) {
   const now = { ms: 1_000 };
-  const source = { files: [], fingerprint: 'unused' };
+  const source = { files: [], secretFiles: [], fingerprint: 'unused' };
   const clock = { nowMs: () => now.ms, monotonicMs: () => now.ms };
-  const report = createConfigurationReport(PATH, clock, { ok: true, config, warnings: [PROBLEM], source });
+  const report = createConfigurationReport(PATH, clock, {
+    ok: true,
+    storesChanged: false,
+    sharedVariables: [],
+    config,
+    warnings: [PROBLEM],
+    source,
+  });
   return { report, now };
 }
 

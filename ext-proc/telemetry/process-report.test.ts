@@ -12,8 +12,15 @@ const never = new AbortController().signal;
 const LOOK: EnvoyLook = { version: '1.39.3', state: 'LIVE', uptimeMs: 12_000, ejected: new Set() };
 
 function sources(changes: Partial<ReportSources> = {}): ReportSources {
-  const source = { files: [], fingerprint: 'unused' };
-  const configuration = createConfigurationReport('gateway.yaml', clock, { ok: true, config, warnings: [], source });
+  const source = { files: [], secretFiles: [], fingerprint: 'unused' };
+  const configuration = createConfigurationReport('gateway.yaml', clock, {
+    ok: true,
+    storesChanged: false,
+    sharedVariables: [],
+    config,
+    warnings: [],
+    source,
+  });
   return {
     clock,
     gatewayVersion: '1.2.3',

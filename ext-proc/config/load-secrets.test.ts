@@ -1,0 +1,98 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configFolder, MODEL } from './load.fixture.ts';
+import { loadConfig } from './load.ts';
+import { formatProblem } from './problem.ts';
+
+/** What a process has of the secrets that the configuration names, as it says which it needs. */
+const folder = configFolder();
+const ENV = { KEY: 'key-sentinel', TOKEN: 'token-sentinel', REDIS: 'redis-sentinel', PASSWORD: 'database-password' };
+const TEXT = `stores: {postgres: "postgres://u:\${PASSWORD}@h/d", redis: "redis://:\${REDIS}@h"}
+workers: 2
+tracing: {otlp_url: "http://127.0.0.1:1", headers: {authorization: "Bearer \${TOKEN}", x-more: "\${file:secrets/more}"}}
+providers:
+  one: {base_url: "http://127.0.0.1:1", api_key: "\${KEY}"}
+  two: {base_url: "http://127.0.0.1:1", api_key: "\${file:secrets/two}"}
+models:
+  first: {${MODEL}, targets: [{provider: one, model: m}]}
+  second: {${MODEL}, targets: [{provider: two, model: m}]}
+`;
+const path = () => join(folder.path, 'gateway.yaml');
+const SENTINEL = /sentinel/;
+
+function everything(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) =>
+    each instanceof Map ? [...each] : typeof each === 'bigint' ? String(each) : each,
+  );
+}
+
+async function write(files: Readonly<Record<string, string>>): Promise<void> {
+  await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder.path, name), text)));
+}
+
+const placed = (text: string) => text.replaceAll('secrets/', '');
+
+describe('none of them', () => {
+  test('is in the configuration, read or followed, and none has to be there', async () => {
+    await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel' });
+    const there = await loadConfig(path(), ENV, { secrets: 'none' });
+    await write({ two: 'another file-sentinel' });
+    const changed = await loadConfig(path(), ENV, { secrets: 'none' });
+    const away = await loadConfig(path(), { PASSWORD: ENV.PASSWORD }, { secrets: 'none' });
+    expect([there, changed, away].map((one) => one.ok && one.warnings)).toEqual([[], [], []]);
+    if (!there.ok) throw new Error('refused');
+    expect(there.source.files).toEqual([]);
+    expect(there.source.secretFiles).toEqual([join(folder.path, 'more'), join(folder.path, 'two')]);
+    expect([changed.source.fingerprint, away.source.fingerprint]).toEqual(
+      Array.from({ length: 2 }, () => there.source.fingerprint),
+    );
+    expect(everything(there)).not.toMatch(SENTINEL);
+    // No empty text in their place.
+    expect(Object.keys(there.config)).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/^(?:providers|models|tracing)$/)]),
+    );
+    expect(Object.keys(there.config.stores)).not.toContain('redis');
+    expect(there.config.stores.postgres).toEqual({ kind: 'url', url: 'postgres://u:database-password@h/d' });
+  });
+
+  test('not where it is written into the file either', async () => {
+    await write({ 'gateway.yaml': placed(TEXT).replace('${KEY}', 'literal-sentinel') });
+    const loaded = await loadConfig(path(), ENV, { secrets: 'none' });
+    expect([loaded.ok, everything(loaded)]).toEqual([true, expect.not.stringMatching(SENTINEL)]);
+  });
+
+  test('nor certificate and key', async () => {
+    await write({ 'gateway.yaml': 'listen: {tls: {certificate: tls/a.crt, private_key: tls/a.key}}\n' });
+    const loaded = await loadConfig(path(), {}, { secrets: 'none' });
+    expect([loaded.ok, loaded.source.files]).toEqual([true, []]);
+  });
+});
+
+describe('looked for', () => {
+  test('none of them is in the configuration, and a model without one is known', async () => {
+    await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel\n', more: 'more-sentinel' });
+    const loaded = await loadConfig(path(), ENV, { secrets: 'checked' });
+    if (!loaded.ok) throw new Error(loaded.problems.map(formatProblem).join('\n'));
+    expect(everything(loaded).replaceAll('redis-sentinel', '')).not.toMatch(SENTINEL);
+    expect([...loaded.config.models.values()].map(({ problem }) => problem)).toEqual([undefined, undefined]);
+    const { KEY: _, ...others } = ENV;
+    await write({ two: '\n' });
+    const missing = await loadConfig(path(), others, { secrets: 'checked' });
+    expect(missing.ok && missing.warnings.map(({ message }) => message)).toEqual([
+      'providers.one.api_key: the environment variable KEY is not set; models that have no other target answer upstream_config_error',
+      'providers.two.api_key: the file two is empty; models that have no other target answer upstream_config_error',
+    ]);
+  });
+
+  test('one that a header refers to and that is not there is a problem', async () => {
+    await write({ 'gateway.yaml': placed(TEXT), two: 'file-sentinel' });
+    const { TOKEN: _, ...others } = ENV;
+    const loaded = await loadConfig(path(), others, { secrets: 'checked' });
+    expect(loaded.ok ? [] : loaded.problems.map(({ message }) => message)).toEqual([
+      'tracing.headers.authorization: the environment variable TOKEN is not set',
+      'tracing.headers.x-more: the file more cannot be read: there is no such file',
+    ]);
+  });
+});

@@ -1,0 +1,21 @@
+import type { Path } from './yaml-tree.ts';
+
+/**
+ * How a process loads what the configuration holds of secrets. `all`: the gateway process, which sends them. `checked`: they are looked for and
+ * judged, so that one that is missing is told, and nothing of them is kept. `none`: neither read nor followed.
+ */
+export type Secrets = 'all' | 'checked' | 'none';
+
+const SENT: readonly (readonly string[])[] = [
+  ['providers', '*', 'api_key'],
+  ['tracing', 'headers', '*'],
+];
+const REDIS = ['stores', 'redis'];
+
+/** Values that a process which loads secrets in that way does not get. The database is everybody's, Redis is not the dashboard's. */
+export function isSecretPlace(path: Path, secrets: Secrets): boolean {
+  const places = secrets === 'none' ? [...SENT, REDIS] : SENT;
+  return places.some(
+    (place) => place.length === path.length && place.every((part, at) => part === '*' || part === path[at]),
+  );
+}

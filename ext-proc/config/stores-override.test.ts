@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { configFolder } from './load.fixture.ts';
+import { loadConfig } from './load.ts';
+import { POSTGRES_OF_FILE } from './stores-override.ts';
+
+const folder = configFolder();
+
+test.each([
+  ['stores: {postgres: embedded}', 'embedded', false],
+  ['stores: {postgres: "postgres://h/d"}', 'embedded', true],
+  ['stores: {postgres: "postgres://h/d"}', 'postgres://h/d', false],
+  ['stores: {postgres: "postgres://h/other"}', 'postgres://h/d', true],
+  ['workers: 1', 'embedded', false],
+  // The operator's own DATABASE_URL stands above the file for ever.
+  ['stores: {postgres: "postgres://h/d"}', undefined, false],
+])('%s, where the supervisor started with %s: changed %s', async (text, atStart, changed) => {
+  const env = { DATABASE_URL: 'postgres://socket/d', [POSTGRES_OF_FILE]: atStart };
+  await folder.loaded(text, env);
+  const loaded = await loadConfig(join(folder.path, 'gateway.yaml'), env, { secrets: 'all' });
+  expect(loaded).toMatchObject({ storesChanged: changed, config: { stores: { postgres: { kind: 'url' } } } });
+});

@@ -1,0 +1,69 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { startProcess } from './child-process.ts';
+import { REPOSITORY } from './deployment.ts';
+import { findInMemory } from './process-memory.ts';
+import { type Home, makeHome, startService } from './service.ts';
+
+/** Which process has the secrets that the configuration names: the gateway process, and nobody else who can do without them. */
+const IN_FILES = { key: 'file-key-sentinel-4be1', header: 'file-header-sentinel-90d7' };
+const IN_ENVIRONMENT = { KEY: 'variable-key-sentinel-7c22', HEADER: 'variable-header-sentinel-e5f8' };
+const ALL = [...Object.values(IN_FILES), ...Object.values(IN_ENVIRONMENT)];
+
+let home: Home;
+afterEach(() => home.remove());
+
+function name(secrets: Home): string {
+  const path = join(secrets.folder, 'gateway.yaml');
+  const providers = ['${file:secrets/key}', '${KEY}'].map(
+    (key, index) => `one-${index}: {base_url: "http://127.0.0.1:1", api_key: "${key}"}, `,
+  );
+  const text = readFileSync(path, 'utf8').replace('providers: {', `providers: {${providers.join('')}`);
+  const headers = 'authorization: "Bearer ${HEADER}", x-key: "${file:secrets/header}"';
+  writeFileSync(path, `${text}tracing: {otlp_url: "http://127.0.0.1:1", headers: {${headers}}}\n`);
+  mkdirSync(join(secrets.folder, 'secrets'));
+  for (const [file, secret] of Object.entries(IN_FILES)) writeFileSync(join(secrets.folder, 'secrets', file), secret);
+  return path;
+}
+
+test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the demo provider do not', async () => {
+  home = await makeHome();
+  const path = name(home);
+  const service = await startService(home, IN_ENVIRONMENT);
+  const { pid } = service.childNamed('dashboard/server/main.ts');
+  expect(findInMemory(service.childNamed('ext-proc/main.ts').pid, ALL)).toEqual(ALL);
+  expect(findInMemory(service.pid, Object.values(IN_FILES))).toEqual([]);
+  const others = ['envoy.yaml', '/postgres', 'demo/provider.ts'].map((part) => service.childNamed(part).pid);
+  for (const each of [pid, ...others]) expect([each, findInMemory(each, ALL)]).toEqual([each, []]);
+
+  // A change of the file is followed, and brings none of them in.
+  writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);
+  const reloaded =
+    /"process":"dashboard"[^\n]*configuration reloaded|configuration reloaded[^\n]*"process":"dashboard"/;
+  await expect.poll(() => service.output()).toMatch(reloaded);
+  expect([service.childNamed('dashboard/server/main.ts').pid, findInMemory(pid, ALL)]).toEqual([pid, []]);
+  await service.end('SIGTERM', 15_000);
+});
+
+test('a command reads no file of them', async () => {
+  home = await makeHome();
+  name(home);
+  const script = `import { runCommandLine } from ${JSON.stringify(join(REPOSITORY, 'operator/command-line.ts'))};
+    for (const args of [['org', 'list'], ['check-config'], ['doctor']]) await runCommandLine(args, process.env);
+    process.send({ type: 'done' });
+    process.once('disconnect', () => process.exit());`;
+  const command = startProcess(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: REPOSITORY,
+    env: { ...home.env, ...IN_ENVIRONMENT },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const done = new Promise((resolve) => command.child.once('message', resolve));
+  await Promise.race([done, command.exited]);
+  expect(command.output()).toBe('');
+  expect(findInMemory(command.pid, Object.values(IN_FILES))).toEqual([]);
+  // It was given them: they stand where the kernel put its environment.
+  expect(findInMemory(command.pid, Object.values(IN_ENVIRONMENT))).toEqual(Object.values(IN_ENVIRONMENT));
+  await command.end();
+});
