@@ -19,6 +19,16 @@ export interface LinkView {
   readonly expiresAtMs: number;
 }
 
+/** Of a list: what came, what went, and how many more there were than an event has room for. Null: there was, or is, no list. */
+export interface ListChangeView {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly addedLeftOut?: number;
+  readonly removedLeftOut?: number;
+  readonly before?: null;
+  readonly after?: null;
+}
+
 export interface AuditEventView {
   readonly id: string;
   readonly atMs: number;
@@ -29,7 +39,8 @@ export interface AuditEventView {
   readonly organizationName?: string;
   readonly subjectId?: string;
   readonly subjectName?: string;
-  readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown]>>;
+  /** Events of earlier releases have whole lists, before and after. */
+  readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown] | ListChangeView>>;
 }
 
 /** What is left out is everything. */
@@ -45,6 +56,8 @@ export interface AuditFilter {
 export interface AuditPage {
   readonly events: readonly AuditEventView[];
   readonly next?: string;
+  /** Given where the search was broken off before the page was full: so far back everything was looked at. */
+  readonly searchedToMs?: number;
 }
 
 export interface PeopleApi {

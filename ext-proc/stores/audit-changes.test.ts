@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AuditChanges } from './audit.ts';
+import type { AuditChange, AuditChanges } from './audit.ts';
 import { type AuditFields, changesBetween, isEmpty } from './audit-changes.ts';
 
 const VALUE = fc.oneof(
@@ -19,8 +19,17 @@ const RECORD = fc.dictionary(fc.constantFrom('name', 'scopes', 'limit', '__proto
 function apply(before: AuditFields, changes: AuditChanges): AuditFields {
   return Object.fromEntries([
     ...Object.entries(before),
-    ...Object.entries(changes).map(([name, [, after]]) => [name, after] as const),
+    ...Object.entries(changes).map(([name, change]) => {
+      if (!('added' in change)) return [name, change[1]] as const;
+      const former = new Map(Object.entries(before)).get(name) as readonly string[];
+      return [name, [...former.filter((member) => !change.removed.includes(member)), ...change.added]] as const;
+    }),
   ]);
+}
+
+/** Of a list: the same members, the other way round. */
+function backwards(change: AuditChange): AuditChange {
+  return 'added' in change ? { added: change.removed, removed: change.added } : [change[1], change[0]];
 }
 
 /** Absent and null are one, amounts are text, lists are sets. */
@@ -44,7 +53,7 @@ describe('changes between two records', () => {
         const changes = changesBetween(before, after);
         expect(meaning(apply(before, changes))).toEqual(meaning({ ...gone, ...after }));
         expect(isEmpty(changes)).toBe(JSON.stringify(meaning(before)) === JSON.stringify(meaning(after)));
-        for (const [was, is] of Object.values(changes)) expect(was).not.toEqual(is);
+        for (const change of Object.values(changes)) expect(change).not.toEqual(backwards(change));
       }),
     );
   });
@@ -55,20 +64,22 @@ describe('changes between two records', () => {
         const changes = changesBetween(before, after);
         const back = changesBetween(after, before);
         expect(Object.keys(back).sort()).toEqual(Object.keys(changes).sort());
-        for (const [name, [was, is]] of Object.entries(changes)) expect(back[name]).toEqual([is, was]);
+        for (const [name, change] of Object.entries(changes)) expect(back[name]).toEqual(backwards(change));
         // -0 becomes 0 on the way, which is the same number.
         expect(JSON.stringify(JSON.parse(JSON.stringify(changes)))).toBe(JSON.stringify(changes));
       }),
     );
   });
 
-  it('tell amounts as text, what is absent as null, and lists only with other members', () => {
+  it('tell amounts as text, what is absent as null, and of a list what came and went', () => {
     const before = { budget: 5n, models: ['a', 'b'], name: 'x', scopes: ['chat'] };
     const after = { budget: undefined, models: ['b', 'a'], name: 'x', scopes: ['chat', 'usage:read'], rpm: 3 };
     expect(changesBetween(before, after)).toEqual({
       budget: ['5', null],
-      scopes: [['chat'], ['chat', 'usage:read']],
+      scopes: { added: ['usage:read'], removed: [] },
       rpm: [null, 3],
     });
+    // No list is no empty list.
+    expect(changesBetween({ models: ['a'] }, {})).toEqual({ models: [['a'], null] });
   });
 });

@@ -1,4 +1,4 @@
-import type { AuditChanges, AuditValue } from './audit.ts';
+import type { AuditChange, AuditChanges, AuditValue } from './audit.ts';
 
 /** A record as the audit log tells of it. Lists are sets: scopes, models, addresses. */
 export type AuditFields = Readonly<Record<string, AuditValue | bigint | undefined>>;
@@ -7,11 +7,11 @@ export type AuditFields = Readonly<Record<string, AuditValue | bigint | undefine
 export function changesBetween(before: AuditFields, after: AuditFields): AuditChanges {
   const old = new Map(Object.entries(before));
   const current = new Map(Object.entries(after));
-  const changes: [string, readonly [AuditValue, AuditValue]][] = [];
+  const changes: [string, AuditChange][] = [];
   for (const name of new Set([...current.keys(), ...old.keys()])) {
     const was = auditValue(old.get(name));
     const is = auditValue(current.get(name));
-    if (!isSame(was, is)) changes.push([name, [was, is]]);
+    if (!isSame(was, is)) changes.push([name, isList(was) && isList(is) ? difference(was, is) : [was, is]]);
   }
   return Object.fromEntries(changes);
 }
@@ -27,10 +27,18 @@ function auditValue(value: AuditFields[string]): AuditValue {
 
 function isSame(one: AuditValue, other: AuditValue): boolean {
   if (!isList(one) || !isList(other)) return one === other;
-  const members = new Set(other);
-  return members.size === new Set(one).size && one.every((member) => members.has(member));
+  const { added, removed } = difference(one, other);
+  return added.length === 0 && removed.length === 0;
 }
 
-function isList(value: AuditValue): value is readonly string[] {
+function difference(was: readonly string[], is: readonly string[]) {
+  const [old, current] = [new Set(was), new Set(is)];
+  return {
+    added: [...current].filter((member) => !old.has(member)),
+    removed: [...old].filter((member) => !current.has(member)),
+  };
+}
+
+export function isList(value: AuditValue): value is readonly string[] {
   return Array.isArray(value);
 }

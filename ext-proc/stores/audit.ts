@@ -39,8 +39,24 @@ export type AuditAction =
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 
-/** Field to what it was and what it is. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is null. */
-export type AuditChanges = Readonly<Record<string, readonly [before: AuditValue, after: AuditValue]>>;
+/** What came to a list, and what is gone from it. */
+export interface ListChange {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** How many more there were: the event would have been too large with them. */
+  readonly addedLeftOut?: number;
+  readonly removedLeftOut?: number;
+  /** There was no list before, which is not an empty one: no restriction. */
+  readonly before?: null;
+  /** There is no list any more. */
+  readonly after?: null;
+}
+
+/** What it was and what it is. Of a list that stays one, only the difference. */
+export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChange;
+
+/** By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is null. */
+export type AuditChanges = Readonly<Record<string, AuditChange>>;
 
 export interface AuditEvent {
   readonly action: AuditAction;

@@ -104,6 +104,33 @@ describe('the audit log', () => {
     expect(row?.dump).not.toContain(hash.toString('hex'));
   });
 
+  it('has the difference of two long lists only, as far as there is room, and says how many it left out', async () => {
+    const { administration, events, addOrganization, url } = database;
+    const id = await addOrganization();
+    const { keyId } = await addKey(database, id);
+    const ranges = (group: number) => Array.from({ length: 199 }, (_, n) => `2001:db8:${group}::${n.toString(16)}/128`);
+    await administration.updateKey(id, keyId, { ipRanges: ranges(1) }, BY);
+    await administration.updateKey(id, keyId, { ipRanges: [...ranges(1), '10.0.0.0/8'] }, BY);
+    await administration.updateKey(id, keyId, { ipRanges: ranges(2) }, BY);
+    await administration.updateKey(id, keyId, { ipRanges: null }, BY);
+    const [, from, one, all, none] = (await events(keyId)).map(({ changes }) => changes.ipRanges);
+    expect(one).toEqual({ added: ['10.0.0.0/8'], removed: [] });
+    expect(from).toMatchObject({ before: null, removed: [] });
+    expect(none).toMatchObject({ after: null, added: [] });
+    for (const change of [from, all, none]) {
+      if (change === undefined || !('added' in change)) throw new Error('a list that was cut tells of members');
+      const { added, removed, addedLeftOut = 0, removedLeftOut = 0 } = change;
+      expect([0, 199, 200]).toContain(added.length + addedLeftOut);
+      expect([0, 199, 200]).toContain(removed.length + removedLeftOut);
+      expect(Math.max(addedLeftOut, removedLeftOut)).toBeGreaterThan(100);
+    }
+    const [{ largest } = { largest: 0 }] = await sql<{ largest: number }>(
+      url,
+      `select max(octet_length(changes::text))::integer as largest from audit_log where subject_id = '${keyId}'`,
+    );
+    expect(largest).toBeLessThan(2_200);
+  });
+
   it('keeps long names of actors within bounds', async () => {
     const { administration, events, addOrganization } = database;
     const id = await addOrganization();
@@ -117,9 +144,17 @@ function replay(events: readonly Event[], subject: string): Record<string, Audit
   const state: Record<string, AuditValue> = {};
   for (const { subject_id: id, changes } of events) {
     if (id !== subject) continue;
-    for (const [field, [was, is]] of Object.entries(changes)) {
-      expect(state[field] ?? null, `${field} before`).toEqual(ordered(was));
-      state[field] = ordered(is);
+    for (const [field, change] of Object.entries(changes)) {
+      const former = state[field] ?? null;
+      if ('added' in change) {
+        const { added, removed } = change;
+        expect(former, `${field} before`).toEqual(expect.arrayContaining([...removed]));
+        const stayed = (former as readonly string[]).filter((member) => !removed.includes(member));
+        state[field] = ordered([...stayed, ...added]);
+      } else {
+        expect(former, `${field} before`).toEqual(ordered(change[0]));
+        state[field] = ordered(change[1]);
+      }
     }
   }
   return Object.fromEntries(Object.entries(state).filter(([, value]) => value !== null));

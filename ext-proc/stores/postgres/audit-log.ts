@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { newId } from '../../domain/ids.ts';
 import type { Actor, AuditEvent } from '../audit.ts';
+import { boundedEvent } from '../audit-bounds.ts';
 import { run, type Statement } from './connection-pool.ts';
 
 const INSERT: Statement = {
@@ -9,15 +10,18 @@ const INSERT: Statement = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 const MAX_ACTOR = 300;
+/** Of an IPv6 address with a zone. */
+const MAX_ADDRESS = 100;
 
 /** In the transaction of the change itself, so that neither is there without the other. */
-export async function addAuditEvent(client: pg.PoolClient, event: AuditEvent, by: Actor): Promise<void> {
+export async function addAuditEvent(client: pg.PoolClient, given: AuditEvent, by: Actor): Promise<void> {
+  const event = boundedEvent(given);
   await run(client, INSERT, [
     newId('evt', nextMoment()),
     event.organizationId ?? null,
     by.userId ?? null,
     by.actor.slice(0, MAX_ACTOR),
-    by.address ?? null,
+    by.address?.slice(0, MAX_ADDRESS) ?? null,
     event.action,
     event.subjectId ?? null,
     event.subjectName,

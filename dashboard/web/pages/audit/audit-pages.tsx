@@ -2,9 +2,11 @@ import type { ReactNode } from 'react';
 import type { AuditPage } from '../../../contract/people.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { ErrorState } from '../../components/error-state.tsx';
+import { Instant } from '../../components/instant.tsx';
 import { LoadMore } from '../../components/load-more.tsx';
 import { formatCount } from '../../format/format-number.ts';
 import { AuditTable } from './audit-table.tsx';
+import { NoEvents } from './no-events.tsx';
 
 export interface AuditPagesProps {
   readonly pages: {
@@ -21,21 +23,33 @@ export interface AuditPagesProps {
 }
 
 /** The log with the way to what is older. */
-export function AuditPages({ pages, withOrganization = false, isFiltered }: AuditPagesProps): ReactNode {
+export function AuditPages(props: AuditPagesProps): ReactNode {
+  const { pages, withOrganization = false } = props;
+  const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
   const events = pages.data?.pages.flatMap((page) => page.events);
   if (pages.error && events === undefined) {
     return <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />;
   }
   return (
     <>
-      <AuditTable events={events} withOrganization={withOrganization} isFiltered={isFiltered} />
+      <AuditTable events={events} withOrganization={withOrganization} empty={<NoEvents {...props} />} />
       {events !== undefined && events.length > 0 && (
         <LoadMore
           hasMore={pages.hasNextPage}
           busy={pages.isFetchingNextPage}
           onLoad={() => void pages.fetchNextPage()}
-          label="Load older"
-          shown={`${formatCount(events.length)} ${events.length === 1 ? 'event' : 'events'}`}
+          label={searchedToMs === undefined ? 'Load older' : 'Search further back'}
+          shown={
+            <>
+              {formatCount(events.length)} {events.length === 1 ? 'event' : 'events'}
+              {searchedToMs !== undefined && (
+                <>
+                  {' '}
+                  since <Instant atMs={searchedToMs} />
+                </>
+              )}
+            </>
+          }
         />
       )}
     </>

@@ -1,7 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AuditEventView } from '../../../contract/people.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/instant.tsx';
 import { type Column, Table } from '../../components/table.tsx';
 import styles from './audit.module.css';
@@ -12,10 +11,10 @@ export interface AuditTableProps {
   readonly events: readonly AuditEventView[] | undefined;
   /** For operators, who see all of them. */
   readonly withOrganization?: boolean;
-  readonly isFiltered: boolean;
+  readonly empty: ReactNode;
 }
 
-export function AuditTable({ events, withOrganization = false, isFiltered }: AuditTableProps): ReactNode {
+export function AuditTable({ events, withOrganization = false, empty }: AuditTableProps): ReactNode {
   return (
     <Table
       caption="Audit log, newest first"
@@ -23,15 +22,7 @@ export function AuditTable({ events, withOrganization = false, isFiltered }: Aud
       rows={events}
       rowKey={({ id }) => id}
       skeletonRows={12}
-      empty={
-        isFiltered ? (
-          <EmptyState icon="search" title="Nothing fits" />
-        ) : (
-          <EmptyState icon="audit" title="Nothing has been changed yet">
-            Whoever creates, changes or revokes something appears here, with what it was before.
-          </EmptyState>
-        )
-      }
+      empty={empty}
     />
   );
 }

@@ -55,6 +55,32 @@ describe('what changed', () => {
     ]);
   });
 
+  it('shows of a list what came and went, and how much is not listed', () => {
+    const text = (value: string) => ({ kind: 'text', text: value });
+    const change = { added: ['::1', '10.0.0.0/8'], removed: ['192.0.2.1'] };
+    const shown = (ipRanges: AuditEventView['changes'][string]) => {
+      const [line] = lines({ action: 'key.updated', changes: { ipRanges } });
+      return [line?.before, line?.after];
+    };
+    expect(shown(change)).toEqual([undefined, text('added ::1, 10.0.0.0/8; removed 192.0.2.1')]);
+    expect(shown({ ...change, addedLeftOut: 1_200 })).toEqual([
+      undefined,
+      text('added ::1, 10.0.0.0/8 and 1,200 more; removed 192.0.2.1'),
+    ]);
+    const unrestricted = { kind: 'none', text: 'any' };
+    expect(shown({ added: [], removed: ['::1'], removedLeftOut: 3, after: null })).toEqual([
+      text('::1 and 3 more'),
+      unrestricted,
+    ]);
+    expect(shown({ added: [], addedLeftOut: 3, removed: [], before: null })).toEqual([
+      unrestricted,
+      text('3 that are not listed'),
+    ]);
+    expect(lines({ action: 'key.created', changes: { models: { ...change, removed: [], before: null } } })).toEqual([
+      { field: 'models', label: 'Models', after: text('::1, 10.0.0.0/8') },
+    ]);
+  });
+
   it('shows of a new thing what it has, and not what it lacks or is called', () => {
     const changes = {
       name: [null, 'Acme'],

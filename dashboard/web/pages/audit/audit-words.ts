@@ -1,5 +1,6 @@
-import type { AuditEventView } from '../../../contract/people.ts';
+import type { AuditEventView, ListChangeView } from '../../../contract/people.ts';
 import { formatMoneyInFull } from '../../format/format-money.ts';
+import { formatCount } from '../../format/format-number.ts';
 
 /** `{}` is the name of what it was done to. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -54,7 +55,7 @@ export function actionWords({ action, subjectName, subjectId, changes }: AuditEv
 }
 
 function creditWords({ balanceNanoUsd }: AuditEventView['changes']): string {
-  const [before, after] = balanceNanoUsd ?? [undefined, undefined];
+  const [before, after] = Array.isArray(balanceNanoUsd) ? balanceNanoUsd : [undefined, undefined];
   const amount = typeof before === 'string' && typeof after === 'string' ? BigInt(after) - BigInt(before) : 0n;
   const shown = formatMoneyInFull((amount < 0n ? -amount : amount).toString());
   return amount < 0n ? `Took ${shown} back from {}` : `Added ${shown} to {}`;
@@ -69,7 +70,7 @@ export type ChangedValue =
 export interface ChangeLine {
   readonly field: string;
   readonly label: string;
-  /** Absent: the thing is new. */
+  /** Absent: the thing is new, or `after` says what came and went. */
   readonly before?: ChangedValue;
   readonly after: ChangedValue;
 }
@@ -106,17 +107,51 @@ const ORDER = Object.keys(FIELDS);
 export function changeLines({ action, changes }: AuditEventView): readonly ChangeLine[] {
   const isNew = action.endsWith('.created');
   return Object.entries(changes)
-    .filter(
-      ([field, [, after]]) => !SAID.has(field) && !(isNew && (after === null || after === false || field === 'name')),
-    )
+    .filter(([field, change]) => !SAID.has(field) && !(isNew && (isNothing(change) || field === 'name')))
     .sort(([a], [b]) => place(a) - place(b))
-    .map(([field, [before, after]]) => {
+    .map(([field, change]) => {
       const [label, none] = FIELDS[field] ?? [field, 'none'];
-      const line = { field, label, after: changedValue(field, after, none) };
-      return isNew || field === 'note' || field === 'reference'
-        ? line
-        : { ...line, before: changedValue(field, before, none) };
+      const [before, after] = 'added' in change ? shownLists(change, none) : shownPair(field, change, none);
+      const isSaidAlone = isNew || field === 'note' || field === 'reference';
+      return { field, label, after, ...(before === undefined || isSaidAlone ? {} : { before }) };
     });
+}
+
+type Change = AuditEventView['changes'][string];
+
+function isNothing(change: Change): boolean {
+  return !('added' in change) && (change[1] === null || change[1] === false);
+}
+
+type Shown = readonly [before: ChangedValue | undefined, after: ChangedValue];
+
+function shownPair(field: string, [before, after]: readonly [unknown, unknown], none: string): Shown {
+  return [changedValue(field, before, none), changedValue(field, after, none)];
+}
+
+function shownLists(
+  { added, removed, addedLeftOut, removedLeftOut, before, after }: ListChangeView,
+  none: string,
+): Shown {
+  const [came, went] = [listWords(added, addedLeftOut), listWords(removed, removedLeftOut)];
+  if (before === null)
+    return [
+      { kind: 'none', text: none },
+      { kind: 'text', text: came },
+    ];
+  if (after === null)
+    return [
+      { kind: 'text', text: went },
+      { kind: 'none', text: none },
+    ];
+  const words = [...(came === '' ? [] : [`added ${came}`]), ...(went === '' ? [] : [`removed ${went}`])];
+  return [undefined, { kind: 'text', text: words.join('; ') }];
+}
+
+function listWords(members: readonly string[], leftOut = 0): string {
+  const shown = members.join(', ');
+  if (leftOut === 0) return shown;
+  return shown === '' ? `${formatCount(leftOut)} that are not listed` : `${shown} and ${formatCount(leftOut)} more`;
 }
 
 function place(field: string): number {

@@ -1,0 +1,83 @@
+import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.ts';
+import { isList } from './audit-changes.ts';
+
+/** Of an event's changes as JSON, in bytes of UTF-8. */
+export const MOST_CHANGES_BYTES = 2_048;
+const MOST_NAME = 300;
+const MOST_TEXT = 500;
+/** Enough of a text to tell it from others. */
+const SHORT_TEXT = 100;
+
+/** Nobody can fill the database with what one change says: nothing in it is longer than this, and what was left out is counted. */
+export function boundedEvent(event: AuditEvent): AuditEvent {
+  return { ...event, subjectName: cut(event.subjectName, MOST_NAME), changes: boundedChanges(event.changes) };
+}
+
+function boundedChanges(changes: AuditChanges): AuditChanges {
+  const whole = shortened(changes, Number.POSITIVE_INFINITY, MOST_TEXT);
+  if (fits(whole)) return whole;
+  // The most members of each list with which it fits. A text of 100 characters may take 600 bytes, and few fields are texts.
+  let [most, tooMany] = [0, longestList(changes) + 1];
+  while (tooMany - most > 1) {
+    const middle = Math.floor((most + tooMany) / 2);
+    if (fits(shortened(changes, middle, SHORT_TEXT))) most = middle;
+    else tooMany = middle;
+  }
+  return shortened(changes, most, SHORT_TEXT);
+}
+
+function fits(changes: AuditChanges): boolean {
+  return Buffer.byteLength(JSON.stringify(changes)) <= MOST_CHANGES_BYTES;
+}
+
+function longestList(changes: AuditChanges): number {
+  const lists = Object.values(changes).flatMap((change) =>
+    'added' in change ? [change.added, change.removed] : change.filter(isList),
+  );
+  return Math.max(0, ...lists.map((list) => list.length));
+}
+
+function shortened(changes: AuditChanges, mostMembers: number, mostText: number): AuditChanges {
+  return Object.fromEntries(
+    Object.entries(changes).map(([name, change]) => [name, shortenedChange(change, mostMembers, mostText)]),
+  );
+}
+
+function shortenedChange(change: AuditChange, mostMembers: number, mostText: number): AuditChange {
+  if ('added' in change) return shortenedLists(change, mostMembers);
+  const [before, after] = change;
+  const tooLong = (value: AuditValue) => isList(value) && value.length > mostMembers;
+  if (isList(before) && tooLong(before))
+    return { ...shortenedLists({ added: [], removed: before }, mostMembers), after: null };
+  if (isList(after) && tooLong(after))
+    return { ...shortenedLists({ added: after, removed: [] }, mostMembers), before: null };
+  return [shortenedText(before, mostText), shortenedText(after, mostText)];
+}
+
+function shortenedLists(
+  change: { readonly added: readonly string[]; readonly removed: readonly string[] },
+  mostMembers: number,
+) {
+  const { added, removed } = change;
+  const [addedLeftOut, removedLeftOut] = [added, removed].map((list) => Math.max(0, list.length - mostMembers));
+  return {
+    ...change,
+    added: added.slice(0, mostMembers),
+    removed: removed.slice(0, mostMembers),
+    ...(addedLeftOut ? { addedLeftOut } : {}),
+    ...(removedLeftOut ? { removedLeftOut } : {}),
+  };
+}
+
+function shortenedText(value: AuditValue, most: number): AuditValue {
+  return typeof value === 'string' ? cut(value, most) : value;
+}
+
+/** Says how much it lacks. Never within a character. */
+function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const characters = [...text];
+  if (characters.length <= most) return text;
+  const note = `… (${characters.length - most} characters left out)`;
+  return characters.slice(0, most).join('') + note;
+}
