@@ -41,9 +41,12 @@ COPY --from=page /app/dashboard/dist dashboard/dist
 # What is in here, for whoever asks: docker run --rm --entrypoint cat IMAGE sbom.cdx.json
 COPY --from=page /app/sbom.cdx.json ./
 COPY deploy/gateway /usr/local/bin/gateway
+# docker-compose.yml mounts the folder of the configuration, and those of secrets and certificate only where they are used; paths in the file
+# count from the link's folder. Kubernetes mounts the file itself.
+RUN mkdir /config && ln -s gateway/gateway.yaml /config/gateway.yaml
 USER 10001:10001
 # What Node would compile anew at each start, half of its CPU. Each of them ends because there is no configuration; Node keeps it for this user only.
 RUN for program in ext-proc dashboard/server operator; do node $program/main.ts check-config /none; done >/dev/null 2>&1; test -n "$(ls compiled)"
 VOLUME /data
-# The young generation is where requests live; larger, it is collected less often (docs/performance.md).
-CMD ["node", "--max-semi-space-size=16", "ext-proc/main.ts"]
+# A signal opens no debugger, whose port every user of the machine could read secrets through. The young generation is where requests live; larger, it is collected less often (docs/performance.md).
+CMD ["node", "--disable-sigusr1", "--max-semi-space-size=16", "ext-proc/main.ts"]

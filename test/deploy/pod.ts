@@ -45,7 +45,12 @@ export async function startPod({ network, prefix, image }: TestPodOptions): Prom
     const envoyImage = process.env.ENVOY_IMAGE ?? envoy.image;
     const run = ['run', '-d', '--name', names.envoy, ...inside, '--entrypoint', entrypoint, envoyImage];
     await docker(...run, ...first, ...(envoy.args ?? []));
-    const folders = ['-v', `${volumes.spool}:/data/spool`, '-v', `${join(REPOSITORY, 'deploy/compose')}:/config:ro`];
+    const folders = [
+      '-v',
+      `${volumes.spool}:/data/spool`,
+      '-v',
+      `${join(REPOSITORY, 'deploy/compose/config')}:/config:ro`,
+    ];
     const own = [...folders, '--tmpfs', '/tmp', ...environment(gateway)];
     await docker('run', '-d', '--name', names.gateway, ...inside, ...own, image);
   } catch (error) {

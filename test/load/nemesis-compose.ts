@@ -124,7 +124,7 @@ async function whyNotReady(metricsOrigin: string): Promise<string | undefined> {
   return /^gateway_spool_charges(?:\{[^}]*\})? [1-9].*$/m.exec(page)?.[0];
 }
 
-/** As in the repository, with the addresses of deploy/compose/gateway.yaml; the environment names the stores. */
+/** As in the repository, with the addresses of deploy/compose/config/gateway.yaml; the environment names the stores. */
 function configOf(config: TestConfig): string {
   const {
     stores: _,

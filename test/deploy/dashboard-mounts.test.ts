@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { REPOSITORY } from '../integration/deployment.ts';
+
+/** Secrets that the configuration names are where they are used, and not in the process that browsers speak to. */
+interface Service {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+}
+
+const read = (file: string) => readFileSync(join(REPOSITORY, file), 'utf8');
+const { services } = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
+const sourcesOf = (name: string) => services[name]?.volumes?.map((volume) => volume.split(':')[0]);
+
+test('compose: the dashboard has the folder of the configuration alone, and no environment of others', () => {
+  expect(sourcesOf('dashboard')).toEqual(['./deploy/compose/config']);
+  expect(Object.keys(services.dashboard?.environment ?? {}).sort()).toEqual([
+    'DATABASE_URL',
+    'GATEWAY_CONFIG',
+    'LOG_LEVEL',
+  ]);
+  const having = (folder: string) => Object.keys(services).filter((name) => sourcesOf(name)?.includes(folder));
+  expect(having('./deploy/compose/secrets')).toEqual(['gateway']);
+  expect(having('./deploy/compose/tls')).toEqual(['gateway', 'envoy']);
+  expect(Object.values(services).flatMap(({ volumes = [] }) => volumes)).not.toContainEqual(
+    expect.stringMatching(/^\.\/deploy\/compose:/),
+  );
+});
+
+test('compose: paths in the configuration count from where the image has the link', () => {
+  const mounted = services.gateway?.volumes?.map((volume) => volume.split(':')[1]);
+  expect(mounted).toEqual(['/config/gateway', '/config/secrets', '/config/tls', '/data']);
+  expect(read('Dockerfile')).toContain('ln -s gateway/gateway.yaml /config/gateway.yaml');
+  expect(services.gateway?.environment?.GATEWAY_CONFIG).toBe('/config/gateway.yaml');
+});
+
+test('Kubernetes: the dashboard mounts no Secret, and is given the address of its database alone', () => {
+  const text = read('deploy/kubernetes/base/dashboard.yaml');
+  expect(text.match(/secret\w*:/gi)).toEqual(['secretKeyRef:']);
+  expect(text).toContain('secretKeyRef: {name: dashboard-store, key: DATABASE_URL}');
+});
