@@ -58,8 +58,7 @@ describe('rewriting chunks', () => {
 
   test('takes the usage out', () => {
     const rewriter = new ChunkRewriter('gen-1', 'public');
-    expect(rewriter.rewriteWithoutUsage('{"id":"a","usage":{"x":[1,"}"]},"model":"m","choices":[]}')).toBe(
-      '{"id":"gen-1","model":"public","choices":[]}',
-    );
+    const text = '{"id":"a","usage":{"x":[1,"}"]},"model":"m","choices":[]}';
+    expect(rewriter.rewriteWithoutUsage(text, parsed(text))).toBe('{"id":"gen-1","model":"public","choices":[]}');
   });
 });

@@ -1,8 +1,9 @@
 import type { Completion } from './completion.ts';
 import { editObject, type MemberEdits, membersOf } from './json-members.ts';
+import { hidingEdits } from './shown-members.ts';
 
 /**
- * Gives every chunk of a stream the gateway's `id` and the public model id. Providers begin each chunk of a stream with the same
+ * Gives every chunk of a stream the gateway's `id` and the public model id, and leaves out what is not the client's. Providers begin each chunk of a stream with the same
  * members up to the model's name: that beginning is edited once, and recognized afterwards by comparing it.
  */
 export class ChunkRewriter {
@@ -19,6 +20,8 @@ export class ChunkRewriter {
   }
 
   rewrite(text: string, completion: Completion): string {
+    const hiding = hidingEdits(completion);
+    if (hiding !== undefined) return editObject(text, { ...hiding, ...this.#edits });
     // A name that came twice would show in the parsed values, of which the last counts.
     const isAsBefore = completion.id === this.#id && completion.model === this.#model && this.#prefix !== '';
     // Comparing slices takes a tenth of what startsWith takes.
@@ -43,7 +46,7 @@ export class ChunkRewriter {
     return this.#edited + text.slice(end);
   }
 
-  rewriteWithoutUsage(text: string): string {
-    return editObject(text, this.#withoutUsage);
+  rewriteWithoutUsage(text: string, completion: Completion): string {
+    return editObject(text, { ...hidingEdits(completion), ...this.#withoutUsage });
   }
 }

@@ -7,6 +7,7 @@ import { editObject, membersOf } from './json-members.ts';
 import { answerRefusal, respond } from './respond.ts';
 import { elapsedMs, lastBytesMs, type Run } from './run.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
+import { hidingEdits } from './shown-members.ts';
 import { usageJson } from './usage.ts';
 
 /** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */
@@ -27,6 +28,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   const text = editObject(
     opened.text,
     {
+      ...hidingEdits(opened.completion),
       id: JSON.stringify(order.generationId),
       model: JSON.stringify(order.model.id),
       usage: usageJson(provided, usage, run.account.costUsd(usage)),

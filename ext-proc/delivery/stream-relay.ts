@@ -167,12 +167,12 @@ class StreamRelay {
     const { usage, choices } = completion;
     if (isObject(usage)) {
       const alone = choices.length === 0;
-      this.#usageFrame.keep(text, alone);
-      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text));
+      this.#usageFrame.keep(text, alone ? completion : undefined);
+      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
     }
     // The usage is always asked of the provider; `"usage":null` on the other chunks is the trace of that. Anything else is no usage.
     const isExpected = usage === undefined || (usage === null && this.#includeUsage);
-    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text));
+    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
     return dataEvent(this.#rewriter.rewrite(text, completion));
   }
 

@@ -1,7 +1,9 @@
 import type { MeteredUsage } from './answer-meter.ts';
+import type { Completion } from './completion.ts';
 import type { Order } from './delivery.ts';
 import { dataEvent } from './final-event.ts';
 import { editObject, membersOf } from './json-members.ts';
+import { hidingEdits } from './shown-members.ts';
 import { usageJson } from './usage.ts';
 
 /**
@@ -12,14 +14,15 @@ export class UsageFrame {
   readonly #order: Order;
   /** The last chunk that had a usage. */
   #text: string | undefined;
-  #alone = false;
+  /** Of a chunk without choices. */
+  #alone: Completion | undefined;
 
   constructor(order: Order) {
     this.#order = order;
   }
 
-  /** `alone`: the chunk has no choices, and is sent only when the cost is known. */
-  keep(text: string, alone: boolean): void {
+  /** `alone`: the chunk as parsed, where it has no choices, and is sent only when the cost is known. */
+  keep(text: string, alone: Completion | undefined): void {
     this.#text = text;
     this.#alone = alone;
   }
@@ -34,7 +37,10 @@ export class UsageFrame {
     const json = usageJson(provided, usage, costUsd);
     const id = JSON.stringify(generationId);
     const name = JSON.stringify(model.id);
-    if (this.#alone) return dataEvent(editObject(text, { id, model: name, choices: '[]', usage: json }, members));
+    if (this.#alone) {
+      const edits = { ...hidingEdits(this.#alone), id, model: name, choices: '[]', usage: json };
+      return dataEvent(editObject(text, edits, members));
+    }
     return dataEvent(
       `{"id":${id},"object":"chat.completion.chunk","created":${createdAtSeconds},"model":${name},"choices":[],"usage":${json}}`,
     );

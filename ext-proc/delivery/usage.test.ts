@@ -106,7 +106,7 @@ describe('the usage that the client is shown', () => {
       '"completion_tokens_details":{"reasoning_tokens":6,"audio_tokens":0}',
     ],
     ['"completion_tokens_details":null', '"completion_tokens_details":{"reasoning_tokens":6}'],
-    ['"further":1', '"further":1,"completion_tokens_details":{"reasoning_tokens":6}'],
+    ['"cached_tokens":1', '"cached_tokens":1,"completion_tokens_details":{"reasoning_tokens":6}'],
   ])('has the reasoning that was charged in %s', (sent, shown) => {
     const counts = '{"prompt_tokens":10,"completion_tokens":8,"total_tokens":18';
     expect(usageJson(`${counts},${sent}}`, { ...charged, reasoningTokens: 6 }, 0)).toBe(`${counts},${shown},"cost":0}`);

@@ -1,6 +1,7 @@
 import type { TokenUsage } from '../domain/pricing.ts';
 import { editObject, type Member, membersOf } from './json-members.ts';
 import { isObject } from './json-object.ts';
+import { shownUsage } from './shown-members.ts';
 
 /** What a believable usage can be at most: far above what a model can read or write, far below what a broken counter prints. */
 export interface UsageBounds {
@@ -53,9 +54,9 @@ function isBelievable(usage: TokenUsage, { contextWindow, completions }: UsageBo
   );
 }
 
-/** The usage that the client is shown is the usage that was charged; the provider's further fields stay as they came. */
+/** The usage that the client is shown is the usage that was charged; what else the provider counted stays as it came, its prices do not. */
 export function usageJson(providerText: string | undefined, usage: TokenUsage, costUsd: number): string {
-  const text = providerText ?? '{}';
+  const text = shownUsage(providerText ?? '{}');
   const members = membersOf(text);
   return editObject(
     text,
