@@ -13,6 +13,7 @@ import { lookAtDisk } from './doctor-disk.ts';
 import { lookAtLimitStore } from './doctor-limit-store.ts';
 import { lookAtProcesses } from './doctor-processes.ts';
 import { lookAtProvider } from './doctor-provider.ts';
+import { lookAtProxies } from './doctor-proxies.ts';
 import { lookAtReadiness } from './doctor-readiness.ts';
 import { lookAtSecrets } from './doctor-secrets.ts';
 import type { Result } from './result.ts';
@@ -44,6 +45,11 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
         name: 'gateway processes',
         withinMs: WITHIN_MS,
         run: async () => lookAtProcesses(await database, packageFile.version),
+      },
+      {
+        name: 'dashboard proxies',
+        withinMs: WITHIN_MS,
+        run: async () => lookAtProxies(await database, loaded.ok ? loaded.config : undefined),
       },
       ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
     ]);

@@ -10,6 +10,8 @@ export interface SessionView {
   /** Base URL of the API as clients reach it, for snippets: ends in `/v1`. */
   readonly apiUrl: string;
   readonly topUpUrl?: string;
+  /** For operators: an address that sent X-Forwarded-For within the hour and is not in `trusted_proxies`. */
+  readonly untrustedProxy?: string;
 }
 
 export interface OrganizationChoice {

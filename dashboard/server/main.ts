@@ -9,12 +9,14 @@ import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open
 import { TransactionPooler } from '../../ext-proc/stores/postgres/transaction-pooler.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
+import { recordProxy } from '../store/seen-proxies.ts';
 import { createApp } from './app.ts';
 import { loadStaticFiles } from './http/static-files.ts';
 import { listenOn } from './listen.ts';
 import { ROUTES } from './routes.ts';
 import { settingsOf } from './settings.ts';
 import { openDatabase } from './stores.ts';
+import { watchProxies } from './untrusted-proxies.ts';
 
 /**
  * The dashboard process: configuration, database, page, listener, in this order; then `{type: 'listening'}` to the supervisor. Ends on
@@ -58,6 +60,11 @@ async function serve(
     administration: stores.administration,
     settings: () => settingsOf(config.current()),
     nowMs: () => Date.now(),
+    untrustedProxies: watchProxies(
+      log,
+      () => Date.now(),
+      (address) => recordProxy(database, address),
+    ),
   };
   const app = createApp(ROUTES, deps, await loadStaticFiles(PAGE_FOLDER), log);
   const listener = await listenOn(app, loaded.config.listen.dashboard).catch((error: Error) =>
@@ -76,6 +83,7 @@ async function serve(
 }
 
 function followConfig(initial: LoadedConfig<SharedConfig>, log: Log): ConfigWatch<SharedConfig> {
+  warnOfNamelessProxy(initial.config, log);
   const config = watchConfig({
     path: configPath,
     load,
@@ -84,10 +92,21 @@ function followConfig(initial: LoadedConfig<SharedConfig>, log: Log): ConfigWatc
     onProblems(problems) {
       for (const problem of problems) log.error(`configuration not reloaded: ${formatProblem(problem)}`);
     },
-    onChange: () => log.info('configuration reloaded'),
+    onChange() {
+      log.info('configuration reloaded');
+      warnOfNamelessProxy(config.current(), log);
+    },
   });
   process.on('SIGHUP', () => void config.reload());
   return config;
+}
+
+/** Something speaks TLS before this process, which does not. */
+function warnOfNamelessProxy({ dashboard, trustedProxies }: SharedConfig, log: Log): void {
+  if (dashboard.url?.startsWith('https:') !== true || trustedProxies.length > 0) return;
+  log.warn(
+    'dashboard.url is https and trusted_proxies is empty: name the proxy in front, or all callers have its address',
+  );
 }
 
 function onceAskedToEnd(log: Log, end: () => Promise<void>): void {

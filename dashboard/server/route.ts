@@ -7,6 +7,7 @@ import type { Problem } from './http/problem.ts';
 import type { Caller, Cookies } from './http/request-facts.ts';
 import type { Settings } from './settings.ts';
 import type { Database } from './stores.ts';
+import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
  * Who may ask: anybody; who is signed in; or who is at least that in the organization of the path. Checked before a route runs
@@ -19,6 +20,7 @@ export interface Deps {
   readonly administration: Administration;
   readonly settings: () => Settings;
   readonly nowMs: () => number;
+  readonly untrustedProxies: UntrustedProxies;
 }
 
 export type Input<E extends Endpoint> = Api[E] extends { body: unknown } ? Body<E> : Query<E>;

@@ -41,6 +41,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
     header: (name) => context.req.header(name),
   };
   const caller = callerOf(head, deps.settings());
+  if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
   if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
   // First of all: a body may take half a minute to come, and rights that end meanwhile have ended.
   const sent = route.method === 'GET' ? undefined : await context.req.text();

@@ -71,6 +71,10 @@ const END_SESSIONS: Statement = {
   name: 'end_sessions',
   text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
 };
+const FORGET_BROWSERS: Statement = {
+  name: 'forget_known_browsers',
+  text: 'delete from known_browsers where user_id = $1',
+};
 const END_LINKS: Statement = { name: 'end_password_links', text: 'delete from password_links where user_id = $1' };
 
 export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promise<CreateUserResult> {
@@ -154,6 +158,7 @@ export async function storePassword(
 async function signOut(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
   await run(client, END_SESSIONS, [userId, keepSessionId ?? null]);
   await run(client, END_LINKS, [userId]);
+  await run(client, FORGET_BROWSERS, [userId]);
 }
 
 async function present(client: pg.PoolClient, id: string): Promise<UserRecord> {

@@ -31,6 +31,6 @@ export function clientAddress(
 }
 
 /** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
-function withoutPort(entry: string): string {
+export function withoutPort(entry: string): string {
   return /^(\d+(?:\.\d+){3}):\d{1,5}$/.exec(entry)?.[1] ?? /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? entry;
 }

@@ -47,19 +47,19 @@ describe('attempts to sign in', () => {
     expect(wait).toBeLessThanOrEqual(atFirst + 1);
     expect(wait).toBeGreaterThanOrEqual(leftSeconds() - 1);
     expect(await attempt(' ADA@Example.com', '192.0.2.1')).toMatchObject({ allowed: false });
-    expect(await attempt(EMAIL, '198.51.100.1')).toEqual({ allowed: true });
-    expect(await attempt('bob@example.com', '192.0.2.1')).toEqual({ allowed: true });
+    expect(await attempt(EMAIL, '198.51.100.1')).toMatchObject({ allowed: true });
+    expect(await attempt('bob@example.com', '192.0.2.1')).toMatchObject({ allowed: true });
     await passWindow();
-    expect(await attempt(EMAIL, '192.0.2.1')).toEqual({ allowed: true });
+    expect(await attempt(EMAIL, '192.0.2.1')).toMatchObject({ allowed: true });
   });
 
   it('are a hundred for an account, wherever they come from, of which no address takes more than its ten', async () => {
     await attempts(25, always(EMAIL), always('192.0.2.1'));
     expect(allowed(await attempts(95, always(EMAIL), each('198.51.100.')))).toBe(90);
     expect(await attempt(' ADA@Example.com', '203.0.113.1')).toMatchObject({ allowed: false });
-    expect(await attempt('bob@example.com', '203.0.113.1')).toEqual({ allowed: true });
+    expect(await attempt('bob@example.com', '203.0.113.1')).toMatchObject({ allowed: true });
     await passWindow();
-    expect(await attempt(EMAIL, '203.0.113.1')).toEqual({ allowed: true });
+    expect(await attempt(EMAIL, '203.0.113.1')).toMatchObject({ allowed: true });
   });
 
   it('of others keep nobody out from where he is signed in, and there are ten of them there too', async () => {
@@ -70,7 +70,7 @@ describe('attempts to sign in', () => {
     expect(allowed(await attempts(105, always(email), each('198.51.100.')))).toBe(100);
     expect(await attempt(email, '203.0.113.1')).toMatchObject({ allowed: false });
     expect(allowed(await attempts(12, always(email.toUpperCase()), each('2001:db8:7::')))).toBe(10);
-    expect(await attempt(EMAIL, '198.51.100.1')).toEqual({ allowed: true });
+    expect(await attempt(EMAIL, '198.51.100.1')).toMatchObject({ allowed: true });
     await deleteSession(database.pool, { id, email, isOperator: false }, session.id, from.address);
     await passWindow();
     await attempts(105, always(email), each('198.51.100.'));
@@ -80,9 +80,41 @@ describe('attempts to sign in', () => {
   it('are thirty for an address, whomever they try, a /64 of IPv6 being one', async () => {
     expect(allowed(await attempts(32, each('user'), always('192.0.2.1')))).toBe(30);
     expect(allowed(await attempts(32, each('guest'), (index) => `2001:db8::${index.toString(16)}`))).toBe(30);
-    expect(await attempt('user0', '2001:db8:0:1::1')).toEqual({ allowed: true });
+    expect(await attempt('user0', '2001:db8:0:1::1')).toMatchObject({ allowed: true });
     await passWindow();
-    expect(await attempt('user0', '192.0.2.1')).toEqual({ allowed: true });
+    expect(await attempt('user0', '192.0.2.1')).toMatchObject({ allowed: true });
+  });
+
+  it('are a hundred for a /48 of IPv6, whichever of its 65536 /64s they come from', async () => {
+    const elsewhere = (index: number) => `2001:db8:9:${index.toString(16)}::1`;
+    expect(allowed(await attempts(105, each('user'), elsewhere))).toBe(100);
+    expect(await attempt('user0', '2001:db8:a::1')).toMatchObject({ allowed: true });
+    expect(await attempt('user0', '2001:db8:9:ffff::1')).toMatchObject({ allowed: false });
+  });
+
+  it('are thirty for a caller that a proxy names which is not trusted, and a thousand for all that it names', async () => {
+    const through = (claimedAddress: string, email = EMAIL) =>
+      countAttempt(database.pool, { email, address: '10.0.0.5', claimedAddress });
+    const results: AttemptResult[] = [];
+    for (let index = 0; index < 32; index++) results.push(await through('198.51.100.1', `user${index}`));
+    expect(allowed(results)).toBe(30);
+    expect(await through('198.51.100.2')).toMatchObject({ allowed: true });
+    await sql(database.url, "update sign_in_attempts set attempts = 1000 where subject = 'proxy address 10.0.0.5'");
+    expect(await through('198.51.100.3')).toMatchObject({ allowed: false });
+    expect(await attempt(EMAIL, '10.0.0.5')).toMatchObject({ allowed: true });
+  });
+
+  it('through a proxy that is not trusted are those of nobody known, wherever the user has a session', async () => {
+    const { id, email } = await database.addUser();
+    const session = { id: newId('ses', Date.now()), tokenHash: randomBytes(32), userId: id };
+    await createSession(database.pool, { ...session, address: '10.0.0.5', passwordHash: PASSWORD_HASH });
+    const results: AttemptResult[] = [];
+    for (let index = 0; index < 105; index++) {
+      results.push(
+        await countAttempt(database.pool, { email, address: '10.0.0.5', claimedAddress: `made up ${index}` }),
+      );
+    }
+    expect(allowed(results)).toBe(100);
   });
 
   it('of an address that had its share count against no account', async () => {
@@ -112,15 +144,15 @@ describe('attempts to sign in', () => {
     await attempts(10, always(EMAIL), always('192.0.2.1'));
     await attempts(95, always(EMAIL), each('198.51.100.'));
     expect(await attempt(EMAIL, '192.0.2.9')).toMatchObject({ allowed: false });
-    await forgetAttempts(database.pool, EMAIL.toUpperCase(), '192.0.2.1');
-    expect(await attempt(EMAIL, '192.0.2.9')).toEqual({ allowed: true });
+    await forgetAttempts(database.pool, EMAIL.toUpperCase(), { address: '192.0.2.1' });
+    expect(await attempt(EMAIL, '192.0.2.9')).toMatchObject({ allowed: true });
     // Its own from there are forgotten too, but of the address nine are left of the ten.
     expect(allowed(await attempts(11, always(EMAIL), always('192.0.2.1')))).toBe(10);
     expect(allowed(await attempts(30, each('user'), always('192.0.2.1')))).toBe(10);
     // A password that was set by a link was no attempt.
     await forgetAttempts(database.pool, EMAIL);
     expect(await attempt(EMAIL, '192.0.2.1')).toMatchObject({ allowed: false });
-    expect(await attempt(EMAIL, '192.0.2.3')).toEqual({ allowed: true });
+    expect(await attempt(EMAIL, '192.0.2.3')).toMatchObject({ allowed: true });
   });
 
   it('let a whole office sign in, and forgetting side by side with counting blocks nobody', async () => {
@@ -129,7 +161,7 @@ describe('attempts to sign in', () => {
       for (let index = 0; index < 15; index++) {
         const email = `user${(desk + index) % 4}`;
         results.push(await attempt(email, '192.0.2.1'));
-        await forgetAttempts(database.pool, email, '192.0.2.1');
+        await forgetAttempts(database.pool, email, { address: '192.0.2.1' });
       }
       return results;
     };

@@ -28,7 +28,21 @@ describe('a caller', () => {
   });
 
   it('cannot name itself another, nor claim to come by TLS', () => {
-    expect(caller('192.0.2.200', forwarded)).toEqual({ address: '192.0.2.200', origin: 'http://d.example' });
+    const found = caller('192.0.2.200', forwarded);
+    expect(found).toEqual({ address: '192.0.2.200', origin: 'http://d.example', claimedAddress: '192.0.2.7' });
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ 'x-forwarded-for': '203.0.113.1, 192.0.2.7' }, '192.0.2.7'],
+    [{ 'x-forwarded-for': '192.0.2.7:4711' }, '192.0.2.7'],
+    [{ 'x-forwarded-for': '' }, ''],
+    [{ 'x-forwarded-for': `a, ${'x'.repeat(100)}` }, 'x'.repeat(64)],
+    [{ forwarded: 'for=203.0.113.1, for=192.0.2.7;proto=https' }, '192.0.2.7'],
+    [{ forwarded: 'proto=https;for="[2001:db8::7]:4711"' }, '2001:db8::7'],
+    [{ forwarded: 'proto=https' }, ''],
+  ])('behind a proxy that is not trusted is claimed by %j to be %j', (headers, claimed) => {
+    expect(caller('192.0.2.200', headers).claimedAddress).toBe(claimed);
+    expect(caller('10.0.0.1', headers)).not.toHaveProperty('claimedAddress');
   });
 
   it('came to the configured origin', () => {

@@ -7,14 +7,20 @@ import type { Cookies } from './request-facts.ts';
  * is Secure and, by its prefix, bound to this host.
  */
 const NAME = 'gateway_session';
-const SECURE_NAME = `__Host-${NAME}`;
+const BROWSER_NAME = 'gateway_browser';
+const SECURE_PREFIX = '__Host-';
 
 export function sessionCookie(context: Context, isHttps: boolean): Cookies {
-  const name = isHttps ? SECURE_NAME : NAME;
+  const prefix = isHttps ? SECURE_PREFIX : '';
+  const name = `${prefix}${NAME}`;
+  const browserName = `${prefix}${BROWSER_NAME}`;
   const options = { httpOnly: true, sameSite: 'Lax', secure: isHttps, path: '/' } as const;
   return {
     token: getCookie(context, name),
     setToken: (token, maxAgeSeconds) => setCookie(context, name, token, { ...options, maxAge: maxAgeSeconds }),
+    browserToken: getCookie(context, browserName),
+    setBrowserToken: (token, maxAgeSeconds) =>
+      setCookie(context, browserName, token, { ...options, maxAge: maxAgeSeconds }),
     clearToken: () => setCookie(context, name, '', { ...options, maxAge: 0 }),
   };
 }

@@ -16,7 +16,7 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('GET /api/session', {
     access: 'user',
     input: nothing,
-    answer: async ({ session, caller, deps }) => sessionView(session, caller, deps.settings()),
+    answer: async ({ session, caller, deps }) => sessionView(session, caller, deps),
   }),
   route('POST /api/session', {
     access: 'anyone',

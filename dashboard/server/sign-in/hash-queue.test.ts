@@ -13,12 +13,12 @@ describe('the queue of hashes', () => {
     const gates = Array.from({ length: 4 }, gate);
     const started: number[] = [];
     const results = gates.map(({ promise }, index) =>
-      turn(() => {
+      turn('stranger', () => {
         started.push(index);
         return promise;
       }),
     );
-    expect(await turn(async () => 'never')).toBe('busy');
+    expect(await turn('stranger', async () => 'never')).toBe('busy');
     await setImmediate();
     expect(started).toEqual([0, 1]);
     gates[1]?.resolve('one');
@@ -26,7 +26,7 @@ describe('the queue of hashes', () => {
     await setImmediate();
     expect(started).toEqual([0, 1, 2]);
     // A place in the queue is free again.
-    const late = turn(async () => 'late');
+    const late = turn('stranger', async () => 'late');
     for (const [index, { resolve }] of gates.entries()) resolve(String(index));
     expect(await Promise.all([...results, late])).toEqual(['0', 'one', '2', '3', 'late']);
   });
@@ -34,12 +34,12 @@ describe('the queue of hashes', () => {
   it('goes on after one that fails', async () => {
     const turn = createHashQueue({ atOnce: 1, maxWaiting: 1 });
     const first = gate();
-    const failing = turn(() => first.promise);
-    const next = turn(async () => 'next');
+    const failing = turn('stranger', () => first.promise);
+    const next = turn('stranger', async () => 'next');
     first.reject(new Error('no memory'));
     await expect(failing).rejects.toThrow('no memory');
     expect(await next).toBe('next');
-    expect(await turn(async () => 'again')).toBe('again');
+    expect(await turn('stranger', async () => 'again')).toBe('again');
   });
 
   it('gives a place to who waited, not to who comes at the same moment', async () => {
@@ -53,11 +53,29 @@ describe('the queue of hashes', () => {
       running--;
       return 'done';
     };
-    const all = [turn(() => first.promise), turn(work), turn(work)];
+    const all = [turn('stranger', () => first.promise), turn('stranger', work), turn('stranger', work)];
     first.resolve('first');
     await all[0];
-    all.push(turn(work));
+    all.push(turn('stranger', work));
     await Promise.all(all);
     expect(most).toBe(1);
+  });
+
+  it('serves the known before strangers, also where strangers fill their queue', async () => {
+    const turn = createHashQueue({ atOnce: 1, maxWaiting: 2 });
+    const first = gate();
+    const order: string[] = [];
+    const note = (name: string) => async () => order.push(name);
+    const all = [
+      turn('stranger', () => first.promise),
+      turn('stranger', note('stranger 1')),
+      turn('stranger', note('stranger 2')),
+    ];
+    expect(await turn('stranger', note('too many'))).toBe('busy');
+    all.push(turn('known', note('known 1')), turn('known', note('known 2')));
+    expect(await turn('known', note('too many'))).toBe('busy');
+    first.resolve('first');
+    await Promise.all(all);
+    expect(order).toEqual(['known 1', 'known 2', 'stranger 1', 'stranger 2']);
   });
 });

@@ -1,5 +1,5 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { createHashQueue, type Turn } from './hash-queue.ts';
+import { createHashQueue, type Precedence, type Turn } from './hash-queue.ts';
 
 /** argon2id as OWASP recommends it: 19 MiB, two passes; 33 ms on the machine it was measured on. */
 const MEMORY_KIB = 19_456;
@@ -17,10 +17,11 @@ const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9
 /** Too many are waiting: nobody is kept waiting longer than he would believe in an answer. */
 export type Busy = 'busy';
 
+/** New passwords are set by those who showed a link, a session or a terminal. */
 export async function hashPassword(password: string): Promise<string | Busy> {
   const salt = randomBytes(SALT_BYTES);
   const cost = { memory: MEMORY_KIB, passes: PASSES, parallelism: PARALLELISM };
-  const digest = await derive(password, salt, HASH_BYTES, cost);
+  const digest = await derive('known', password, salt, HASH_BYTES, cost);
   if (digest === 'busy') return 'busy';
   return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(salt)}$${base64(digest)}`;
 }
@@ -32,10 +33,15 @@ const MAX_UNITS = 4_096;
 const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(randomBytes(SALT_BYTES))}$${base64(randomBytes(HASH_BYTES))}`;
 
 /** `phc` is absent where there is no such user, or no password yet: the answer is `false`, as late as any other. */
-export async function verifyPassword(password: string, phc: string | undefined): Promise<boolean | Busy> {
+export async function verifyPassword(
+  password: string,
+  phc: string | undefined,
+  precedence: Precedence = 'stranger',
+): Promise<boolean | Busy> {
   const stored = readPhc(phc ?? NOBODY);
   const isPossible = password.length <= MAX_UNITS;
-  const digest = await derive(isPossible ? password : '', stored.salt, stored.digest.length, stored.cost);
+  const text = isPossible ? password : '';
+  const digest = await derive(precedence, text, stored.salt, stored.digest.length, stored.cost);
   if (digest === 'busy') return 'busy';
   return timingSafeEqual(digest, stored.digest) && isPossible && phc !== undefined;
 }
@@ -54,10 +60,17 @@ function readPhc(phc: string): { salt: Buffer; digest: Buffer; cost: Cost } {
 /** Each takes 19 MiB and a core: two at once leave the threads of the process to other work. */
 const queue: Turn = createHashQueue({ atOnce: 2, maxWaiting: 60 });
 
-async function derive(password: string, salt: Buffer, bytes: number, cost: Cost): Promise<Buffer | Busy> {
+async function derive(
+  precedence: Precedence,
+  password: string,
+  salt: Buffer,
+  bytes: number,
+  cost: Cost,
+): Promise<Buffer | Busy> {
   // As typed on any keyboard: one letter may be one code point or two.
   const message = password.normalize('NFC');
   return queue(
+    precedence,
     () =>
       new Promise<Buffer>((resolve, reject) => {
         argon2('argon2id', { message, nonce: salt, tagLength: bytes, ...cost }, (error, digest) =>

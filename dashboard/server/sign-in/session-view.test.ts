@@ -14,7 +14,9 @@ function signedIn(isOperator = false): SignedIn {
 }
 
 function view(origin: string, change: Partial<Settings> = {}, user = signedIn()) {
-  return sessionView(user, { address: '::1', origin }, { ...SETTINGS, ...change });
+  const settings = () => ({ ...SETTINGS, ...change });
+  const untrustedProxies = { note: () => {}, newest: () => ({ address: '10.0.0.5', atMs: 1 }) };
+  return sessionView(user, { address: '::1', origin }, { settings, untrustedProxies });
 }
 
 describe('the base URL of the API', () => {
@@ -50,5 +52,11 @@ describe('a session', () => {
   it('says where to top up, if there is such a place, and nothing of the session itself', () => {
     expect(view('http://a', { topUpUrl: 'https://pay.example/' }).topUpUrl).toBe('https://pay.example/');
     expect(Object.keys(view('http://a'))).toEqual(['user', 'organizations', 'apiUrl']);
+  });
+
+  it('tells operators, and nobody else, of a proxy that is not trusted, until the configuration names it', () => {
+    expect(view('http://a', {}, signedIn(true)).untrustedProxy).toBe('10.0.0.5');
+    expect(view('http://a', { trustedProxies: ['10.0.0.0/8'] }, signedIn(true))).not.toHaveProperty('untrustedProxy');
+    expect(view('http://a')).not.toHaveProperty('untrustedProxy');
   });
 });

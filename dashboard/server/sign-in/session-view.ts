@@ -1,11 +1,20 @@
 import type { SessionView } from '../../contract/session.ts';
 import type { SignedIn } from '../../store/sessions.ts';
-import type { Caller } from '../http/request-facts.ts';
+import { type Caller, isTrustedProxy } from '../http/request-facts.ts';
+import type { Deps } from '../route.ts';
 import type { Settings } from '../settings.ts';
 import { roleIn } from './role-in.ts';
 
-export function sessionView(signedIn: SignedIn, caller: Caller, settings: Settings): SessionView {
+export function sessionView(
+  signedIn: SignedIn,
+  caller: Caller,
+  { settings: current, untrustedProxies }: Pick<Deps, 'settings' | 'untrustedProxies'>,
+): SessionView {
   const { user, memberships } = signedIn;
+  const settings = current();
+  const proxy = user.isOperator ? untrustedProxies.newest() : undefined;
+  // The configuration may name it by now.
+  const isNamed = proxy === undefined || isTrustedProxy(proxy.address, settings);
   return {
     user,
     organizations: memberships.map(({ organizationId, name, role, suspended }) => ({
@@ -16,6 +25,7 @@ export function sessionView(signedIn: SignedIn, caller: Caller, settings: Settin
     })),
     apiUrl: apiUrl(caller, settings),
     ...(settings.topUpUrl === undefined ? {} : { topUpUrl: settings.topUpUrl }),
+    ...(isNamed ? {} : { untrustedProxy: proxy.address }),
   };
 }
 

@@ -6,10 +6,12 @@ import { findCredentials, setPasswordHash } from '../../store/users.ts';
 import { type Problem, problem, wrongField } from '../http/problem.ts';
 import type { UserCall } from '../route.ts';
 import { actorOf } from './actor.ts';
+import type { EntryCall } from './entry-call.ts';
+import { attemptOf, noteBrowser } from './known-browser.ts';
 import { hashPassword, verifyPassword } from './password.ts';
 import { MAX_PASSWORD, MIN_PASSWORD, type PasswordProblem, passwordProblem } from './password-rules.ts';
 import { hashToken } from './session-token.ts';
-import { busy, type EntryCall, enter, tooManyAttempts } from './sign-in.ts';
+import { busy, enter, tooManyAttempts } from './sign-in.ts';
 
 const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_short: `At least ${MIN_PASSWORD} characters.`,
@@ -53,17 +55,18 @@ export async function changePassword(
 ): Promise<Problem | undefined> {
   const { deps, caller, session } = call;
   const { email, id } = session.user;
-  const attempt = await countAttempt(deps.database, { email, address: caller.address });
-  if (!attempt.allowed) return tooManyAttempts(attempt.retryAfterSeconds);
+  const attempt = attemptOf(call, email);
+  const counted = await countAttempt(deps.database, attempt);
+  if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const credentials = await findCredentials(deps.database, email);
-  const verified = await verifyPassword(given.current, credentials?.passwordHash);
+  const verified = await verifyPassword(given.current, credentials?.passwordHash, 'known');
   if (verified === 'busy') return busy();
   const formerHash = credentials?.passwordHash;
   if (!verified || formerHash === undefined) {
     await noteFailedSignIn(deps.database, { user: { id, email }, address: caller.address });
     return wrongCurrent();
   }
-  await forgetAttempts(deps.database, email, caller.address);
+  await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
   const objection = passwordProblem(given.next, email);
   if (objection) return wrongField('next', MESSAGE[objection]);
   const passwordHash = await hashPassword(given.next);
@@ -72,7 +75,9 @@ export async function changePassword(
     sessionId: session.session.id,
     formerHash,
   });
-  return found ? undefined : wrongCurrent();
+  if (!found) return wrongCurrent();
+  await noteBrowser(call, { id, passwordHash });
+  return undefined;
 }
 
 function wrongCurrent(): Problem {

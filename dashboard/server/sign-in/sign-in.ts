@@ -6,19 +6,12 @@ import { createSession, deleteSession } from '../../store/sessions.ts';
 import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
 import { findCredentials } from '../../store/users.ts';
 import { type Problem, problem } from '../http/problem.ts';
-import type { Caller, Cookies } from '../http/request-facts.ts';
-import type { Deps } from '../route.ts';
+import type { EntryCall } from './entry-call.ts';
 import { findSignedIn } from './find-signed-in.ts';
+import { attemptOf, noteBrowser } from './known-browser.ts';
 import { verifyPassword } from './password.ts';
 import { newToken } from './session-token.ts';
 import { sessionView } from './session-view.ts';
-
-/** What routes that let somebody in are called with. */
-export interface EntryCall {
-  readonly deps: Deps;
-  readonly caller: Caller;
-  readonly cookies: Cookies;
-}
 
 /** As long as a session can live at all; how long it does is the database's business. */
 const COOKIE_SECONDS = 30 * 86_400;
@@ -28,16 +21,17 @@ export async function signIn(
   given: { readonly email: string; readonly password: string },
 ): Promise<SessionView | Problem> {
   const { deps, caller } = call;
-  const attempt = await countAttempt(deps.database, { email: given.email, address: caller.address });
-  if (!attempt.allowed) return tooManyAttempts(attempt.retryAfterSeconds);
+  const attempt = attemptOf(call, given.email);
+  const counted = await countAttempt(deps.database, attempt);
+  if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const email = normalizeEmail(given.email);
   const user = email === undefined ? undefined : await findCredentials(deps.database, email);
   // Unknown, invited and disabled users take as long as others, and get the same answer.
   const passwordHash = user?.disabled ? undefined : user?.passwordHash;
-  const verified = await verifyPassword(given.password, passwordHash);
+  const verified = await verifyPassword(given.password, passwordHash, counted.knownBrowser ? 'known' : 'stranger');
   if (verified === 'busy') return busy();
   if (verified && email !== undefined && user !== undefined && passwordHash !== undefined) {
-    await forgetAttempts(deps.database, email, caller.address);
+    await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
     return enter(call, { id: user.userId, passwordHash });
   }
   const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };
@@ -68,7 +62,8 @@ export async function enter(
   // Disabled or given another password within these milliseconds.
   if (!signedIn) return wrongPassword();
   cookies.setToken(token, COOKIE_SECONDS);
-  return sessionView(signedIn, caller, deps.settings());
+  await noteBrowser({ deps, cookies }, user);
+  return sessionView(signedIn, caller, deps);
 }
 
 export function tooManyAttempts(retryAfterSeconds: number): Problem {

@@ -1,6 +1,7 @@
 import { Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useConnectionLost } from '../api/connection.ts';
+import { useSession } from '../api/session.ts';
 import { Banner } from '../components/banner.tsx';
 import { IconButton } from '../components/button.tsx';
 import styles from './shell.module.css';
@@ -13,6 +14,7 @@ const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx').then((module) =>
 export function Shell(): ReactNode {
   const [open, setOpen] = useState(false);
   const lost = useConnectionLost();
+  const { untrustedProxy } = useSession();
   const path = useLocation({ select: (location) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
   useEffect(() => setOpen(false), [path]);
@@ -37,6 +39,12 @@ export function Shell(): ReactNode {
         {lost && (
           <Banner tone="warn" title="Connection lost">
             What you see may be out of date. The page goes on by itself when the server can be reached again.
+          </Banner>
+        )}
+        {untrustedProxy !== undefined && (
+          <Banner tone="warn" title="A proxy is not trusted">
+            Requests come through <code>{untrustedProxy}</code>, which is not in <code>trusted_proxies</code> of the
+            configuration. Until it is, everybody behind it has the same address here.
           </Banner>
         )}
         <Outlet />

@@ -13,6 +13,8 @@ export interface DatabaseDiagnosis {
   processes(): Promise<readonly ReportedProcess[]>;
   /** `undefined`: no process has reported one. */
   configuration(): Promise<ReportedConfiguration | undefined>;
+  /** Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies` did not name them; 20 at most. */
+  untrustedProxies(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -80,6 +82,7 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
       ledger: () => ledger(client),
       processes: () => listProcesses(client),
       configuration: () => currentConfiguration(client),
+      untrustedProxies: () => untrustedProxies(client),
       close: () => client.end(),
     };
   } catch (error) {
@@ -175,4 +178,14 @@ async function ledger(client: pg.Client): Promise<LedgerFigures> {
   const [figures] = await run<LedgerFigures>(client, LEDGER, []);
   if (figures === undefined) throw new Error('a select without from gave no row');
   return figures;
+}
+
+const UNTRUSTED_PROXIES: Statement = {
+  name: 'diagnose_untrusted_proxies',
+  text: `select address from untrusted_proxies where seen_at > now() - interval '1 hour' order by seen_at desc limit 20`,
+};
+
+async function untrustedProxies(client: pg.Client): Promise<readonly string[]> {
+  const rows = await run<{ address: string }>(client, UNTRUSTED_PROXIES, []);
+  return rows.map(({ address }) => address);
 }

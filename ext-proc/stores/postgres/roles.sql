@@ -31,6 +31,10 @@ grant select on schema_migrations, ledger_state, organizations, accounts, keys, 
   organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
+-- Browsers that users signed in with are forgotten with each new password; `doctor` reads which proxies are not trusted, whoever runs it.
+grant select, insert, update, delete on known_browsers to gateway_dashboard, gateway_operator;
+grant insert, update, delete on untrusted_proxies to gateway_dashboard;
+grant select on untrusted_proxies to gateway_dashboard, gateway_operator, gateway_process;
 grant execute on function add_credit to gateway_dashboard, gateway_operator;
 grant insert on organizations, keys, users, memberships, sessions, password_links, sign_in_attempts, audit_log to gateway_dashboard, gateway_operator;
 grant insert (organization_id) on accounts to gateway_dashboard, gateway_operator;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressSubject } from './sign-in-attempts.ts';
+import { addressSubject, originSubjects } from './attempt-subjects.ts';
 
 describe('the address that attempts are counted by', () => {
   it.each([
@@ -37,5 +37,28 @@ describe('the address that attempts are counted by', () => {
         if (!same) expect(addressSubject(written(other))).not.toBe(addressSubject(written(one)));
       }),
     );
+  });
+});
+
+describe('the origin of an attempt', () => {
+  it('is its address, and for IPv6 the /48 around it', () => {
+    expect(originSubjects({ address: '192.0.2.7' })).toEqual({ near: 'address 192.0.2.7' });
+    const network = (address: string) => originSubjects({ address }).wide?.subject;
+    expect(network('2001:db8:1:2::1')).toBe('network 2001:db8:1::/48');
+    expect(network('2001:db8:1:ffff::9')).toBe('network 2001:db8:1::/48');
+    expect(network('2001:db8:2::1')).toBe('network 2001:db8:2::/48');
+  });
+
+  it('is the caller that a proxy names which is not trusted, and all of those together', () => {
+    const one = originSubjects({ address: '10.0.0.5', claimedAddress: '198.51.100.1' });
+    const other = originSubjects({ address: '10.0.0.5', claimedAddress: '198.51.100.2' });
+    expect(one.near).not.toBe(other.near);
+    expect(one.near).not.toBe(originSubjects({ address: '198.51.100.1' }).near);
+    expect([one.wide, other.wide]).toEqual(Array(2).fill({ subject: 'proxy address 10.0.0.5', max: 1_000 }));
+  });
+
+  it('is never longer than the database is asked to keep', () => {
+    const long = 'x'.repeat(10_000);
+    expect(originSubjects({ address: long, claimedAddress: long }).near.length).toBeLessThan(200);
   });
 });

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+import { watchProxies } from './untrusted-proxies.ts';
+
+function watched(record: () => Promise<void> = async () => {}) {
+  const told: string[] = [];
+  const recorded: string[] = [];
+  const log = { warn: (fields: { proxy?: string }, text: string) => told.push(fields.proxy ?? text) };
+  const clock = { nowMs: 5_000_000 };
+  const proxies = watchProxies(
+    log as unknown as Log,
+    () => clock.nowMs,
+    (address) => {
+      recorded.push(address);
+      return record();
+    },
+  );
+  return { proxies, told, recorded, clock };
+}
+
+it('a proxy that is not trusted is told once a minute, however many requests come', () => {
+  const { proxies, told, recorded, clock } = watched();
+  for (let request = 0; request < 100; request++) proxies.note('10.0.0.5');
+  expect([told, recorded]).toEqual([['10.0.0.5'], ['10.0.0.5']]);
+  clock.nowMs += 59_999;
+  proxies.note('10.0.0.6');
+  expect(told).toHaveLength(1);
+  clock.nowMs += 1;
+  proxies.note('10.0.0.6');
+  expect([told, recorded]).toEqual([
+    ['10.0.0.5', '10.0.0.6'],
+    ['10.0.0.5', '10.0.0.6'],
+  ]);
+});
+
+it('it is shown for an hour', () => {
+  const { proxies, clock } = watched();
+  expect(proxies.newest()).toBeUndefined();
+  proxies.note('10.0.0.5');
+  clock.nowMs += 3_599_999;
+  expect(proxies.newest()).toEqual({ address: '10.0.0.5', atMs: 5_000_000 });
+  clock.nowMs += 1;
+  expect(proxies.newest()).toBeUndefined();
+});
+
+it('a database that is away takes nothing down', async () => {
+  const { proxies, told } = watched(() => Promise.reject(new Error('away')));
+  proxies.note('10.0.0.5');
+  await new Promise(setImmediate);
+  expect(told).toEqual(['10.0.0.5', 'the proxy was not recorded']);
+});

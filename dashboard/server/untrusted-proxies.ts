@@ -1,0 +1,40 @@
+import type { Log } from '../../ext-proc/telemetry/log.ts';
+
+/** An address that sends X-Forwarded-For and is not in `trusted_proxies`. */
+export interface SeenProxy {
+  readonly address: string;
+  readonly atMs: number;
+}
+
+/** Notices proxies that nobody named: behind one, all callers seem to come from one address. */
+export interface UntrustedProxies {
+  note(address: string): void;
+  /** The newest of the last hour. */
+  newest(): SeenProxy | undefined;
+}
+
+const TELL_EVERY_MS = 60_000;
+const REMEMBER_MS = 3_600_000;
+const WARNING =
+  'a request came with X-Forwarded-For from an address that is not in trusted_proxies: if that is your proxy, name it there; limits and addresses in the audit log take all of its callers for one';
+
+/** `record` keeps it for `doctor`; it may fail. Both it and the log are told once a minute, however many requests come. */
+export function watchProxies(
+  log: Log,
+  nowMs: () => number,
+  record: (address: string) => Promise<void>,
+): UntrustedProxies {
+  let newest: SeenProxy | undefined;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    note(address) {
+      const atMs = nowMs();
+      newest = { address, atMs };
+      if (Math.abs(atMs - toldAtMs) < TELL_EVERY_MS) return;
+      toldAtMs = atMs;
+      log.warn({ proxy: address }, WARNING);
+      record(address).catch((error: Error) => log.warn({ error: error.message }, 'the proxy was not recorded'));
+    },
+    newest: () => (newest !== undefined && nowMs() - newest.atMs < REMEMBER_MS ? newest : undefined),
+  };
+}
