@@ -2,6 +2,7 @@ import { authenticate, checkKey } from './admission/authenticate.ts';
 import { authorizeCaller } from './admission/authorize.ts';
 import { clientAddress } from './admission/client-address.ts';
 import { inRanges } from './admission/ip-ranges.ts';
+import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './admission/refused-requests.ts';
 import { findRoute } from './admission/route.ts';
 import type { GatewayConfig, TracingConfig } from './config/gateway-config.ts';
 import { describeTrace } from './describe-trace.ts';
@@ -13,7 +14,7 @@ import { showCredits } from './endpoints/credits.ts';
 import { showGeneration } from './endpoints/generation.ts';
 import { listModels } from './endpoints/models.ts';
 import { showUsage } from './endpoints/usage.ts';
-import { isRefusal, type Refusal, refuse, renderRefusal } from './errors/refusal.ts';
+import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from './errors/refusal.ts';
 import { logLine, type RequestRecord, requestLogEntry } from './request-record.ts';
 import type { Ledger } from './stores/ledger.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
@@ -34,7 +35,12 @@ export interface GatewayDeps extends ChatDeps {
   readonly isProbe: (authorization: string | undefined) => boolean;
 }
 
-export function createGateway(deps: GatewayDeps): ExchangeHandler {
+interface Parts extends GatewayDeps {
+  readonly refused: RefusedRequests;
+}
+
+export function createGateway(given: GatewayDeps): ExchangeHandler {
+  const deps: Parts = { ...given, refused: createRefusedRequests(given.limits) };
   return async (exchange) => {
     const config = deps.config();
     const probe = deps.isProbe(exchange.header('authorization'));
@@ -70,10 +76,12 @@ function beginTrace({ tracing }: GatewayDeps, exchange: Exchange, config: Gatewa
   return tracing.begin({ header: (name) => exchange.header(name), isTrusted }, settings);
 }
 
-async function decide(deps: GatewayDeps, exchange: Exchange, record: RequestRecord): Promise<EndpointResult> {
+async function decide(deps: Parts, exchange: Exchange, record: RequestRecord): Promise<EndpointResult> {
   try {
     const call = await authorize(deps, exchange, record);
-    return isRefusal(call) ? call : await serve(deps, call);
+    if (isRefusal(call)) return call;
+    const result = await serve(deps, call);
+    return isRefusal(result) ? (countRefusal(deps, call, result) ?? result) : result;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     // In the request's own line: while a store is away every request fails alike, and a stack for each would bury the log.
@@ -83,7 +91,7 @@ async function decide(deps: GatewayDeps, exchange: Exchange, record: RequestReco
 }
 
 /** Everything that the headers alone decide: a caller without rights is refused before its body is read. */
-async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestRecord): Promise<Call | Refusal> {
+async function authorize(deps: Parts, exchange: Exchange, record: RequestRecord): Promise<Call | Refusal> {
   const { config, arrivedAtMs } = record;
   const route = findRoute(exchange.method, exchange.path);
   if (isRefusal(route)) return route;
@@ -94,10 +102,30 @@ async function authorize(deps: GatewayDeps, exchange: Exchange, record: RequestR
   const principal = await authenticate(exchange.header('authorization'), deps.keys, utcDay(arrivedAtMs));
   if (isRefusal(principal)) return principal;
   record.principal = principal;
-  const denied = checkKey(principal.key, arrivedAtMs) ?? authorizeCaller(principal, address, route);
+  const { key, organization } = principal;
+  const limit = config.limits.refusedRequestsPerMinute;
+  const unusable = checkKey(key, arrivedAtMs);
+  // For itself alone: whoever found it must not shut its organization out.
+  if (unusable) return noted(deps, deps.refused.take(key.id, limit, arrivedAtMs)) ?? unusable;
+  const denied = authorizeCaller(principal, address, route);
+  // Before the limit in the order of checks, so that it stays what it is beyond it.
+  if (denied) deps.refused.take(organization.id, limit, arrivedAtMs);
+  const beyond = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
   const takeOneRead = () => takeRead(deps, principal, config);
   const { notes, trace } = record;
-  return denied ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
+  return beyond ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
+}
+
+/** A refusal: those of the organization are beyond its limit with this one. */
+function countRefusal(deps: Parts, { principal, config }: Call, refusal: Refusal): Refusal | undefined {
+  if (!COUNTED_STATUSES.has(statusOf(refusal))) return undefined;
+  const limit = config.limits.refusedRequestsPerMinute;
+  return noted(deps, deps.refused.take(principal.organization.id, limit, deps.clock.nowMs()));
+}
+
+function noted({ metrics }: Parts, beyond: Refusal | undefined): Refusal | undefined {
+  if (beyond) metrics.admissionRefused('refused');
+  return beyond;
 }
 
 function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<EndpointResult> {

@@ -11,6 +11,7 @@ export interface SharedConfig {
     readonly requestBodyBytes: number;
     readonly responseBodyBytes: number;
     readonly readRequestsPerMinute: number;
+    readonly refusedRequestsPerMinute: number;
   };
   readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number; readonly totalMs: number };
   /** Further attempts at the same target after the first. */

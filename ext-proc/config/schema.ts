@@ -65,6 +65,7 @@ const limits = section({
   request_body: size(KIB, MAX_BODY_BYTES).prefault('20MiB'),
   response_body: size(KIB, MAX_BODY_BYTES).prefault('64MiB'),
   read_rpm: whole(1, 1_000_000).prefault(600),
+  refused_rpm: whole(1, 10_000_000).prefault(3000),
 });
 
 /** Nothing waits longer than `total`, whatever `first_byte` and `stream_idle` say. */

@@ -89,6 +89,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
       requestBodyBytes: file.limits.request_body,
       responseBodyBytes: file.limits.response_body,
       readRequestsPerMinute: file.limits.read_rpm,
+      refusedRequestsPerMinute: file.limits.refused_rpm,
     },
     timeouts: {
       firstByteMs: Math.min(timeouts.first_byte, timeouts.total),

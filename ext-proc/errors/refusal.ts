@@ -67,6 +67,10 @@ export function envelopeOf(refusal: Refusal): Envelope {
   };
 }
 
+export function statusOf({ code }: Refusal): number {
+  return CATALOGUE[code].status;
+}
+
 /** Status, headers and body of the HTTP response for a refusal. */
 export function renderRefusal(refusal: Refusal): { status: number; headers: Record<string, string>; body: Buffer } {
   const entry: CatalogueEntry = CATALOGUE[refusal.code];

@@ -32,6 +32,8 @@ export interface LimitStore {
   heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd>;
   /** `read_rpm`: one read by a key, counted in the UTC minute. */
   takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult>;
+  /** `refused_rpm`: so many more refused requests of an organization or a key, counted in the UTC minute. */
+  countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount>;
   close(): Promise<void>;
 }
 
@@ -128,6 +130,12 @@ export interface HoldRelease {
   readonly snapshot?: AccountSnapshot;
   /** Without a snapshot: it is not known here whether it was charged. Nobody is believed then who read before now. */
   readonly mayBeCharged?: boolean;
+}
+
+export interface RefusedCount {
+  /** In this minute, of all processes. */
+  readonly refused: number;
+  readonly resetsAtMs: number;
 }
 
 export type ReadResult = { readonly allowed: true } | { readonly allowed: false; readonly resetsAtMs: number };

@@ -15,10 +15,12 @@ export interface StoreMetrics {
   watchRequestLog(waiting: () => number, stalledMs: () => number): void;
 }
 
-/** `reads`: `read_rpm`, of reads and replays. */
-export type RefusingRule = Refused['rule'] | 'reads';
+/** `reads`: `read_rpm`, of reads and replays. `refused`: `refused_rpm`. */
+export type RefusingRule = Refused['rule'] | 'reads' | 'refused';
 
-export type LimitStoreOperation = 'admit' | 'release' | 'renew' | 'held' | 'take_read';
+export type LimitStoreOperation = 'admit' | 'release' | 'renew' | 'held' | 'take_read' | 'count_refused';
+
+const OPERATIONS: readonly LimitStoreOperation[] = ['admit', 'release', 'renew', 'held', 'take_read', 'count_refused'];
 
 /** From a script in memory to the time-out of a store. */
 const CALL_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3];
@@ -78,7 +80,7 @@ function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'
   const duration = createHistograms(
     {
       name: 'gateway_limit_store_duration_seconds',
-      help: 'Calls of the limit store (Redis, or the memory of the process), by operation: admit, release, renew, held, take_read.',
+      help: `Calls of the limit store (Redis, or the memory of the process), by operation: ${OPERATIONS.join(', ')}.`,
       labelNames,
       registers,
     },
@@ -90,19 +92,27 @@ function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'
     labelNames,
     registers,
   });
-  for (const operation of ['admit', 'release', 'renew', 'held', 'take_read']) failures.inc({ operation }, 0);
+  for (const operation of OPERATIONS) failures.inc({ operation }, 0);
   return (operation, tookMs, failed) => {
     duration.of(operation).observe(tookMs / 1000);
     if (failed) failures.inc({ operation });
   };
 }
 
-const RULES: readonly RefusingRule[] = ['concurrency', 'requests', 'tokens', 'daily_budget', 'balance', 'reads'];
+const RULES: readonly RefusingRule[] = [
+  'concurrency',
+  'requests',
+  'tokens',
+  'daily_budget',
+  'balance',
+  'reads',
+  'refused',
+];
 
 function refusalMetrics(registers: Registry[]): StoreMetrics['admissionRefused'] {
   const refused = new Counter({
     name: 'gateway_admissions_refused_total',
-    help: `Requests that a limit refused, by rule: ${RULES.join(', ')} (read_rpm).`,
+    help: `Requests that a limit refused, by rule: ${RULES.join(', ')} (the last two: read_rpm and refused_rpm).`,
     labelNames: ['rule'],
     registers,
   });

@@ -46,6 +46,7 @@ export function watchLimitStore(
           if (!result.allowed) metrics.admissionRefused('reads');
         },
       ),
+    countRefused: (id, requests, nowMs) => timed('count_refused', () => limits.countRefused(id, requests, nowMs)),
     close: () => limits.close(),
   };
 }

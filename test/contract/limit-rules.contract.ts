@@ -150,6 +150,27 @@ export function rulesContract(storeOf: () => LimitStore): void {
     });
   });
 
+  describe('refused requests', () => {
+    it('are counted for each organization or key by the minute', async () => {
+      const resetsAtMs = NOON_ISH + MINUTE_MS;
+      expect(await storeOf().countRefused('org-1', 1, NOON_ISH)).toEqual({ refused: 1, resetsAtMs });
+      expect(await storeOf().countRefused('org-1', 41, NOON_ISH + 59_999)).toEqual({ refused: 42, resetsAtMs });
+      expect(await storeOf().countRefused('key-1', 2, NOON_ISH)).toEqual({ refused: 2, resetsAtMs });
+      const next = { refused: 3, resetsAtMs: resetsAtMs + MINUTE_MS };
+      expect(await storeOf().countRefused('org-1', 3, resetsAtMs)).toEqual(next);
+      // It was asked a moment before, and came later.
+      expect(await storeOf().countRefused('org-1', 1, resetsAtMs - 1)).toMatchObject({ refused: 4 });
+    });
+
+    it('have no part in reads and admissions', async () => {
+      await storeOf().countRefused('key-1', 100, NOON_ISH);
+      await storeOf().countRefused('org-1', 100, NOON_ISH);
+      expect(await storeOf().takeRead('key-1', 1, NOON_ISH)).toEqual({ allowed: true });
+      const limits = { requestsPerMinute: 1 };
+      expect(await admitFresh(storeOf(), { organizationLimits: limits })).toMatchObject({ kind: 'admitted' });
+    });
+  });
+
   describe('daily budgets', () => {
     it('cover what was spent and what is held, of organization and of key', async () => {
       const limits = { dailyBudgetNanoUsd: 500n };

@@ -12,7 +12,10 @@ export interface Operator {
   /** An organization with credit, and a key of it. */
   customer(options?: CustomerOptions): Promise<Customer>;
   /** One more key of that organization. */
-  addKey(organizationId: string): Promise<Pick<Customer, 'keyId' | 'key'>>;
+  addKey(
+    organizationId: string,
+    options?: Pick<CustomerOptions, 'scopes' | 'key'>,
+  ): Promise<Pick<Customer, 'keyId' | 'key'>>;
   credit(organizationId: string, usd: string): Promise<void>;
   balance(organizationId: string): Promise<number>;
   /** Throws with the differences when balance, ledger and generations disagree. */
@@ -64,7 +67,7 @@ export async function openOperator(databaseUrl: string): Promise<Operator> {
       await credit(organizationId, options.credit ?? '100');
       return { organizationId, ...(await createKey(administration, organizationId, options)) };
     },
-    addKey: (organizationId) => createKey(administration, organizationId, {}),
+    addKey: (organizationId, options = {}) => createKey(administration, organizationId, options),
     balance: async (organizationId) => {
       const organization = await administration.organization(organizationId);
       if (organization === undefined) throw new Error(`no organization ${organizationId}`);

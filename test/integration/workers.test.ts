@@ -22,6 +22,7 @@ const CROWD = { requests: 60, served: 10, maxTokens: LIMIT };
 /** Enough that every process has some. */
 const IN_FLIGHT = 24;
 const MINUTE_MS = 60_000;
+const REFUSED_RPM = 100;
 
 let redis: TestRedis;
 let provider: FakeProvider;
@@ -84,6 +85,22 @@ function fourProcesses(): void {
       expect(Number(headers['retry-after'])).toBeGreaterThan(untilNextMinuteS(atMs) - 1.5);
       expect(Number(headers['retry-after'])).toBeLessThan(untilNextMinuteS(sentAtMs) + 1.5);
     }
+  });
+
+  test('refused requests are counted of all processes together', async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+    if (leftMs < 25_000) await sleep(leftMs + 100);
+    const outcomes: string[] = [];
+    for (let i = 0; i < REFUSED_RPM + 60; i++) outcomes.push(outcome(await client.get('/v1/models?a=b')));
+    // Each process for itself would refuse four times as many.
+    const refused = count(outcomes)['400 unknown_parameter'] ?? 0;
+    expect(refused).toBeGreaterThanOrEqual(REFUSED_RPM);
+    expect(refused).toBeLessThan(REFUSED_RPM + 40);
+    expect(outcomes.slice(-2 * WORKERS)).toEqual(Array.from({ length: 2 * WORKERS }, () => '429 rpm_exceeded'));
+    expect(outcome(await client.get('/v1/models'))).toBe('429 rpm_exceeded');
+    client.close();
   });
 
   test('metrics are those of all processes, and every process served', async () => {
@@ -223,6 +240,7 @@ function config(): TestConfig {
   return {
     redis: redis.url,
     workers: WORKERS,
+    limits: { refused_rpm: REFUSED_RPM },
     providers: { fake: { base_url: provider.baseUrl } },
     models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
     timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },

@@ -7,6 +7,7 @@ import type {
   LimitStore,
   LiveHold,
   ReadResult,
+  RefusedCount,
   Renewal,
 } from '../limit-store.ts';
 import {
@@ -50,6 +51,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
   const holds = createHolds(leaseMs);
   const organizations = new Map<string, OrganizationState>();
   const reads = new Map<string, MinuteWindow>();
+  const refused = new Map<string, MinuteWindow>();
   const minuteOf = createMinuteClock();
   let sweptAtMs = 0;
 
@@ -125,6 +127,14 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     return { allowed: true };
   }
 
+  function countRefused(id: string, requests: number, nowMs: number): RefusedCount {
+    sweep(nowMs);
+    const window = entry(refused, id, emptyWindow);
+    moveTo(window, minuteOf(nowMs));
+    window.requests += requests;
+    return { refused: window.requests, resetsAtMs: endOf(window) };
+  }
+
   /** Keeps the maps as large as what is in use. */
   function sweep(nowMs: number): void {
     if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
@@ -139,7 +149,9 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
         forgetDaysBefore(key.spent, yesterday);
       }
     }
-    for (const [keyId, window] of reads) if (endOf(window) <= nowMs) reads.delete(keyId);
+    for (const windows of [reads, refused]) {
+      for (const [id, window] of windows) if (endOf(window) <= nowMs) windows.delete(id);
+    }
   }
 
   return {
@@ -148,6 +160,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     renew: async (live, nowMs) => renew(live, nowMs),
     heldNanoUsd: async (organizationId, nowMs) => held(organizationId, nowMs),
     takeRead: async (keyId, readsPerMinute, nowMs) => takeRead(keyId, readsPerMinute, nowMs),
+    countRefused: async (id, requests, nowMs) => countRefused(id, requests, nowMs),
     close: async () => {},
   };
 }

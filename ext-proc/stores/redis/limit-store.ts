@@ -9,6 +9,7 @@ import {
   type LiveHold,
   quarantineMs,
   type ReadResult,
+  type RefusedCount,
   type Renewal,
 } from '../limit-store.ts';
 import type { ShardFences } from '../shard-fences.ts';
@@ -20,7 +21,7 @@ import { type ConnectionOptions, connectRedis } from './connection.ts';
 import { createGathering } from './gathering.ts';
 import { answerHolds, FENCED_OFF, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
 import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
-import { organizationKeys, readsKey, shardKeyOf, shardOf } from './shards.ts';
+import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './shards.ts';
 import { createSpoolMirror } from './spool-mirror.ts';
 
 export interface RedisLimitStoreOptions extends ConnectionOptions {
@@ -152,6 +153,12 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     return { allowed: false, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
   }
 
+  async function countRefused(id: string, requests: number, nowMs: number): Promise<RefusedCount> {
+    const reply = await connection.run('countRefused', [refusedKey(id)], [clock(nowMs), requests]);
+    const [refused, serverNowMs, minute] = reply as [number, number, number];
+    return { refused, resetsAtMs: (minute + 1) * MINUTE_MS + nowMs - serverNowMs };
+  }
+
   /** Times that callers make up have no part in this. */
   function touchMarkers(): void {
     if (options.clock === 'server') markers.touchAll();
@@ -165,6 +172,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     renew,
     heldNanoUsd,
     takeRead,
+    countRefused,
     ...markers,
     spoolMirror: createSpoolMirror(connection),
     async close() {

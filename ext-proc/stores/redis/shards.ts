@@ -52,6 +52,11 @@ export function readsKey(keyId: string): string {
   return `${tagOf(keyId)}:reads:${keyId}`;
 }
 
+/** Of an organization or a key. */
+export function refusedKey(id: string): string {
+  return `${tagOf(id)}:refused:${id}`;
+}
+
 export function allShardKeys(): readonly string[] {
   return SHARD_KEYS;
 }

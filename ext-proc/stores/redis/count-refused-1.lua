@@ -1,0 +1,19 @@
+-- Refused requests of an organization or a key, counted in the UTC minute.
+--
+-- KEYS  1 refused: a hash of minute, requests
+-- ARGV  1 clock (shared.lua)   2 how many more
+-- Returns  how many in all   now   the minute that counts
+
+local now = clock(ARGV[1])
+local minute = math.floor(now / 60000)
+local window = redis.call('HMGET', KEYS[1], 'minute', 'requests')
+if window[1] and tonumber(window[1]) - 1 == minute then
+  minute = minute + 1
+end
+local requests = tonumber(ARGV[2])
+if window[1] and tonumber(window[1]) == minute then
+  requests = requests + tonumber(window[2])
+end
+redis.call('HSET', KEYS[1], 'minute', minute, 'requests', requests)
+redis.call('PEXPIRE', KEYS[1], 120000)
+return { requests, now, minute }
