@@ -3,7 +3,6 @@ import { flushCompileCache } from 'node:module';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
-import { sealMirror } from './accounting/sealed-mirror.ts';
 import { estimateTokens } from './admission/text-meter.ts';
 import { readDrainTimeoutMs } from './config/drain-timeout.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
@@ -22,19 +21,17 @@ import { keepCheckpoints } from './keep-checkpoints.ts';
 import { keepRequestLog } from './keep-request-log.ts';
 import { leaveToSuccessor } from './leave-to-successor.ts';
 import { openAccounting, spoolFolder } from './open-accounting.ts';
-import { openLimitStore } from './open-limit-store.ts';
+import { type OpenStores, openStores, type Settings } from './open-stores.ts';
 import { openTracing } from './open-tracing.ts';
 import { reportProcess } from './report-process.ts';
 import { serveHealth } from './serve-health.ts';
 import { SchemaMismatch } from './stores/postgres/migrate.ts';
-import { openPostgres } from './stores/postgres/open.ts';
 import { TransactionPooler } from './stores/postgres/transaction-pooler.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { watchActivity } from './telemetry/process-report-activity.ts';
 import { createReadiness, sharedProbeKey } from './telemetry/readiness.ts';
-import { watchLimitStore } from './telemetry/watch-limit-store.ts';
 import type { ExchangeHandler } from './transport/exchange.ts';
 import { startTransport, type Transport } from './transport/start.ts';
 
@@ -69,9 +66,14 @@ async function main(): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
 
   const metrics = createMetrics({ workerIndex, version: packageFile.version });
-  const stores = await openStores(loaded.config, paths, metrics, log).catch(explainUnavailable);
+  const settings: Settings = { current: () => loaded.config };
+  const { dataDir } = paths;
+  const stores = await openStores({ settings, dataDir, workerIndex, leaseMs: LEASE_MS, clock, metrics, log }).catch(
+    explainUnavailable,
+  );
   if (stores === undefined) return;
-  await serve({ loaded, paths, stores, allMetrics: metrics, log, drainTimeoutMs });
+  if (stores.kind === 'refused') return refuseToStart(stores.message);
+  await serve({ loaded, settings, paths, stores, allMetrics: metrics, log, drainTimeoutMs });
 }
 
 /** Not a configuration error: the supervisor tries again, and a store or a migration that is only late is found then. */
@@ -88,50 +90,18 @@ function explainUnavailable(error: unknown): undefined {
   process.exit(1);
 }
 
-async function openStores(config: GatewayConfig, { dataDir }: RuntimePaths, metrics: Metrics, log: Log) {
-  const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = config.stores;
-  if (postgres.kind === 'embedded') {
-    return refuseToStart(
-      'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.',
-    );
-  }
-  const database = await openPostgres({
-    url: postgres.url,
-    log,
-    pool,
-    timeouts,
-    severalProcesses: redis.kind === 'url',
-    onBatch: metrics.databaseBatch,
-    onLoss: metrics.lost,
-  });
-  metrics.watchDatabase(database.pools);
-  const takenOver = Promise.withResolvers<void>();
-  const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
-  const opened = await openLimitStore({ redis, database, dataDir, workerIndex, leaseMs: LEASE_MS, log, onTakenOver });
-  if (opened.kind === 'refused') return refuseToStart(opened.message);
-  return {
-    ...opened,
-    database,
-    databaseUrl: postgres.url,
-    limits: watchLimitStore(opened.limits, metrics, clock),
-    takenOver: takenOver.promise,
-    mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
-  };
-}
-
-type Stores = Exclude<Awaited<ReturnType<typeof openStores>>, undefined>;
-
 interface Serving {
   readonly loaded: LoadedConfig;
+  readonly settings: Settings;
   readonly paths: RuntimePaths;
-  readonly stores: Stores;
+  readonly stores: OpenStores;
   readonly allMetrics: Metrics;
   readonly log: Log;
   readonly drainTimeoutMs: number;
 }
 
 /** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
-async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
+async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
   const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
@@ -168,7 +138,14 @@ async function serve({ loaded, paths, stores, allMetrics, log, drainTimeoutMs }:
     metrics,
     log,
   });
-  const stopDeleting = keepDeletingExpired(database.idempotency, () => config.current().idempotencyRetentionMs, log);
+  settings.current = config.current;
+  const stopDeleting = keepDeletingExpired({
+    store: database.idempotency,
+    retentionMs: () => config.current().idempotencyRetentionMs,
+    boundBytes: () => config.current().idempotencyBytesPerOrganization,
+    metrics,
+    log,
+  });
   const stopCheckpoints = keepCheckpoints(database.checkpoints, paths.dataDir, log);
   keepTidy(() => config.current().requestLogRetentionMs);
   const { version } = packageFile;

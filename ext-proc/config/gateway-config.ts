@@ -17,6 +17,8 @@ export interface SharedConfig {
   /** Further attempts at the same target after the first. */
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;
+  /** Of stored answers, as they are sealed. */
+  readonly idempotencyBytesPerOrganization: number;
   readonly requestLogRetentionMs: number;
   readonly topUpUrl?: string;
   readonly dashboard: DashboardConfig;

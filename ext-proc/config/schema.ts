@@ -14,6 +14,7 @@ const DAY_MS = 86_400_000;
 const KIB = 1024;
 /** A body is parsed in memory as one string, whose length V8 limits to about 512 MiB. */
 const MAX_BODY_BYTES = 256 * KIB * KIB;
+const MAX_STORED_BYTES = 1024 * KIB ** 3;
 const MAX_TOKENS = 100_000_000;
 /** A charge that PostgreSQL does not take in time is in the spool before its hold lapses (open-accounting.ts). */
 const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
@@ -151,7 +152,10 @@ export const CONFIG_FILE = section({
   limits: limits.prefault({}),
   timeouts: timeouts.prefault({}),
   retries: section({ per_target: whole(0, 10).prefault(1) }).prefault({}),
-  idempotency: section({ retention: duration(SECOND_MS, 30 * DAY_MS).prefault('24h') }).prefault({}),
+  idempotency: section({
+    retention: duration(SECOND_MS, 30 * DAY_MS).prefault('24h'),
+    bytes_per_organization: size(KIB, MAX_STORED_BYTES).prefault('1GiB'),
+  }).prefault({}),
   request_log: section({ retention: duration(DAY_MS, 366 * DAY_MS).prefault('30d') }).prefault({}),
   top_up_url: publicUrl.optional(),
   dashboard: section({ url: publicUrl.optional(), api_url: publicUrl.optional() }).prefault({}),

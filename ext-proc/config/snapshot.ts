@@ -98,6 +98,7 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
     },
     retriesPerTarget: file.retries.per_target,
     idempotencyRetentionMs: file.idempotency.retention,
+    idempotencyBytesPerOrganization: file.idempotency.bytes_per_organization,
     requestLogRetentionMs: file.request_log.retention,
     ...(file.top_up_url === undefined ? {} : { topUpUrl: file.top_up_url }),
     dashboard: {

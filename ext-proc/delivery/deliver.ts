@@ -1,6 +1,5 @@
 import type { Provider } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { Refusal } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { AnswerBudget } from './answer-budget.ts';
 import { openFirst } from './attempts.ts';
@@ -10,7 +9,7 @@ import type { Account, CountTokens, DeliveryOutcome, EstimateTokens, Order } fro
 import { chargePrompt, paysItsPrompt } from './leaving.ts';
 import { ProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
-import { type Replay, replayAnswer } from './replay.ts';
+import { type Replay, type ReplayOutcome, replayAnswer } from './replay.ts';
 import { answerRefusal } from './respond.ts';
 import type { Run } from './run.ts';
 import { UnchargedAttempts } from './uncharged-attempts.ts';
@@ -19,8 +18,8 @@ import { UnchargedAttempts } from './uncharged-attempts.ts';
 export interface Delivery {
   /** Always answers the exchange, unless its client has left. Charges at most once, and nothing when no provider had anything to do. */
   deliver(order: Order, exchange: Exchange, account: Account): Promise<DeliveryOutcome>;
-  /** Answers with what an earlier attempt was answered. A refusal: not answered, and may be tried again. */
-  replay(replay: Replay, exchange: Exchange): Promise<Refusal | undefined>;
+  /** Answers with what an earlier attempt was answered, or refuses, for now. */
+  replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
   /** JSON answers in memory, all together. */
   readonly answers: Pick<AnswerBudget, 'heldBytes' | 'limitBytes'>;
   /** Ends every call under way; resolves when the accounts know of every attempt that had failed. */

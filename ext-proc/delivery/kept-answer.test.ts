@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { refuse } from '../errors/refusal.ts';
-import { AnswerBudget } from './answer-budget.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery, UNWATCHED } from './client.fixture.ts';
 import { COMPLETION, DONE, HELLO, ours, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
 import { type OrderOptions, order, provider } from './order.fixture.ts';
-import { type Replay, replayAnswer } from './replay.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -123,68 +121,4 @@ describe('an answer that is kept', () => {
     expect(textAtRelease).toBe([...HELLO, STOP].map(ours).join(''));
     expect(to.text()).toContain('"code":"no_capacity"');
   });
-});
-
-describe('a replay', () => {
-  const replay: Replay = {
-    generationId: 'gen-EARLIER',
-    streamed: false,
-    answerBytes: 100,
-    read: async () => Buffer.from('the same bytes'),
-    timeoutMs: 100,
-  };
-
-  test('gives JSON whole and a stream as a stream, with the generation id of the first', async () => {
-    const [json, stream] = [client(), client()];
-    const budget = new AnswerBudget(100);
-    expect(await replayAnswer(replay, json.exchange, budget)).toBeUndefined();
-    expect(await replayAnswer({ ...replay, streamed: true }, stream.exchange, budget)).toBeUndefined();
-    const headers = { 'x-generation-id': 'gen-EARLIER', 'idempotent-replayed': 'true' };
-    expect(json.answers).toEqual([
-      { status: 200, headers: { ...headers, 'content-type': 'application/json' }, body: Buffer.from('the same bytes') },
-    ]);
-    expect(stream.heads).toEqual([
-      {
-        status: 200,
-        headers: { ...headers, 'content-type': 'text/event-stream' },
-      },
-    ]);
-    expect([stream.text(), stream.ended]).toEqual(['the same bytes', true]);
-  });
-
-  test('is refused where there is no room, or the answer is gone; and answers nothing then', async () => {
-    const to = client();
-    const budget = new AnswerBudget(99);
-    expect(await replayAnswer(replay, to.exchange, budget)).toMatchObject({ code: 'no_capacity' });
-    const gone = { ...replay, answerBytes: 99, read: async () => undefined };
-    for (let i = 0; i < 2; i++)
-      expect(await replayAnswer(gone, to.exchange, budget)).toMatchObject({ code: 'no_capacity' });
-    expect([to.answers, to.heads]).toEqual([[], []]);
-  });
-
-  test('cuts a client off that does not read in time', async () => {
-    const to = client();
-    to.stopReading();
-    await replayAnswer({ ...replay, streamed: true }, to.exchange, new AnswerBudget(100));
-    expect([to.aborted, to.ended]).toEqual([true, false]);
-  });
-
-  test.each([true, false])(
-    'cuts a client off that does not read while others need the room (stream: %s)',
-    async (streamed) => {
-      const to = client();
-      to.stopReading();
-      const budget = new AnswerBudget(1_000_000);
-      const body = Buffer.alloc(900_000);
-      const replayed = replayAnswer(
-        { ...replay, streamed, answerBytes: body.length, read: async () => body, timeoutMs: 60_000 },
-        to.exchange,
-        budget,
-      );
-      await expect.poll(() => to.heads.length).toBe(1);
-      expect(budget.open().take(200_000)).toBe(true);
-      expect(await replayed).toBeUndefined();
-      expect([to.aborted, to.ended, budget.heldBytes]).toEqual([true, false, 200_000]);
-    },
-  );
 });

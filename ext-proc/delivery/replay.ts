@@ -1,5 +1,6 @@
+import type { NextBytes, StoredAnswer } from '../domain/stored-answer.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
-import type { Exchange } from '../transport/exchange.ts';
+import type { Exchange, ResponseStream } from '../transport/exchange.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import { LARGE_BYTES } from './send-large.ts';
 import { settlesWithin } from './wait.ts';
@@ -8,51 +9,108 @@ import { settlesWithin } from './wait.ts';
 export interface Replay {
   readonly generationId: string;
   readonly streamed: boolean;
-  /** How large it is, or a little more. */
-  readonly answerBytes: number;
   /** `undefined`: it is not there any more. */
-  read(): Promise<Buffer | undefined>;
+  open(): Promise<StoredAnswer | undefined>;
   /** How long the client may take to read it. */
   readonly timeoutMs: number;
 }
 
+/** How a replay ended. */
+export interface ReplayOutcome {
+  /** False: nothing was answered, and the refusal is to be. */
+  readonly answered: boolean;
+  /** Of a replay that was answered: why it was broken off. */
+  readonly refusal?: Refusal;
+}
+
+const NO_ROOM: ReplayOutcome = { answered: false, refusal: refuse('no_capacity') };
+const COMPLETE: ReplayOutcome = { answered: true };
+const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity') };
+
 /**
- * Gives the same bytes once more, with the same generation id (INTERFACE 4). A refusal: nothing was answered yet. It costs its client nothing,
- * and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room for.
+ * Gives the same bytes once more, with the same generation id (INTERFACE 4), and reads of them only what the client has room for. It costs its
+ * client nothing, and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room
+ * for. Rejects with StoreUnavailable before anything was answered.
  */
-export async function replayAnswer(
-  replay: Replay,
-  exchange: Exchange,
-  budget: AnswerBudget,
-): Promise<Refusal | undefined> {
+export async function replayAnswer(replay: Replay, exchange: Exchange, budget: AnswerBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();
   const room = budget.open();
   try {
-    if (!room.take(replay.answerBytes)) return refuse('no_capacity');
+    const stored = await replay.open();
+    if (stored === undefined || !room.take(stored.memoryBytes)) return NO_ROOM;
     room.yields(() => givenUp.abort());
-    const body = await replay.read();
-    if (body === undefined || givenUp.signal.aborted) return refuse('no_capacity');
-    if (replay.streamed || body.length > LARGE_BYTES) await inPieces(replay, exchange, body, givenUp.signal);
-    else await whole(replay, exchange, body);
-    return undefined;
+    // While it can still be refused: the first bytes are what is missing or changed, if any are.
+    const first = await stored.next();
+    if (typeof first === 'string' || givenUp.signal.aborted) return NO_ROOM;
+    if (!replay.streamed && stored.bytes <= LARGE_BYTES) return await whole(replay, stored, first, exchange);
+    return await inPieces(replay, stored, first, exchange, givenUp.signal);
   } finally {
     room.release();
   }
 }
 
-async function whole(replay: Replay, exchange: Exchange, body: Buffer): Promise<void> {
+async function whole(replay: Replay, stored: StoredAnswer, first: Buffer, exchange: Exchange): Promise<ReplayOutcome> {
+  const pieces = [first];
+  for (;;) {
+    const piece = await stored.next();
+    if (piece === 'gone') return NO_ROOM;
+    if (piece === 'end') break;
+    pieces.push(piece);
+  }
   const headers = { 'content-type': 'application/json', ...headersOf(replay) };
-  await settlesWithin(exchange.respond({ status: 200, headers, body }), replay.timeoutMs);
+  await settlesWithin(exchange.respond({ status: 200, headers, body: Buffer.concat(pieces) }), replay.timeoutMs);
+  return COMPLETE;
 }
 
-async function inPieces(replay: Replay, exchange: Exchange, body: Buffer, givenUp: AbortSignal): Promise<void> {
+async function inPieces(
+  replay: Replay,
+  stored: StoredAnswer,
+  first: Buffer,
+  exchange: Exchange,
+  givenUp: AbortSignal,
+): Promise<ReplayOutcome> {
   const kind = replay.streamed
     ? { 'content-type': 'text/event-stream' }
-    : { 'content-type': 'application/json', 'content-length': String(body.length) };
+    : { 'content-type': 'application/json', 'content-length': String(stored.bytes) };
   // The transport bounds this wait.
   const client = await exchange.openStream({ status: 200, headers: { ...kind, ...headersOf(replay) } });
-  if (client === undefined) return;
-  if (!(await settlesWithin(client.end(body), replay.timeoutMs, givenUp))) client.abort();
+  if (client === undefined) return COMPLETE;
+  let isOver = false;
+  const mayGoOn = () => !isOver && !exchange.gone.aborted;
+  const sending = send(client, stored, first, mayGoOn);
+  try {
+    if (!(await settlesWithin(sending, replay.timeoutMs, givenUp))) {
+      client.abort();
+      return COMPLETE;
+    }
+    return await sending;
+  } catch (error) {
+    // What is not the answer that was stored must not look complete.
+    client.abort();
+    throw error;
+  } finally {
+    isOver = true;
+  }
+}
+
+async function send(
+  client: ResponseStream,
+  stored: StoredAnswer,
+  first: Buffer,
+  mayGoOn: () => boolean,
+): Promise<ReplayOutcome> {
+  for (let piece: NextBytes = first; ; piece = await stored.next()) {
+    if (piece === 'gone') {
+      client.abort();
+      return BROKEN_OFF;
+    }
+    if (piece === 'end') {
+      await client.end();
+      return COMPLETE;
+    }
+    if (!client.write(piece)) await client.drained();
+    if (!mayGoOn()) return COMPLETE;
+  }
 }
 
 function headersOf({ generationId }: Replay): Record<string, string> {

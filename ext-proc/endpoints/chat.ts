@@ -78,9 +78,10 @@ async function replay(
   notes.generationId = finished.generationId;
   notes.replayed = true;
   const order = { ...finished, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
-  const refused = await delivery.replay(order, exchange);
+  const { answered, refusal } = await delivery.replay(order, exchange);
   notes.clientGone = exchange.gone.aborted;
-  return refused ?? { kind: 'answered', status: 200 };
+  if (!answered && refusal) return refusal;
+  return { kind: 'answered', status: 200, ...(refusal ? { refusal } : {}) };
 }
 
 async function readBody({ exchange, config, notes }: Call): Promise<Buffer | EndpointResult> {

@@ -1,7 +1,9 @@
+import type { StoredAnswer } from '../domain/stored-answer.ts';
 import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from '../stores/idempotency-store.ts';
 import type { SpoolMirror } from '../stores/spool-mirror.ts';
 import type { Log } from '../telemetry/log.ts';
 import { type RequestSeal, requestSeal } from './sealed-answer.ts';
+import { openStoredAnswer, type ReadSealed } from './stored-answer.ts';
 
 /** Idempotency-Keys as a request meets them: an attempt takes the key and keeps it while it lives, or finds what another one left. */
 export interface Claims {
@@ -28,10 +30,8 @@ export type Claimed =
 export interface FinishedAttempt {
   readonly kind: 'finished';
   readonly generationId: string;
-  /** Of the answer as it is kept, a little more than it has itself. */
-  readonly answerBytes: number;
-  /** `undefined`: it was deleted in this moment. Rejects with StoreUnavailable. */
-  read(): Promise<Buffer | undefined>;
+  /** `undefined`: it was deleted, or gave way, in this moment. Rejects with StoreUnavailable. */
+  open(): Promise<StoredAnswer | undefined>;
 }
 
 /** An attempt that has the key. */
@@ -42,6 +42,8 @@ export interface KeyedAttempt extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> 
   /** The settlement ended the claim. */
   ended(): void;
 }
+
+type FinishedClaim = Extract<ClaimResult, { kind: 'finished' }>;
 
 export interface ClaimsOptions {
   readonly store: IdempotencyStore;
@@ -107,6 +109,12 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
     };
   }
 
+  function openAnswer(claim: Claim, seal: RequestSeal, { generationId, answerBytes }: FinishedClaim) {
+    const finished = { ...claim, generationId };
+    const read: ReadSealed = (from, bytes) => store.piece(finished, from, bytes);
+    return openStoredAnswer(read, seal, generationId, answerBytes);
+  }
+
   return {
     async claim({ organizationId, idempotencyKey, body, generationId, retentionMs }) {
       const seal = requestSeal(organizationId, idempotencyKey, body);
@@ -117,13 +125,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
         case 'claimed':
           return { kind: 'claimed', attempt: attemptOf(claim, seal) };
         case 'finished':
-          return {
-            ...result,
-            async read() {
-              const sealed = await store.answer({ ...claim, generationId: result.generationId });
-              return sealed && seal.open(sealed, result.generationId);
-            },
-          };
+          return { kind: 'finished', generationId: result.generationId, open: () => openAnswer(claim, seal, result) };
         default:
           return result;
       }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IdempotencyStore } from '../stores/idempotency-store.ts';
+import type { AnswerMetrics } from '../telemetry/answer-metrics.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** Answers are large: deleting a few at a time keeps the statement short and the disk free for charges. */
@@ -8,28 +9,39 @@ const BETWEEN_MS = 50;
 const LONGEST_PAUSE_MS = 60_000;
 const SHORTEST_PAUSE_MS = 1_000;
 
-/** Deletes keys and answers at their retention, for as long as the process lives. Returns how to stop. */
-export function keepDeletingExpired(store: IdempotencyStore, retentionMs: () => number, log: Log): () => void {
+export interface ExpiryOptions {
+  readonly store: Pick<IdempotencyStore, 'deleteOlderThan' | 'tidyStored'>;
+  readonly retentionMs: () => number;
+  /** For each organization. */
+  readonly boundBytes: () => number;
+  readonly metrics: AnswerMetrics;
+  readonly log: Log;
+}
+
+/** Deletes keys and answers at their retention, and keeps the sums of what is stored, for as long as the process lives. Returns how to stop. */
+export function keepDeletingExpired(options: ExpiryOptions): () => void {
   const stop = new AbortController();
-  void deleteUntil(stop.signal, store, retentionMs, log);
+  void deleteUntil(stop.signal, options);
   return () => stop.abort();
 }
 
 async function deleteUntil(
   stop: AbortSignal,
-  store: IdempotencyStore,
-  retentionMs: () => number,
-  log: Log,
+  { store, retentionMs, boundBytes, metrics, log }: ExpiryOptions,
 ): Promise<void> {
   while (!stop.aborted) {
-    let deleted = 0;
+    let hasMore = false;
     try {
-      deleted = await store.deleteOlderThan(retentionMs(), ROWS_AT_ONCE);
+      const deleted = await store.deleteOlderThan(retentionMs(), ROWS_AT_ONCE);
+      const { changed, evicted, storedBytes } = await store.tidyStored(boundBytes(), ROWS_AT_ONCE);
+      hasMore = deleted >= ROWS_AT_ONCE || changed >= ROWS_AT_ONCE;
+      metrics.answersEvicted(evicted);
+      metrics.answersStored(storedBytes);
     } catch (error) {
       log.warn({ err: error }, 'old idempotency keys could not be deleted yet');
     }
     const pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(SHORTEST_PAUSE_MS, retentionMs() / 10));
-    const delayMs = deleted === ROWS_AT_ONCE ? BETWEEN_MS : pauseMs;
+    const delayMs = hasMore ? BETWEEN_MS : pauseMs;
     await sleep(delayMs, undefined, { signal: stop, ref: false }).catch(() => undefined);
   }
 }

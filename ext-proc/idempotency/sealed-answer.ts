@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto';
+import { type DeriveKey, isInSegments, type OpenSegments, sealSegments, segmentOpener } from './sealed-segments.ts';
 
 /**
  * What the database sees of a request with an Idempotency-Key (DESIGN invariant 9): whether key and body are the same, and an answer that only
@@ -10,8 +11,15 @@ export interface RequestSeal {
   /** Says whether the body is the same. Keyed with the Idempotency-Key, so that a guessed body cannot be confirmed without it. */
   readonly bodyHash: Buffer;
   seal(answer: Buffer, generationId: string): Buffer;
-  /** Throws when the bytes are not what was sealed for this request and generation. */
-  open(sealed: Buffer, generationId: string): Buffer;
+  /**
+   * How the answer of that generation is opened of which `sealedBytes` are stored and `head` are the first. `undefined`: it was sealed whole, by
+   * the release before.
+   */
+  segments(head: Buffer, sealedBytes: number, generationId: string): OpenSegments | undefined;
+  /** How many bytes an answer has that was sealed whole, of which so many are stored. */
+  wholeBytes(sealedBytes: number): number;
+  /** Opens it. Throws when the bytes are not what was sealed for this request and generation. */
+  openWhole(sealed: Buffer, generationId: string): Buffer;
 }
 
 const CIPHER = 'aes-256-gcm';
@@ -25,21 +33,24 @@ export function requestSeal(organizationId: string, idempotencyKey: string, body
   const secret = createHmac('sha256', `${organizationId}\n${idempotencyKey}`).update(body).digest();
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, keyHash, purpose, KEY_BYTES));
   const bodyHash = derive('inference-gateway idempotency body');
-  const answerKey = () => derive('inference-gateway idempotency answer');
+  // Of the salt and the generation, so that no two answers have the same.
+  const segmentKey =
+    (generationId: string): DeriveKey =>
+    (salt) =>
+      Buffer.from(
+        hkdfSync('sha256', secret, salt, `inference-gateway idempotency segments ${generationId}`, KEY_BYTES),
+      );
   return {
     keyHash,
     bodyHash,
-    seal(answer, generationId) {
-      const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(CIPHER, answerKey(), nonce).setAAD(Buffer.from(generationId));
-      const sealed = cipher.update(answer);
-      return Buffer.concat([nonce, sealed, cipher.final(), cipher.getAuthTag()]);
-    },
-    open(sealed, generationId) {
+    seal: (answer, generationId) => sealSegments(answer, segmentKey(generationId)),
+    segments: (head, sealedBytes, generationId) =>
+      isInSegments(head) ? segmentOpener(head, sealedBytes, segmentKey(generationId)) : undefined,
+    wholeBytes: (sealedBytes) => sealedBytes - NONCE_BYTES - TAG_BYTES,
+    openWhole(sealed, generationId) {
       const end = sealed.length - TAG_BYTES;
-      const decipher = createDecipheriv(CIPHER, answerKey(), sealed.subarray(0, NONCE_BYTES), {
-        authTagLength: TAG_BYTES,
-      });
+      const key = derive('inference-gateway idempotency answer');
+      const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
       decipher.setAAD(Buffer.from(generationId)).setAuthTag(sealed.subarray(end));
       const opened = decipher.update(sealed.subarray(NONCE_BYTES, end));
       decipher.final();

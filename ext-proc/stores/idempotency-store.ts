@@ -9,10 +9,27 @@ export interface IdempotencyStore {
   renew(claims: readonly Claim[], leaseMs: number): Promise<void>;
   /** Gives a key back that has no answer; nothing happens when another attempt has it, or it has its answer. */
   free(claim: Claim): Promise<void>;
-  /** The sealed answer of a finished attempt; `undefined` when it is not there any more. */
-  answer(claim: Claim): Promise<Buffer | undefined>;
+  /**
+   * Of the sealed answer of a finished attempt, from that byte on and at most so many; `undefined` when it is not there any more. An answer never
+   * changes. Bytes come as hexadecimal text: much at once would be there three times, and take too long for one statement.
+   */
+  piece(claim: Claim, from: number, bytes: number): Promise<Buffer | undefined>;
   /** Deletes what is older, the oldest first. Returns how many rows, at most `limit`. */
   deleteOlderThan(retentionMs: number, limit: number): Promise<number>;
+  /**
+   * Sees to the sums of what each organization has stored, where no charge did: answers that were deleted, and those of the release before.
+   * Takes the oldest answers of organizations away that are above the bound for another reason. At most about `limit` rows of a kind.
+   */
+  tidyStored(boundBytes: number, limit: number): Promise<Tidied>;
+}
+
+export interface Tidied {
+  /** As long as it is the limit, there is more to do. */
+  readonly changed: number;
+  /** Answers that gave way. */
+  readonly evicted: number;
+  /** Of all organizations. */
+  readonly storedBytes: number;
 }
 
 /** An attempt's hold on a key. The generation id is the fencing token: it is new for every attempt. */

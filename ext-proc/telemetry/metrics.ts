@@ -1,4 +1,5 @@
 import { Registry } from 'prom-client';
+import { type AnswerMetrics, createAnswerMetrics } from './answer-metrics.ts';
 import { type ChargeMetrics, createChargeMetrics } from './charge-metrics.ts';
 import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { createProviderAttemptMetrics, type ProviderAttemptMetrics } from './provider-attempt-metrics.ts';
@@ -13,6 +14,7 @@ import { createTraceMetrics, type TraceMetrics } from './trace-metrics.ts';
 export interface Metrics
   extends RequestMetrics,
     ChargeMetrics,
+    AnswerMetrics,
     ProviderAttemptMetrics,
     StoreMetrics,
     ProcessMetrics,
@@ -35,6 +37,7 @@ export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}
     registry,
     ...createRequestMetrics(registers),
     ...createChargeMetrics(registers),
+    ...createAnswerMetrics(registers),
     ...createProviderAttemptMetrics(registers),
     ...createStoreMetrics(registers),
     ...createProcessMetrics(registers, version),

@@ -20,6 +20,7 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { replayedAnswer } from './stored-answers.ts';
 
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem: () => undefined };
 const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
@@ -120,7 +121,7 @@ describe('accounting', () => {
 
   async function replayOf(idempotencyKey: string, claims = process.claims): Promise<string | undefined> {
     const found = await claim(claims, idempotencyKey, newId('gen', clock.nowMs()));
-    return found.kind === 'finished' ? (await found.read())?.toString() : found.kind;
+    return found.kind === 'finished' ? (await replayedAnswer(found))?.toString() : found.kind;
   }
 
   /** Keys whose leases are renewed no longer, because their attempts were settled. */

@@ -6,7 +6,9 @@ import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
+import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { replayedAnswer } from './stored-answers.ts';
 
 /** What may come between two renewals on a busy machine, and more. */
 const LEASE_MS = 1_000;
@@ -112,11 +114,11 @@ describe('claims of a gateway process', () => {
     const found = await claim(claims, 'sealed');
     if (found.kind !== 'finished') throw new Error(found.kind);
     expect(found.generationId).toBe(generationId);
-    expect(found.answerBytes).toBeGreaterThanOrEqual('the answer'.length);
-    expect((await found.read())?.toString()).toBe('the answer');
+    expect((await found.open())?.bytes).toBe('the answer'.length);
+    expect((await replayedAnswer(found))?.toString()).toBe('the answer');
     expect((await claim(claims, 'sealed', 'other body')).kind).toBe('reused');
     await sql(url, 'delete from idempotency_keys');
-    expect(await found.read()).toBeUndefined();
+    expect(await found.open()).toBeUndefined();
     claims.close();
   });
 
@@ -129,8 +131,8 @@ describe('claims of a gateway process', () => {
     );
     warnings = [];
     let calls = 0;
-    const stop = keepDeletingExpired(
-      {
+    const stop = keepDeletingExpired({
+      store: {
         ...store.idempotency,
         deleteOlderThan: async (...call) => {
           calls += 1;
@@ -138,9 +140,11 @@ describe('claims of a gateway process', () => {
           return store.idempotency.deleteOlderThan(...call);
         },
       },
-      () => 1_000,
+      retentionMs: () => 1_000,
+      boundBytes: () => 1_000_000,
+      metrics: createMetrics(),
       log,
-    );
+    });
     await expect.poll(rows).toBe(0);
     expect(warnings).toEqual(['old idempotency keys could not be deleted yet']);
     stop();

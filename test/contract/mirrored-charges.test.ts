@@ -18,6 +18,7 @@ import { requirement } from '../requirement.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 import { localFences } from './local-fences.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+import { replayedAnswer } from './stored-answers.ts';
 
 const CREDIT = 1_000_000n;
 const COST = 700n;
@@ -168,7 +169,7 @@ requirement(missingRedis, () => {
       await first.charges.replay();
       const found = await claim(second.claims, 'answered');
       if (found.kind !== 'finished') throw new Error(`the key is ${found.kind}`);
-      expect(String(await found.read())).toBe(`answer of ${settlement.generationId}`);
+      expect(String(await replayedAnswer(found))).toBe(`answer of ${settlement.generationId}`);
       expect([await spent(), await losses(settlement)]).toEqual([COST, []]);
     });
 

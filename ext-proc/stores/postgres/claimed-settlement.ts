@@ -2,16 +2,9 @@ import type pg from 'pg';
 import type { ClaimedSettlement } from '../ledger.ts';
 import { run, type Statement } from './connection-pool.ts';
 
-/** A repeated settlement finds its own answer there and changes nothing. One whose row was deleted meanwhile had no rival: it is kept. */
 const KEEP_ANSWER: Statement = {
   name: 'keep_idempotent_answer',
-  text: `
-    insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, answer)
-    values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp(), $5)
-    on conflict (organization_id, key_hash) do update
-      set finished_at = coalesce(k.finished_at, excluded.finished_at), answer = coalesce(k.answer, excluded.answer)
-      where k.generation_id = excluded.generation_id
-    returning true as mine`,
+  text: 'select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)',
 };
 
 /** The answer is in the spool of the process that gave it. A row that has it by now stays as it is. */
@@ -46,23 +39,30 @@ const ANSWER_MARGIN_MS = 500;
 /** Batches are cut to this much, so that no transaction is larger than the largest answer. */
 const BATCH_BYTES = 16 * 1024 * 1024;
 
-/** The fence (DESIGN 3): ends the attempt's claim. False: another attempt has the key, and this one must not be charged. */
-export async function endClaim(client: pg.PoolClient, settlement: ClaimedSettlement): Promise<boolean> {
+/**
+ * The fence (DESIGN 3): ends the attempt's claim. `undefined`: another attempt has the key, and this one must not be charged. Otherwise how many
+ * bytes were stored, which the charge counts; none of an answer that alone is larger than `boundBytes`.
+ */
+export async function endClaim(
+  client: pg.PoolClient,
+  settlement: ClaimedSettlement,
+  boundBytes: number,
+): Promise<number | undefined> {
   const { organizationId, generationId, claim } = settlement;
   const { keyHash, bodyHash, answer, answerElsewhere, takenOver } = claim;
-  if (takenOver) return false;
+  if (takenOver) return undefined;
   if (answerElsewhere) {
     const kept = await run<{ mine: boolean }>(client, KEEP_KEY, [organizationId, keyHash, bodyHash, generationId]);
-    return kept[0]?.mine === true;
+    return kept[0]?.mine ? 0 : undefined;
   }
   if (answer === undefined) {
     const rows = await run<{ mine: boolean }>(client, FREE_KEY, [organizationId, keyHash, generationId]);
-    return rows[0]?.mine === true;
+    return rows[0]?.mine ? 0 : undefined;
   }
-  const values = [organizationId, keyHash, bodyHash, generationId, answer];
+  const values = [organizationId, keyHash, bodyHash, generationId, answer, boundBytes];
   const timeoutMs = await allowTimeFor(client, answer);
-  const rows = await run<{ mine: boolean }>(client, KEEP_ANSWER, values, timeoutMs);
-  return rows[0]?.mine === true;
+  const [kept] = await run<{ mine: boolean; stored: number }>(client, KEEP_ANSWER, values, timeoutMs);
+  return kept?.mine ? kept.stored : undefined;
 }
 
 /** For this transaction. `undefined`: the connection's own time-out is enough. */

@@ -4,7 +4,7 @@ import { run, type Statement } from './connection-pool.ts';
 
 const CLAIM: Statement = {
   name: 'claim_idempotency_key',
-  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)',
+  text: 'select * from claim_idempotency_key($1, $2, $3, $4, $5, $6, $7, true)',
 };
 const RENEW: Statement = {
   name: 'renew_idempotency_keys',
@@ -19,8 +19,6 @@ const ANSWER: Statement = {
   text: `select substring(answer from $4 for $5) as piece from idempotency_keys
     where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is not null`,
 };
-/** Bytes arrive as hexadecimal text: a large answer at once would be there three times, and take too long for one statement. */
-const PIECE_BYTES = 4 * 1024 * 1024;
 /** `now()`, because an index is of no use to a comparison with `clock_timestamp()`. */
 const DELETE_OLDER: Statement = {
   name: 'delete_idempotency_keys',
@@ -31,6 +29,11 @@ const DELETE_OLDER: Statement = {
       order by coalesce(finished_at, lease_until) limit $2 for update skip locked
     )
     delete from idempotency_keys k using old where k.organization_id = old.organization_id and k.key_hash = old.key_hash returning 1`,
+};
+
+const TIDY: Statement = {
+  name: 'tidy_stored_answers',
+  text: 'select worked::int, evicted::int, bytes::float8 from tidy_stored_answers($1, $2)',
 };
 
 interface ClaimRow {
@@ -54,10 +57,18 @@ export function createIdempotencyStore(pool: pg.Pool): IdempotencyStore {
     async free(held) {
       await run(pool, FREE, identityOf(held));
     },
-    answer: (held) => readAnswer(pool, held),
+    async piece(held, from, bytes) {
+      const [row] = await run<{ piece: Buffer | null }>(pool, ANSWER, [...identityOf(held), from + 1, bytes]);
+      return row?.piece ?? undefined;
+    },
     async deleteOlderThan(retentionMs, limit) {
       const rows = await run(pool, DELETE_OLDER, [retentionMs, limit]);
       return rows.length;
+    },
+    async tidyStored(boundBytes, limit) {
+      const [row] = await run<{ worked: number; evicted: number; bytes: number }>(pool, TIDY, [boundBytes, limit]);
+      if (!row) throw new Error('tidy_stored_answers() returned nothing');
+      return { changed: row.worked, evicted: row.evicted, storedBytes: row.bytes };
     },
   };
 }
@@ -71,18 +82,6 @@ async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult>
   if (row.generation_id === null) throw new Error(`a ${row.outcome} attempt has no generation`);
   if (row.outcome === 'lapsed') return { kind: 'lapsed', generationId: row.generation_id };
   return { kind: 'finished', generationId: row.generation_id, answerBytes: Number(row.answer_bytes) };
-}
-
-/** A finished answer never changes: read piece by piece it is the same, or deleted meanwhile. */
-async function readAnswer(pool: pg.Pool, held: Claim): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = [];
-  for (;;) {
-    const position = pieces.length * PIECE_BYTES + 1;
-    const [row] = await run<{ piece: Buffer }>(pool, ANSWER, [...identityOf(held), position, PIECE_BYTES]);
-    if (!row) return undefined;
-    pieces.push(row.piece);
-    if (row.piece.length < PIECE_BYTES) return Buffer.concat(pieces);
-  }
 }
 
 function identityOf({ organizationId, keyHash, generationId }: Claim): unknown[] {

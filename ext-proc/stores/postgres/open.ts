@@ -34,7 +34,7 @@ import {
 } from './organization-rows.ts';
 import { makeLogPartitions } from './request-log-partitions.ts';
 import { watchForSetbacks } from './setback-watch.ts';
-import { createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
+import { type AnswerBound, createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
 import { refuseTransactionPooler } from './transaction-pooler.ts';
 
 export interface PostgresOptions extends BatchOptions {
@@ -43,6 +43,8 @@ export interface PostgresOptions extends BatchOptions {
   /** For requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
+  /** Default: `idempotency.bytes_per_organization`'s. */
+  readonly answers?: AnswerBound;
 }
 
 export interface PoolSizes {
@@ -76,6 +78,7 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
+const ANSWERS: AnswerBound = { boundBytes: () => 1024 ** 3 };
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 3_000 };
 /** Two batches of lookups, one commit, and one spare for ping. */
 const REQUEST_CONNECTIONS = 4;
@@ -93,7 +96,7 @@ export function connectionsOf({ idempotency, administration }: PoolSizes): numbe
  * database, is not for us.
  */
 export async function openPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, log, timeouts = TIMEOUTS, pool = POOL } = options;
+  const { url, log, timeouts = TIMEOUTS, pool = POOL, answers = ANSWERS } = options;
   const requests = createPool(url, REQUEST_CONNECTIONS, timeouts, log);
   const others = createPool(url, pool.administration, timeouts, log);
   const claims = createPool(url, pool.idempotency, timeouts, log);
@@ -115,7 +118,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     {
       ...createKeyLookup(requests, { owner: lock.owner, fences }, options),
       settle: createSettlementWriter(requests, options),
-      settleClaimed: createClaimedSettlementWriter(claims, options),
+      settleClaimed: createClaimedSettlementWriter(claims, { ...options, answers }),
     },
     async (seen) => {
       log.error({}, 'the database went back in time: its epoch is renewed');

@@ -36,6 +36,11 @@ const CHARGE: Statement = {
   text: 'select charge_generations($1::held_charge[]) as charged',
 };
 
+const CHARGE_STORED: Statement = {
+  name: 'charge_stored_answers',
+  text: 'select charged, evicted::int from charge_stored_answers($1::held_charge[], $2, $3, $4)',
+};
+
 /** JSON, which PostgreSQL's and V8's own code make and read: one value instead of a row of text columns for each charge. */
 interface Charged {
   readonly epoch: string;
@@ -73,18 +78,37 @@ export function createSettlementWriter(
   );
 }
 
+/** Answers stored for Idempotency-Keys: the most of an organization, and how to tell that some gave way. */
+export interface AnswerBound {
+  boundBytes(): number;
+  onEvicted?(answers: number): void;
+}
+
+export interface ClaimedOptions extends BatchOptions {
+  readonly answers: AnswerBound;
+}
+
 /** The same for attempts with an Idempotency-Key: the fence, the answer and the charge in one transaction. */
 export function createClaimedSettlementWriter(
   pool: pg.Pool,
-  { onBatch, onLoss }: BatchOptions,
+  { onBatch, onLoss, answers }: ClaimedOptions,
 ): (settlement: ClaimedSettlement, onSent?: OnSent) => Promise<AccountSnapshot | undefined> {
   const once: CommitOnce<ClaimedSettlement, AccountSnapshot | undefined> = async (batch) => {
     const owned: ClaimedSettlement[] = [];
-    const charged = await inTransaction(pool, 'begin', async (client) => {
-      for (const settlement of inClaimOrder(batch)) if (await endClaim(client, settlement)) owned.push(settlement);
-      return owned.length === 0 ? undefined : charge(client, owned);
+    const sizes: number[] = [];
+    const boundBytes = answers.boundBytes();
+    const ended = await inTransaction(pool, 'begin', async (client) => {
+      for (const settlement of inClaimOrder(batch)) {
+        const stored = await endClaim(client, settlement, boundBytes);
+        if (stored === undefined) continue;
+        owned.push(settlement);
+        sizes.push(stored);
+      }
+      return owned.length === 0 ? undefined : chargeStored(client, owned, sizes, boundBytes);
     });
-    if (charged === undefined) return batch.map(() => ({ ok: true, value: undefined }));
+    if (ended === undefined) return batch.map(() => ({ ok: true, value: undefined }));
+    const { charged, evicted } = ended;
+    if (evicted > 0) answers.onEvicted?.(evicted);
     tellLosses(charged, onLoss);
     const snapshots = snapshotsOf(charged, owned);
     return batch.map((settlement) => snapshots[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
@@ -132,6 +156,28 @@ async function charge(on: pg.Pool | pg.PoolClient, batch: readonly Settlement[])
   const [row] = await run<{ charged: Charged }>(on, CHARGE, [chargeRecords(batch)]);
   if (!row) throw new Error('charge_generations() returned nothing');
   return row.charged;
+}
+
+/** The sums of what is stored are locked after the accounts, by the same statement: nobody waits longer for an account than before. */
+async function chargeStored(
+  client: pg.PoolClient,
+  batch: readonly Settlement[],
+  sizes: readonly number[],
+  boundBytes: number,
+): Promise<{ charged: Charged; evicted: number }> {
+  const stored = batch.flatMap(({ organizationId }, index) => {
+    const bytes = sizes[index] ?? 0;
+    return bytes > 0 ? [{ organizationId, bytes }] : [];
+  });
+  if (stored.length === 0) return { charged: await charge(client, batch), evicted: 0 };
+  const [row] = await run<{ charged: Charged; evicted: number }>(client, CHARGE_STORED, [
+    chargeRecords(batch),
+    stored.map(({ organizationId }) => organizationId),
+    stored.map(({ bytes }) => bytes),
+    boundBytes,
+  ]);
+  if (!row) throw new Error('charge_stored_answers() returned nothing');
+  return row;
 }
 
 function tellLosses({ losses }: Charged, onLoss: OnLoss | undefined): void {

@@ -1,0 +1,78 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+/**
+ * An answer in segments that are opened one by one, as its client takes them (the STREAM construction): a mark and a salt, then each segment
+ * with its tag. The key is derived from the salt, so it seals this answer alone, and the nonce is the segment's position and whether it is the
+ * last: none can be repeated, moved, left out or cut off.
+ */
+const CIPHER = 'aes-256-gcm';
+/** Of the release before an answer begins with 12 random bytes. PostgreSQL knows the mark too (0029_bounded_answers.sql). */
+const MARK = Buffer.from('\0IGWSEG\n', 'latin1');
+const SALT_BYTES = 32;
+export const HEAD_BYTES = MARK.length + SALT_BYTES;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const SEGMENT_BYTES = 64 * 1024;
+export const SEALED_SEGMENT_BYTES = SEGMENT_BYTES + TAG_BYTES;
+
+/** 32 bytes for this salt and generation. */
+export type DeriveKey = (salt: Buffer) => Buffer;
+
+export function isInSegments(head: Buffer): boolean {
+  return head.length >= HEAD_BYTES && head.subarray(0, MARK.length).equals(MARK);
+}
+
+/** How many bytes the answer has of which so many are stored. */
+export function answerBytesOf(sealedBytes: number): number {
+  return sealedBytes - HEAD_BYTES - segmentsOf(sealedBytes) * TAG_BYTES;
+}
+
+function segmentsOf(sealedBytes: number): number {
+  return Math.max(1, Math.ceil((sealedBytes - HEAD_BYTES) / SEALED_SEGMENT_BYTES));
+}
+
+export function sealSegments(answer: Buffer, deriveKey: DeriveKey): Buffer {
+  const salt = randomBytes(SALT_BYTES);
+  const key = deriveKey(salt);
+  const count = Math.max(1, Math.ceil(answer.length / SEGMENT_BYTES));
+  const sealed = Buffer.allocUnsafe(HEAD_BYTES + answer.length + count * TAG_BYTES);
+  let at = MARK.copy(sealed);
+  at += salt.copy(sealed, at);
+  for (let position = 0; position < count; position++) {
+    const cipher = createCipheriv(CIPHER, key, nonceOf(position, position === count - 1));
+    at += cipher.update(answer.subarray(position * SEGMENT_BYTES, (position + 1) * SEGMENT_BYTES)).copy(sealed, at);
+    cipher.final();
+    at += cipher.getAuthTag().copy(sealed, at);
+  }
+  return sealed;
+}
+
+/** Opens whole segments, the first of which has that position. Throws when they are not what was sealed there. */
+export type OpenSegments = (sealed: Buffer, position: number) => Buffer;
+
+/** `head`: the first bytes of an answer of which `sealedBytes` are stored. */
+export function segmentOpener(head: Buffer, sealedBytes: number, deriveKey: DeriveKey): OpenSegments {
+  const key = deriveKey(head.subarray(MARK.length, HEAD_BYTES));
+  const last = segmentsOf(sealedBytes) - 1;
+  return (sealed, first) => {
+    const opened: Buffer[] = [];
+    for (let position = first, at = 0; at < sealed.length; position++, at += SEALED_SEGMENT_BYTES) {
+      const segment = sealed.subarray(at, at + SEALED_SEGMENT_BYTES);
+      const end = segment.length - TAG_BYTES;
+      const decipher = createDecipheriv(CIPHER, key, nonceOf(position, position === last), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAuthTag(segment.subarray(end));
+      opened.push(decipher.update(segment.subarray(0, end)));
+      decipher.final();
+    }
+    return opened.length === 1 && opened[0] ? opened[0] : Buffer.concat(opened);
+  };
+}
+
+function nonceOf(position: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(NONCE_BYTES);
+  nonce.writeUInt32BE(position, NONCE_BYTES - 5);
+  nonce.writeUInt8(isLast ? 1 : 0, NONCE_BYTES - 1);
+  return nonce;
+}

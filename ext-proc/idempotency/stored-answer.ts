@@ -1,0 +1,68 @@
+import type { StoredAnswer } from '../domain/stored-answer.ts';
+import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import type { RequestSeal } from './sealed-answer.ts';
+import { answerBytesOf, HEAD_BYTES, SEALED_SEGMENT_BYTES } from './sealed-segments.ts';
+
+/** Sealed bytes from there on, at most so many. `undefined`: the answer is gone. Rejects with StoreUnavailable. */
+export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
+
+/** A client that is cut off after its first byte has cost one segment. */
+const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
+/** PostgreSQL sends bytes as hexadecimal text, and larger pieces are no cheaper by the byte. */
+const SEGMENTS_AT_ONCE = 4;
+/** Of answers that were sealed whole. */
+const PIECE_BYTES = 4 * 1024 * 1024;
+
+/** `undefined`: it is gone. Rejects with StoreUnavailable. */
+export async function openStoredAnswer(
+  readSealed: ReadSealed,
+  seal: RequestSeal,
+  generationId: string,
+  sealedBytes: number,
+): Promise<StoredAnswer | undefined> {
+  const head = await readSealed(0, FIRST_BYTES);
+  if (head === undefined) return undefined;
+  const read: ReadSealed = (from, bytes) => readSealed(from, bytes).catch(goneWhereUnavailable);
+  const open = seal.segments(head, sealedBytes, generationId);
+  if (open === undefined) return sealedWhole(read, seal, generationId, sealedBytes);
+  let position = 0;
+  return {
+    bytes: answerBytesOf(sealedBytes),
+    memoryBytes: Math.min(sealedBytes, SEGMENTS_AT_ONCE * SEALED_SEGMENT_BYTES),
+    async next() {
+      const at = HEAD_BYTES + position * SEALED_SEGMENT_BYTES;
+      if (at >= sealedBytes) return 'end';
+      const segments = position === 0 ? 1 : SEGMENTS_AT_ONCE;
+      const bytes = Math.min(segments * SEALED_SEGMENT_BYTES, sealedBytes - at);
+      const sealed = position === 0 ? head.subarray(HEAD_BYTES) : await read(at, bytes);
+      if (sealed === undefined) return 'gone';
+      if (sealed.length !== bytes) throw new Error(`a stored answer ends after ${at + sealed.length} bytes`);
+      const opened = open(sealed, position);
+      position += segments;
+      return opened;
+    },
+  };
+}
+
+function sealedWhole(read: ReadSealed, seal: RequestSeal, generationId: string, sealedBytes: number): StoredAnswer {
+  let isRead = false;
+  return {
+    bytes: seal.wholeBytes(sealedBytes),
+    memoryBytes: sealedBytes,
+    async next() {
+      if (isRead) return 'end';
+      isRead = true;
+      const pieces: Buffer[] = [];
+      for (let at = 0; at < sealedBytes; at += PIECE_BYTES) {
+        const piece = await read(at, PIECE_BYTES);
+        if (piece === undefined) return 'gone';
+        pieces.push(piece);
+      }
+      return seal.openWhole(Buffer.concat(pieces), generationId);
+    },
+  };
+}
+
+function goneWhereUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailable)) throw error;
+}

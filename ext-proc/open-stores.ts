@@ -1,0 +1,81 @@
+import { sealMirror } from './accounting/sealed-mirror.ts';
+import type { GatewayConfig } from './config/gateway-config.ts';
+import type { Clock } from './domain/clock.ts';
+import { openLimitStore } from './open-limit-store.ts';
+import type { LimitStore } from './stores/limit-store.ts';
+import { openPostgres, type Postgres } from './stores/postgres/open.ts';
+import type { SpoolMirror } from './stores/spool-mirror.ts';
+import type { Log } from './telemetry/log.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import { watchLimitStore } from './telemetry/watch-limit-store.ts';
+
+/** The configuration in force, for what is opened before it is followed. */
+export interface Settings {
+  current: () => GatewayConfig;
+}
+
+export interface StoreOptions {
+  readonly settings: Settings;
+  readonly dataDir: string;
+  readonly workerIndex: number;
+  readonly leaseMs: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export interface OpenStores {
+  readonly kind: 'opened';
+  readonly database: Postgres;
+  readonly databaseUrl: string;
+  readonly limits: LimitStore;
+  readonly opensInMs: () => Promise<number>;
+  readonly leave: () => Promise<unknown>;
+  /** Resolves when another process keeps the limits. */
+  readonly takenOver: Promise<void>;
+  readonly mirror: SpoolMirror | undefined;
+}
+
+/** PostgreSQL, and the store of limits on it. `refused`: says why this process cannot start. Rejects as openPostgres(). */
+export async function openStores({
+  settings,
+  dataDir,
+  workerIndex,
+  leaseMs,
+  clock,
+  metrics,
+  log,
+}: StoreOptions): Promise<OpenStores | { readonly kind: 'refused'; readonly message: string }> {
+  const { postgres, redis, postgresPool: pool, postgresTimeouts: timeouts } = settings.current().stores;
+  if (postgres.kind === 'embedded') {
+    const message = 'The embedded PostgreSQL is started by `npm start`. To run this process alone, set DATABASE_URL.';
+    return { kind: 'refused', message };
+  }
+  const database = await openPostgres({
+    url: postgres.url,
+    log,
+    pool,
+    timeouts,
+    severalProcesses: redis.kind === 'url',
+    onBatch: metrics.databaseBatch,
+    onLoss: metrics.lost,
+    answers: {
+      boundBytes: () => settings.current().idempotencyBytesPerOrganization,
+      onEvicted: metrics.answersEvicted,
+    },
+  });
+  metrics.watchDatabase(database.pools);
+  const takenOver = Promise.withResolvers<void>();
+  const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
+  const opened = await openLimitStore({ redis, database, dataDir, workerIndex, leaseMs, log, onTakenOver });
+  if (opened.kind === 'refused') return opened;
+  return {
+    ...opened,
+    kind: 'opened',
+    database,
+    databaseUrl: postgres.url,
+    limits: watchLimitStore(opened.limits, metrics, clock),
+    takenOver: takenOver.promise,
+    mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
+  };
+}

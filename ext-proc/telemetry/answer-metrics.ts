@@ -1,0 +1,26 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** Answers that are stored for Idempotency-Keys. */
+export interface AnswerMetrics {
+  /** That gave way, because their organization has stored more than its bound. */
+  answersEvicted(answers: number): void;
+  /** What all organizations have stored now, by all processes. */
+  answersStored(bytes: number): void;
+}
+
+export function createAnswerMetrics(registers: Registry[]): AnswerMetrics {
+  const evicted = new Counter({
+    name: 'gateway_idempotency_answers_evicted_total',
+    help: 'Stored answers that gave way, because their organization was above idempotency.bytes_per_organization.',
+    registers,
+  });
+  const stored = new Gauge({
+    name: 'gateway_idempotency_answers_stored_bytes',
+    help: 'Answers stored for Idempotency-Keys in the database, of all organizations and processes.',
+    registers,
+  });
+  return {
+    answersEvicted: (answers) => evicted.inc(answers),
+    answersStored: (bytes) => stored.set(bytes),
+  };
+}

@@ -1,0 +1,226 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import type { ClaimRequest } from '../../ext-proc/stores/idempotency-store.ts';
+import type { ClaimedSettlement } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { sealedAnswer } from './stored-answers.ts';
+
+const KIB = 1024;
+const HOUR_MS = 3_600_000;
+const sha = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+describe('stored answers', () => {
+  let url = '';
+  let store: Postgres;
+  /** A second gateway process, as far as PostgreSQL can tell. */
+  let second: Postgres;
+  let boundBytes = 100 * KIB;
+  let evicted = 0;
+  const onEvicted = (count: number) => {
+    evicted += count;
+  };
+  const answers = { boundBytes: () => boundBytes, onEvicted };
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url, { answers });
+    second = await openStore(url, { answers });
+  });
+  afterAll(async () => {
+    const report = await store.administration.verifyLedger();
+    await Promise.all([store.close(), second.close()]);
+    expect(report.differences).toEqual([]);
+  });
+
+  interface Stored extends ClaimRequest {
+    readonly customer: Customer;
+  }
+
+  function attemptOf(customer: Customer, key: string, body = 'body'): Stored {
+    const { organizationId } = customer;
+    const generationId = newId('gen', Date.now());
+    const hashes = { keyHash: sha(key), bodyHash: sha(body) };
+    return { customer, organizationId, ...hashes, generationId, leaseMs: 15_000, retentionMs: HOUR_MS };
+  }
+
+  function ended({ customer, generationId, keyHash, bodyHash }: Stored, bytes: number): ClaimedSettlement {
+    const claim = { keyHash, bodyHash, answer: randomBytes(bytes) };
+    return { ...settlementOf(customer, { generationId, costNanoUsd: 7n }), claim };
+  }
+
+  async function keep(customer: Customer, key: string, bytes: number, by = store): Promise<Stored> {
+    const attempt = attemptOf(customer, key);
+    expect(await by.idempotency.claim(attempt)).toEqual({ kind: 'claimed' });
+    await by.ledger.settleClaimed(ended(attempt, bytes));
+    return attempt;
+  }
+
+  /** What is stored, and what is counted of it. */
+  async function bytesOf({ organizationId }: Customer) {
+    const [row] = await sql<{ stored: number; counted: number }>(
+      url,
+      `select coalesce(sum(octet_length(answer)), 0)::int as stored,
+         (coalesce((select bytes from stored_answers where organization_id = '${organizationId}'), 0)
+           + coalesce((select sum(bytes) from stored_answer_changes where organization_id = '${organizationId}'), 0))::int as counted
+       from idempotency_keys where organization_id = '${organizationId}'`,
+    );
+    return row;
+  }
+
+  const claimKind = async (customer: Customer, key: string, body?: string) =>
+    (await second.idempotency.claim(attemptOf(customer, key, body))).kind;
+
+  it('of an organization are bounded: the oldest give way, and no other organization is touched', async () => {
+    evicted = 0;
+    const [customer, other] = [await addCustomer(store), await addCustomer(store)];
+    const kept = await keep(other, 'other', 60 * KIB);
+    for (let index = 0; index < 10; index++) {
+      await keep(customer, `key ${index}`, 30 * KIB, index % 2 === 0 ? store : second);
+      expect((await bytesOf(customer))?.stored).toBeLessThanOrEqual(boundBytes);
+    }
+    expect(await bytesOf(customer)).toEqual({ stored: 90 * KIB, counted: 90 * KIB });
+    expect(evicted).toBe(7);
+    expect((await sealedAnswer(store, kept))?.length).toBe(60 * KIB);
+    for (const index of [7, 8, 9]) expect(await claimKind(customer, `key ${index}`)).toBe('finished');
+    // The same body is free, and another one is not.
+    expect(await claimKind(customer, 'key 6', 'another body')).toBe('reused');
+    expect(await claimKind(customer, 'key 6')).toBe('claimed');
+    expect(await claimKind(customer, 'key 6')).toBe('running');
+  });
+
+  it('that gave way are charged anew, and stored anew', async () => {
+    const customer = await addCustomer(store);
+    const first = await keep(customer, 'first', 60 * KIB);
+    await keep(customer, 'next', 60 * KIB);
+    const again = await keep(customer, 'first', 60 * KIB);
+    // Its first settlement, once more: from the spool of a process that crashed.
+    expect(await store.ledger.settleClaimed(ended(first, 60 * KIB))).toBeUndefined();
+    expect(again.generationId).not.toBe(first.generationId);
+    expect(await claimKind(customer, 'first')).toBe('finished');
+    expect(await claimKind(customer, 'next', 'another body')).toBe('reused');
+    expect((await store.ledger.credits(customer.organizationId)).balanceNanoUsd).toBe(1_000_000n - 21n);
+  });
+
+  it('are not stored where one alone is larger than the bound, and nothing gives way to it', async () => {
+    const customer = await addCustomer(store);
+    await keep(customer, 'small', 10 * KIB);
+    await keep(customer, 'exact', 90 * KIB);
+    await keep(customer, 'large', 100 * KIB + 1);
+    expect(await bytesOf(customer)).toEqual({ stored: 100 * KIB, counted: 100 * KIB });
+    expect(await claimKind(customer, 'large', 'another body')).toBe('reused');
+    expect(await claimKind(customer, 'large')).toBe('claimed');
+  });
+
+  it('are counted once, however often their settlement is repeated', async () => {
+    const customer = await addCustomer(store);
+    const attempt = attemptOf(customer, 'repeated');
+    await store.idempotency.claim(attempt);
+    const settlement = ended(attempt, 20 * KIB);
+    await Promise.all([store, second, store].map((one) => one.ledger.settleClaimed(settlement)));
+    expect(await bytesOf(customer)).toEqual({ stored: 20 * KIB, counted: 20 * KIB });
+  });
+
+  it('stay within the bound when two processes store many at once', async () => {
+    const customers = await Promise.all([addCustomer(store), addCustomer(store), addCustomer(second)]);
+    await Promise.all(
+      Array.from({ length: 150 }, (_, index) => {
+        const customer = customers[index % 3];
+        if (!customer) throw new Error('there are three');
+        return keep(customer, `key ${index}`, (1 + (index % 40)) * KIB, index % 2 === 0 ? store : second);
+      }),
+    );
+    for (const customer of customers) {
+      const { stored = 0, counted } = (await bytesOf(customer)) ?? {};
+      expect(stored).toBe(counted);
+      expect(stored).toBeLessThanOrEqual(boundBytes);
+      expect(stored).toBeGreaterThan(boundBytes - 80 * KIB);
+    }
+  });
+
+  it('that are deleted, or taken by another attempt, at the retention are counted no longer', async () => {
+    const customer = await addCustomer(store);
+    await keep(customer, 'deleted', 30 * KIB);
+    await keep(customer, 'taken', 40 * KIB);
+    await sql(
+      url,
+      `update idempotency_keys set finished_at = finished_at - interval '2 hours' where organization_id = '${customer.organizationId}'`,
+    );
+    expect(await claimKind(customer, 'taken', 'another body')).toBe('claimed');
+    expect(await bytesOf(customer)).toEqual({ stored: 30 * KIB, counted: 30 * KIB });
+    await store.idempotency.deleteOlderThan(HOUR_MS, 1000);
+    await store.idempotency.tidyStored(boundBytes, 1000);
+    expect(await bytesOf(customer)).toEqual({ stored: 0, counted: 0 });
+    const [left] = await sql<{ n: number }>(url, 'select count(*)::int as n from stored_answer_changes');
+    expect(left?.n).toBe(0);
+  });
+
+  it('of the release before are counted, and give way too; it is told of answers it cannot read that they are being made', async () => {
+    const customer = await addCustomer(store);
+    const { organizationId } = customer;
+    for (const index of [0, 1, 2]) {
+      const { keyHash, bodyHash, generationId } = attemptOf(customer, `former ${index}`);
+      const settlement = settlementOf(customer, { generationId, costNanoUsd: 7n });
+      await store.ledger.settle(settlement);
+      await sql(
+        url,
+        `insert into idempotency_keys (organization_id, key_hash, body_hash, generation_id, lease_until, finished_at, answer)
+         values ('${organizationId}', '\\x${keyHash.toString('hex')}', '\\x${bodyHash.toString('hex')}', '${generationId}', now(),
+           now() - interval '${5 - index} minutes', decode(repeat('ab', ${40 * KIB}), 'hex'))`,
+      );
+    }
+    const formerClaim = async (key: string) => {
+      const { keyHash, bodyHash, generationId } = attemptOf(customer, key);
+      const [row] = await sql<{ outcome: string }>(
+        url,
+        `select outcome from claim_idempotency_key('${organizationId}', '\\x${keyHash.toString('hex')}', '\\x${bodyHash.toString('hex')}',
+           '${generationId}', 15000, 3600000, false)`,
+      );
+      return row?.outcome;
+    };
+    expect(await formerClaim('former 0')).toBe('finished');
+    expect((await store.idempotency.tidyStored(boundBytes, 1000)).evicted).toBe(1);
+    expect(await bytesOf(customer)).toEqual({ stored: 80 * KIB, counted: 80 * KIB });
+    expect(await claimKind(customer, 'former 0', 'another body')).toBe('reused');
+    for (const index of [1, 2]) expect(await formerClaim(`former ${index}`)).toBe('finished');
+    const { keyHash } = await keep(customer, 'newer', 10 * KIB);
+    await sql(
+      url,
+      `update idempotency_keys set answer = '\\x004947575345470a' || substring(answer from 9) where key_hash = '\\x${keyHash.toString('hex')}'`,
+    );
+    expect(await formerClaim('newer')).toBe('running');
+    expect(await claimKind(customer, 'newer')).toBe('finished');
+  });
+
+  it('are brought below a bound that was lowered, in small steps', async () => {
+    const customer = await addCustomer(store);
+    for (let index = 0; index < 5; index++) await keep(customer, `key ${index}`, 20 * KIB);
+    boundBytes = 50 * KIB;
+    try {
+      expect(await store.idempotency.tidyStored(boundBytes, 1000)).toMatchObject({ storedBytes: expect.any(Number) });
+      expect(await bytesOf(customer)).toEqual({ stored: 40 * KIB, counted: 40 * KIB });
+    } finally {
+      boundBytes = 100 * KIB;
+    }
+  });
+
+  it('that somebody has locked are passed over, and give way later', async () => {
+    const customer = await addCustomer(store);
+    const { keyHash } = await keep(customer, 'locked', 50 * KIB);
+    await keep(customer, 'free', 50 * KIB);
+    const held = sql(
+      url,
+      `begin; select from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}' for update; select pg_sleep(2); commit`,
+    );
+    await expect.poll(async () => (await sql<{ n: number }>(url, SLEEPING))[0]?.n).toBe(1);
+    await keep(customer, 'new', 50 * KIB);
+    expect(await claimKind(customer, 'free', 'another body')).toBe('reused');
+    expect(await bytesOf(customer)).toEqual({ stored: 100 * KIB, counted: 100 * KIB });
+    await held;
+    await keep(customer, 'newest', 100 * KIB);
+    expect(await bytesOf(customer)).toEqual({ stored: 100 * KIB, counted: 100 * KIB });
+    expect(await claimKind(customer, 'newest')).toBe('finished');
+  });
+});
+
+const SLEEPING = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;

@@ -1,0 +1,30 @@
+import type { FinishedAttempt } from '../../ext-proc/idempotency/claims.ts';
+import type { Claim } from '../../ext-proc/stores/idempotency-store.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+
+/** The sealed answer that is stored; `undefined`: there is none. */
+export async function sealedAnswer(
+  { idempotency }: Pick<Postgres, 'idempotency'>,
+  claim: Claim,
+): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  const step = 4 * 1024 * 1024;
+  for (;;) {
+    const piece = await idempotency.piece(claim, pieces.length * step, step);
+    if (piece === undefined) return undefined;
+    pieces.push(piece);
+    if (piece.length < step) return Buffer.concat(pieces);
+  }
+}
+
+/** The answer as a client gets it again; `undefined`: it is gone. */
+export async function replayedAnswer(finished: FinishedAttempt): Promise<Buffer | undefined> {
+  const stored = await finished.open();
+  if (stored === undefined) return undefined;
+  const pieces: Buffer[] = [];
+  for (let piece = await stored.next(); piece !== 'end'; piece = await stored.next()) {
+    if (piece === 'gone') return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
