@@ -27,6 +27,6 @@ export function compilePrograms(root, say) {
   const node = existsSync(own) ? own : process.execPath;
   const folder = folderOf(root);
   mkdirSync(folder, { recursive: true });
-  const env = { ...process.env, NODE_COMPILE_CACHE: folder, GATEWAY_CONFIG: join(folder, 'none.yaml') };
+  const env = { NODE_COMPILE_CACHE: folder, GATEWAY_CONFIG: join(folder, 'none.yaml') };
   for (const [program, ...args] of PROGRAMS) runCommand(node, [join(root, program), ...args], { cwd: root, env });
 }

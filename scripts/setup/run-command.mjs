@@ -1,8 +1,23 @@
 import { spawnSync } from 'node:child_process';
 
-/** Runs to the end without a shell, so that paths with spaces need no care. `output` is what it said, both streams, for error messages. */
-export function runCommand(command, args, options = {}) {
+/**
+ * What tools need to find programs, folders, proxies and authorities. The rest of our environment is no business of the code of hundreds of
+ * packages: with `npm start` providers' keys and database passwords are in it.
+ */
+const PASSED =
+  /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|TMP|TEMP|LANG|LANGUAGE|LC_\w+|CI|XDG_CACHE_HOME|LD_LIBRARY_PATH|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(?:https?|ftp|all|no)_proxy)$/i;
+
+/** Python's and pip's own settings, for Python alone: an index may be named with a password. */
+export const PYTHON_SETTINGS = /^(?:PIP_|PYTHON)/;
+
+/**
+ * Runs to the end without a shell, so that paths with spaces need no care. `output` is what it said, both streams, for error messages. Of the
+ * environment it gets PASSED, what `alsoPassed` matches, and `env`.
+ */
+export function runCommand(command, args, { env = {}, alsoPassed = /^$/, ...options } = {}) {
+  const passed = Object.entries(process.env).filter(([name]) => PASSED.test(name) || alsoPassed.test(name));
   const result = spawnSync(command, args, {
+    env: { ...Object.fromEntries(passed), ...env },
     encoding: 'utf8',
     maxBuffer: 16 * 1024 * 1024,
     timeout: 15 * 60_000,

@@ -6,6 +6,8 @@ import { lastLines, runCommand } from './run-command.mjs';
 /** Written into the folder that the build empties first: a build by hand, or none, leaves no stamp. */
 const STAMP = '.setup-stamp';
 const LONGEST_BUILD_MS = 5 * 60_000;
+/** Whatever the environment of this start says: with NODE_ENV=test React would be the one for development. */
+const PAGE_AS_SERVED = { NODE_ENV: 'production', NO_COLOR: '1' };
 
 /** The dashboard's page in dashboard/dist is what its sources would make now. */
 export function webIsBuilt(root) {
@@ -22,19 +24,12 @@ export function buildWeb(root, say) {
   const node = existsSync(own) ? own : process.execPath;
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js');
   const args = [vite, 'build', join('dashboard', 'web'), '--logLevel', 'warn'];
-  const result = runCommand(node, args, { cwd: root, env: buildEnvironment(), timeout: LONGEST_BUILD_MS });
+  const result = runCommand(node, args, { cwd: root, env: PAGE_AS_SERVED, timeout: LONGEST_BUILD_MS });
   if (!result.ok) {
     return `The dashboard's page could not be built; everything else works without it. vite build said:\n${lastLines(withoutStack(result.output), 12)}`;
   }
   writeFileSync(join(root, 'dashboard', 'dist', STAMP), sources);
   return undefined;
-}
-
-/** Of the page as it is served, whatever the environment of this start says: with NODE_ENV=test React would be the one for development. */
-function buildEnvironment() {
-  const env = { ...process.env, NODE_ENV: 'production', NO_COLOR: '1' };
-  delete env.FORCE_COLOR;
-  return env;
 }
 
 function withoutStack(output) {
