@@ -9,6 +9,7 @@ import { configPath, type Environment, findDatabase } from './database.ts';
 import { lookAtCertificate } from './doctor-certificate.ts';
 import { type Check, type Finding, ok, problem, runChecks, skipped, warning } from './doctor-check.ts';
 import { type LookedAt, lookAtDatabase, lookAtLedger } from './doctor-database.ts';
+import { lookAtDemo } from './doctor-demo.ts';
 import { lookAtDisk } from './doctor-disk.ts';
 import { lookAtLimitStore } from './doctor-limit-store.ts';
 import { lookAtProcesses } from './doctor-processes.ts';
@@ -50,6 +51,11 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
         name: 'dashboard proxies',
         withinMs: WITHIN_MS,
         run: async () => lookAtProxies(await database, loaded.ok ? loaded.config : undefined),
+      },
+      {
+        name: 'demo',
+        withinMs: WITHIN_MS,
+        run: async () => lookAtDemo(loaded.ok && loaded.config.demo, await database),
       },
       ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
     ]);

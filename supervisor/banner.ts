@@ -4,8 +4,8 @@ import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import type { SignIn } from './demo-user.ts';
 import { reachable } from './readiness.ts';
 
-/** What the operator reads when everything serves. */
-export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn): string {
+/** What the operator reads when everything serves. `keptIn`: the file that has the first password and key, which are then not in the text. */
+export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn, keptIn?: string): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [
     'Inference Gateway is ready.',
@@ -17,8 +17,15 @@ export function renderBanner(config: CheckedConfig, customer: Customer, signIn: 
   if (demoProviderPort(config) !== undefined) {
     lines.push('', '  No provider key is set, so the demo model answers: canned text, not a language model.');
   }
-  lines.push('', ...howToSignIn(signIn));
-  lines.push('', ...nextStep(config, customer, api), '', '  Ctrl-C drains and stops everything.');
+  if (keptIn === undefined) lines.push('', ...howToSignIn(signIn), '', ...nextStep(config, customer, api));
+  else {
+    lines.push(
+      '',
+      '  The first sign-in and key are not for a journal. They are in this file; read it, then remove it:',
+    );
+    lines.push(`  ${keptIn}`);
+  }
+  lines.push('', '  Ctrl-C drains and stops everything.');
   return `\n${lines.join('\n')}\n\n`;
 }
 

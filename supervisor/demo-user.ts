@@ -2,7 +2,7 @@ import { findUserByEmail, listUsers } from '../dashboard/store/user-rows.ts';
 import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
 import { createUserWithPassword } from '../operator/users.ts';
 
-const DEMO_EMAIL = 'demo@example.com';
+export const DEMO_EMAIL = 'demo@example.com';
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 
 /** Who could sign in to the dashboard, for the banner: the demo user (the password is shown this once), somebody, or nobody. */

@@ -4,9 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
 import { renderBanner } from './banner.ts';
 import { takeDataLock } from './data-lock.ts';
-import { findCustomer } from './demo.ts';
+import { type Customer, findCustomer } from './demo.ts';
 import { demoProviderPort } from './demo-provider.ts';
-import { findSignIn } from './demo-user.ts';
+import { findSignIn, type SignIn } from './demo-user.ts';
+import { isJournaled, keepFirstSignIn } from './first-sign-in.ts';
 import { prepareFolders } from './folders.ts';
 import { childRecord, endFormerChildren } from './former-children.ts';
 import { isStartFailure } from './kept-process.ts';
@@ -94,9 +95,23 @@ async function announce(settings: Settings, { databaseUrl, dashboardTried }: Sup
   if (customer === undefined) return;
   const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
   const signIn = await onceReachable(() => findSignIn(databaseUrl, organizationId));
-  if (signIn !== undefined) process.stdout.write(renderBanner(config, customer, signIn));
+  if (signIn !== undefined) process.stdout.write(bannerFor(settings, customer, signIn));
   // Now and not at the exit, which a killed process does not reach.
   flushCompileCache();
+}
+
+/** A journal is kept and shipped by others, so what may be shown only once is left in a file. */
+function bannerFor({ env, config, paths }: Settings, customer: Customer, signIn: SignIn): string {
+  const whole = renderBanner(config, customer, signIn);
+  if ((customer.kind !== 'demo' && signIn.kind !== 'new') || !isJournaled(env)) return whole;
+  try {
+    return renderBanner(config, customer, signIn, keepFirstSignIn(paths, whole));
+  } catch (error) {
+    report(`the first sign-in and key cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
+    // Says how to get others.
+    const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
+    return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
+  }
 }
 
 /** The database may go away before the banner, and what runs must not end because of it. `undefined`: asked to stop meanwhile. */

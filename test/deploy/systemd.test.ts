@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { loadConfig } from '../../ext-proc/config/load.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { requirement } from '../requirement.ts';
 
@@ -29,4 +30,18 @@ requirement(missing, () => {
       rmSync(folder, { recursive: true });
     }
   });
+});
+
+test('the configuration that the manual has people copy has no demonstration', async () => {
+  const manual = readFileSync(join(REPOSITORY, 'docs/operating.md'), 'utf8');
+  const [, copied] = /cp (config\/\S+\.yaml) \/etc\/inference-gateway\/gateway\.yaml/.exec(manual) ?? [];
+  const loaded = await loadConfig(join(REPOSITORY, copied ?? 'none'), { OPENAI_API_KEY: 'k' }, { secrets: 'all' });
+  if (!loaded.ok) throw new Error(loaded.problems[0]?.message);
+  const { demo, providers, models } = loaded.config;
+  expect([loaded.warnings, demo, [...providers.keys()], [...models.keys()]]).toEqual([
+    [],
+    false,
+    ['openai'],
+    ['gpt-5-mini'],
+  ]);
 });

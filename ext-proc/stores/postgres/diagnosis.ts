@@ -15,6 +15,7 @@ export interface DatabaseDiagnosis {
   configuration(): Promise<ReportedConfiguration | undefined>;
   /** Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies` did not name them; 20 at most. */
   untrustedProxies(): Promise<readonly string[]>;
+  hasEnabledUser(email: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -76,13 +77,21 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
     await client.connect();
     const server = await look(client);
     await client.query(`set default_transaction_read_only = on; set statement_timeout = ${STATEMENT_MS}`);
+    // The checks ask side by side, and a connection takes one question after the other.
+    let former: Promise<unknown> = Promise.resolve();
+    const inTurn = <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+      const answer = former.then(ask);
+      former = answer.catch(() => undefined);
+      return answer;
+    };
     return {
       server,
-      schema: () => schema(client),
-      ledger: () => ledger(client),
-      processes: () => listProcesses(client),
-      configuration: () => currentConfiguration(client),
-      untrustedProxies: () => untrustedProxies(client),
+      schema: () => inTurn(() => schema(client)),
+      ledger: () => inTurn(() => ledger(client)),
+      processes: () => inTurn(() => listProcesses(client)),
+      configuration: () => inTurn(() => currentConfiguration(client)),
+      hasEnabledUser: (email) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
+      untrustedProxies: () => inTurn(() => untrustedProxies(client)),
       close: () => client.end(),
     };
   } catch (error) {
@@ -102,6 +111,11 @@ const SERVER: Statement = {
         - coalesce(current_setting('reserved_connections', true), '0')::integer as "maxConnections"`,
 };
 const CLOCK: Statement = { name: 'diagnose_clock', text: 'select extract(epoch from clock_timestamp()) * 1000 as ms' };
+
+const ENABLED_USER: Statement = {
+  name: 'diagnose_user',
+  text: 'select from users where email = $1 and disabled_at is null',
+};
 
 type Told = Omit<ServerFigures, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
 
