@@ -109,9 +109,10 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
   };
 }
 
-function listen({ listen: { api, dashboard, metrics, tls } }: ConfigFile, folder: string): ListenConfig {
-  const paths = tlsPaths({ tls }, folder);
-  return { api, dashboard, metrics, ...(paths === undefined ? {} : { tls: paths }) };
+function listen({ listen }: ConfigFile, folder: string): ListenConfig {
+  const { api, dashboard, metrics, address_rps: addressRequestsPerSecond } = listen;
+  const tls = tlsPaths(listen, folder);
+  return { api, dashboard, metrics, addressRequestsPerSecond, ...(tls === undefined ? {} : { tls }) };
 }
 
 export function tlsPaths({ tls }: Pick<ConfigFile['listen'], 'tls'>, folder: string): ListenConfig['tls'] {

@@ -17,11 +17,17 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const address = { host: '127.0.0.1', port: 1 };
-const plain: ListenConfig = { api: { host: '::', port: 8443 }, dashboard: address, metrics: address };
+const TRUSTED: readonly string[] = ['10.0.0.0/8', '2001:db8::1'];
+const plain: ListenConfig = {
+  api: { host: '::', port: 8443 },
+  dashboard: address,
+  metrics: address,
+  addressRequestsPerSecond: 5000,
+};
 
 /** Only what the bootstrap may depend on: anything else it read would fail here. */
 function config(listen: ListenConfig, workers: number): GatewayConfig {
-  return { listen, workers } as GatewayConfig;
+  return { listen, workers, trustedProxies: TRUSTED } as GatewayConfig;
 }
 
 const template = readFileSync(new URL('../../envoy/envoy.yaml', import.meta.url), 'utf8');
@@ -56,13 +62,31 @@ describe('renderBootstrap', () => {
     clusters[0].load_assignment = page.static_resources.clusters[0].load_assignment;
     clusters[1].load_assignment = page.static_resources.clusters[1].load_assignment;
     clusters.length = 2;
+    http.http_filters[0] = pageIngress.filter_chains[0].filters[0].typed_config.http_filters[0];
     expect(rendered).toEqual(page);
+  });
+
+  test('requests of one address are bounded, but for trusted proxies; 0 takes the bound out', () => {
+    const filters = (addressRequestsPerSecond: number) =>
+      parse(renderBootstrap(config({ ...plain, addressRequestsPerSecond }, 1), paths)).static_resources.listeners[0]
+        .filter_chains[0].filters[0].typed_config.http_filters;
+    const bucket = (perSecond: number) =>
+      filters(perSecond)[0].typed_config.extension_config.typed_config.descriptors[0].token_bucket;
+    expect(bucket(300)).toEqual({ max_tokens: 600, tokens_per_fill: 30, fill_interval: '0.1s' });
+    expect(bucket(7)).toEqual({ max_tokens: 14, tokens_per_fill: 7, fill_interval: '1s' });
+    const matcher = filters(1)[0].typed_config.xds_matcher.matcher_tree.custom_match.typed_config;
+    expect(matcher.range_matchers[0].ranges).toEqual([
+      { address_prefix: '10.0.0.0', prefix_len: 8 },
+      { address_prefix: '2001:db8::1', prefix_len: 128 },
+    ]);
+    const names = (perSecond: number) => filters(perSecond).map(({ name }: { name: string }) => name);
+    expect(names(0)).toEqual(names(1).slice(1));
   });
 
   test('one gateway process is not asked a second time', () => {
     const service = (workers: number) =>
       parse(renderBootstrap(config(plain, workers), paths)).static_resources.listeners[0].filter_chains[0].filters[0]
-        .typed_config.http_filters[1].typed_config.grpc_service;
+        .typed_config.http_filters[2].typed_config.grpc_service;
     expect(Object.keys(service(1))).toEqual(['envoy_grpc']);
     expect(Object.keys(service(2))).toEqual(['envoy_grpc', 'retry_policy']);
   });

@@ -23,6 +23,7 @@ test('every mapper gives a code of the catalogue with its status, type and text'
   expect(codes).toEqual([
     'request_timeout',
     'request_too_large',
+    'rpm_exceeded',
     'invalid_request',
     'invalid_request',
     'invalid_request',

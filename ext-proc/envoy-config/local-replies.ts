@@ -20,6 +20,11 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
     // Headers came too slowly, or nothing happened for longer than any time-out of ours.
     mapper(anyOf(status('EQ', 408), status('EQ', 504)), refuse('request_timeout')),
     mapper(anyOf(status('EQ', 413), status('EQ', 431)), refuse('request_too_large', { limit_bytes: MAX_HEADER_BYTES })),
+    // One address sends more than `listen.address_rps`.
+    mapper(
+      status('EQ', 429),
+      refuse('rpm_exceeded', { problem: 'Too many requests from this address.' }, { retryAfterSeconds: 1 }),
+    ),
     // HTTP/1.0, mostly of a proxy in front that nobody told to speak a later one: it cannot say where a stream was cut.
     mapper(
       status('EQ', 426),

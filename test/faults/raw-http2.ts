@@ -77,11 +77,14 @@ export interface RawAnswer {
 export interface RawHttp2Options {
   /** What stands in the first SETTINGS frame. */
   readonly settings?: Buffer;
+  /** The client's own address; another one of loopback is another client to the gateway. */
+  readonly localAddress?: string;
 }
 
 /** Opens a connection, answers what has to be answered, and keeps what came for each stream; it reads all of it. */
 export async function openRawHttp2(port: number, options: RawHttp2Options = {}): Promise<RawHttp2> {
-  const socket = connect(port, '127.0.0.1');
+  const { localAddress = '127.0.0.1' } = options;
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   await once(socket, 'connect');
   // It is cut in the end; when is what is looked at.
   socket.on('error', () => undefined);

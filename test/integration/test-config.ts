@@ -20,6 +20,8 @@ export interface TestConfig {
   };
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
+  /** Default 0: a test sends as much as it likes. */
+  readonly address_rps?: number;
 }
 
 export interface TestProvider {
@@ -77,6 +79,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
       api: `127.0.0.1:${ports.api}`,
       dashboard: `127.0.0.1:${ports.dashboard}`,
       metrics: `127.0.0.1:${ports.metrics}`,
+      address_rps: config.address_rps ?? 0,
       ...(tls ? { tls } : {}),
     },
     ...(trusted_proxies ? { trusted_proxies } : {}),

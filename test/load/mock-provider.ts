@@ -1,7 +1,7 @@
 /**
  * The cheapest provider that still is one: answers made beforehand, chosen by the model name, no parsing. In its own process for load
  * and bench. Models: `json` (1 KB), `fast-stream` (200 events at once), `paced-stream` (10 events, 300 ms apart),
- * `big-stream` and `big-json` (50 MB).
+ * `big-stream` and `big-json` (50 MB), `held-stream` (one event, then nothing for 20 s), `silent-stream` (nothing for 20 s).
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,6 +10,7 @@ import { chunkBody, completionBody, DONE, sse, streamEvents } from '../provider/
 const FAST_EVENTS = 200;
 const PACED_EVENTS = 10;
 const PACE_MS = 300;
+const HELD_MS = 20_000;
 
 const usage = { prompt_tokens: 200, completion_tokens: 200, total_tokens: 400 };
 const BIG_BYTES = 50_000_000;
@@ -33,6 +34,8 @@ const server = createServer({ keepAliveTimeout: 300_000 }, (request, response) =
     if (model === 'paced-stream') return playPaced(response);
     if (model === 'big-stream') return playBig(response);
     if (model === 'big-json') return playBigJson(response);
+    if (model === 'held-stream') return playHeld(response, 1);
+    if (model === 'silent-stream') return playHeld(response, 0);
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': json.length });
     response.end(json);
   });
@@ -80,6 +83,13 @@ function playBig(response: ServerResponse): void {
     response.end();
   };
   step();
+}
+
+function playHeld(response: ServerResponse, eventsAtOnce: number): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const event of paced.slice(0, eventsAtOnce)) response.write(event);
+  const timer = setTimeout(() => response.end(Buffer.concat(paced.slice(eventsAtOnce))), HELD_MS);
+  response.on('close', () => clearTimeout(timer));
 }
 
 let bigJson: Buffer | undefined;

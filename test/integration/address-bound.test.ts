@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from './failure-logs.ts';
+import { type Stack, startStack } from './stack.ts';
+
+/** Requests of one address that Envoy takes (`listen.address_rps`); every address of 127.0.0.0/8 is another client. */
+let stack: Stack;
+
+const PER_SECOND = 5;
+const TRUSTED_PROXY = '127.0.0.9';
+
+beforeAll(async () => {
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { nobody: { base_url: 'http://127.0.0.1:9/v1' } },
+      models: { any: {} },
+      address_rps: PER_SECOND,
+      trusted_proxies: [TRUSTED_PROXY],
+    },
+  });
+});
+afterAll(() => stack?.close());
+showLogsOnFailure(() => stack);
+
+/** Without a key, so that nothing but the address can be counted. */
+async function ask(localAddress: string): Promise<{ response: IncomingMessage; body: string }> {
+  const outgoing = request(`${stack.origin}/v1/models`, { localAddress, agent: false }).end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { response, body: await text(response) };
+}
+
+async function manyFrom(address: string): Promise<Awaited<ReturnType<typeof ask>>[]> {
+  return Promise.all(Array.from({ length: 100 }, () => ask(address)));
+}
+
+test('one address is refused beyond its bound, in the envelope, and others are not', async () => {
+  const flooding = await manyFrom('127.0.0.2');
+  const refused = flooding.filter(({ response }) => response.statusCode === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { response, body } of refused) {
+    expect(JSON.parse(body)).toEqual({
+      error: {
+        message: 'Too many requests from this address.',
+        type: 'rate_limit_error',
+        code: 'rpm_exceeded',
+        metadata: {},
+      },
+    });
+    expect(response.headers).toMatchObject({ 'retry-after': '1', 'x-request-id': expect.any(String) });
+  }
+  // Twice as many as in a second at once, and what was added while the requests were sent.
+  expect(flooding.length - refused.length).toBeGreaterThanOrEqual(2 * PER_SECOND);
+  const { response } = await ask('127.0.0.3');
+  expect(response.statusCode).toBe(401);
+});
+
+test('a trusted proxy speaks for many clients and has no bound', async () => {
+  const statuses = (await manyFrom(TRUSTED_PROXY)).map(({ response }) => response.statusCode);
+  expect(new Set(statuses)).toEqual(new Set([401]));
+});

@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../faults/raw-http2.ts';
+import type { AttackJob, AttackName } from './neighbour-job.ts';
+import { ask, askAndLeave, CHAT, chatBody, paddedImage } from './neighbour-requests.ts';
+import { openSilentClients } from './silent-clients.ts';
+
+/** Sends as much as it can until the job's time is over, and notes the outcomes. All attacks use the keys of one organization. */
+type Attack = (job: AttackJob, note: (outcome: string) => void) => Promise<void>;
+
+/** 26 bodies of 20 MiB: images of one pixel with bytes after their end. The provider holds their streams open. */
+const largeBodies =
+  (model: string): Attack =>
+  async (job, note) => {
+    const body = chatBody(model, paddedImage());
+    const agent = new Agent({ keepAlive: true });
+    await inParallel(26, job, async () => note(await ask(agent, job.origin, { path: CHAT, key: firstKey(job), body })));
+    agent.destroy();
+  };
+
+/** 2.5 MiB of escaped keys, eight bodies on one connection whose last bytes arrive together. */
+const escapedKeys: Attack = async (job, note) => {
+  const members = '"\\u006b":0,'.repeat(240_000);
+  const body = Buffer.from(`{"model":"nope","messages":[{"role":"user","content":"hi","x":{${members}"k":0}}]}`);
+  const { origin } = job;
+  while (isGoing(job)) {
+    const session = connectHttp2(origin);
+    session.on('error', () => note('connection lost'));
+    const uploads = Array.from({ length: 8 }, () =>
+      session.request({ ':method': 'POST', ':path': CHAT, authorization: `Bearer ${firstKey(job)}` }),
+    );
+    const outcomes = uploads.map((upload) => statusOf(upload));
+    await Promise.all(uploads.map((upload) => new Promise((resolve) => upload.write(body.subarray(0, -1), resolve))));
+    // The windows have to be empty before the last bytes go, or they do not go together.
+    await sleep(100);
+    for (const upload of uploads) upload.end(body.subarray(-1));
+    for (const outcome of await Promise.all(outcomes)) note(outcome);
+    session.destroy();
+  }
+};
+
+/** 3,000 a second that are refused without a body being read to its end. */
+const refusedRequests: Attack = async (job, note) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 64 });
+  const broken = { path: CHAT, key: firstKey(job), body: Buffer.from('{"model":') };
+  const began = performance.now();
+  const underWay = new Set<Promise<void>>();
+  for (let sent = 0; isGoing(job); ) {
+    for (; sent < (performance.now() - began) * 3 && underWay.size < 1000; sent++) {
+      const one = ask(agent, job.origin, broken).then(note);
+      underWay.add(one);
+      void one.finally(() => underWay.delete(one));
+    }
+    await sleep(2);
+  }
+  agent.destroy();
+};
+
+/** One answer of 50 MB is stored for its key, and asked for again and again by clients that leave after its first bytes. */
+const cutReplays: Attack = async (job, note) => {
+  const idempotencyKey = 'one-answer';
+  const keyed = { path: CHAT, key: firstKey(job), body: chatBody('big-json'), idempotencyKey };
+  const agent = new Agent({ keepAlive: true });
+  note(`first ${await ask(agent, job.origin, keyed)}`);
+  agent.destroy();
+  await inParallel(16, job, async () => note(await askAndLeave(job.origin, keyed)));
+};
+
+/** 40 answers of 50 MB that nobody reads, begun anew as soon as the gateway ends them. */
+const unreadAnswers: Attack = async (job, note) => {
+  while (isGoing(job)) {
+    const clients = await openSilentClients(job.origin, firstKey(job), chatBody('big-json').toString(), 40);
+    await sleep(Math.min(10_000, Math.max(0, leftMs(job))));
+    clients.close();
+    note('40 opened');
+  }
+};
+
+/** A thousand keys at once: reads of a month's usage, completions and broken requests by turns. */
+const thousandKeys: Attack = async (job, note) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  const asks = [
+    { path: '/v1/usage?group_by=day,model,key' },
+    { path: CHAT, body: chatBody('json') },
+    { path: '/v1/credits' },
+    { path: CHAT, body: Buffer.from('{}') },
+  ];
+  await Promise.all(
+    job.keys.map(async (key, index) => {
+      for (let turn = index; isGoing(job); turn++)
+        note(await ask(agent, job.origin, { path: CHAT, ...asks[turn % asks.length], key }));
+    }),
+  );
+  agent.destroy();
+};
+
+/** 2,000 connections that stay and say nothing, and others that come and go as fast as they can. */
+const connections: Attack = async (job, note) => {
+  const port = Number(new URL(job.origin).port);
+  const idle: Socket[] = [];
+  for (let count = 0; count < 2000; count++)
+    idle.push(connect(port, '127.0.0.1').on('error', () => note('idle refused')));
+  await inParallel(50, job, async () => {
+    const socket = connect(port, '127.0.0.1');
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', (error: NodeJS.ErrnoException) => note(error.code ?? error.message));
+    socket.once('connect', () => socket.resetAndDestroy());
+    await closed;
+    note('came and went');
+    // More than 2,500 a second measure this process, not the gateway.
+    await sleep(20);
+  });
+  for (const socket of idle) socket.destroy();
+};
+
+/** 100 connections of HTTP/2 that send their bodies in frames of one byte, as fast as they are taken. */
+const oneByteFrames: Attack = async (job, note) => {
+  const oneByte = Buffer.concat(Array.from({ length: 8192 }, () => frame(FRAME.data, 0, 1, Buffer.from(' '))));
+  await inParallel(100, job, async () => {
+    const connection = await openRawHttp2(Number(new URL(job.origin).port), { localAddress: '127.0.0.2' });
+    connection.send(frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(firstKey(job)))));
+    while (isGoing(job) && !connection.socket.destroyed && connection.answer(1)?.end === undefined)
+      if (!connection.socket.write(oneByte)) await Promise.race([once(connection.socket, 'drain'), connection.closed]);
+    note(connection.answer(1)?.end ?? 'closed');
+    connection.socket.destroy();
+  });
+};
+
+const fields = (key: string): Field[] => [
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':path', CHAT],
+  [':authority', 'gateway'],
+  ['authorization', `Bearer ${key}`],
+];
+
+function statusOf(stream: ClientHttp2Stream): Promise<string> {
+  return new Promise((resolve) => {
+    stream.on('response', (headers) => resolve(String(headers[':status'])));
+    stream.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    stream.on('close', () => resolve('closed'));
+    stream.resume();
+  });
+}
+
+/** As long as the attack goes on. */
+async function inParallel(count: number, job: AttackJob, again: () => Promise<void>): Promise<void> {
+  const one = async (): Promise<void> => {
+    while (isGoing(job)) await again();
+  };
+  await Promise.all(Array.from({ length: count }, one));
+}
+
+const startedAtMs = performance.now();
+const isGoing = (job: AttackJob): boolean => leftMs(job) > 0;
+const leftMs = (job: AttackJob): number => job.forMs - (performance.now() - startedAtMs);
+
+function firstKey({ keys: [key] }: AttackJob): string {
+  if (key === undefined) throw new Error('the attacker has no key');
+  return key;
+}
+
+export const ATTACKS: Readonly<Record<AttackName, Attack>> = {
+  'held-bodies': largeBodies('held-stream'),
+  'waiting-bodies': largeBodies('silent-stream'),
+  'escaped-keys': escapedKeys,
+  'refused-requests': refusedRequests,
+  'cut-replays': cutReplays,
+  'unread-answers': unreadAnswers,
+  'thousand-keys': thousandKeys,
+  connections,
+  'one-byte-frames': oneByteFrames,
+};
