@@ -102,7 +102,7 @@ interface Serving {
 
 /** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
 async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
-  const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror } = stores;
+  const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror, identify } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
   const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
@@ -121,7 +121,13 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const { accounting } = money;
   const tokens = createTokenCounter({ log });
   const { countTokens } = tokens;
-  const delivery = createDelivery({ egressSocketPath: paths.egressSocket, clock, countTokens, estimateTokens });
+  const delivery = createDelivery({
+    egressSocketPath: paths.egressSocket,
+    clock,
+    countTokens,
+    estimateTokens,
+    identify,
+  });
   const envoy = isFirst && !process.connected ? followEnvoyLeaving({ paths, log }) : ENVOY_STAYS;
   const readiness = createReadiness({
     listen: initial.listen,

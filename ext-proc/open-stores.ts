@@ -1,5 +1,6 @@
 import { sealMirror } from './accounting/sealed-mirror.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
+import { createIdentities, type Identify } from './delivery/identities.ts';
 import type { Clock } from './domain/clock.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import type { LimitStore } from './stores/limit-store.ts';
@@ -33,6 +34,8 @@ export interface OpenStores {
   readonly leave: () => Promise<unknown>;
   /** Resolves when another process keeps the limits. */
   readonly takenOver: Promise<void>;
+  /** Of the deployment: what providers are told instead of customers' own identifiers. */
+  readonly identify: Identify;
   readonly mirror: SpoolMirror | undefined;
 }
 
@@ -76,6 +79,7 @@ export async function openStores({
     databaseUrl: postgres.url,
     limits: watchLimitStore(opened.limits, metrics, clock),
     takenOver: takenOver.promise,
+    identify: createIdentities(await database.identityKey()),
     mirror: opened.mirror && sealMirror(opened.mirror, await database.mirrorKey(), log),
   };
 }

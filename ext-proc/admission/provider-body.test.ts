@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../errors/refusal.ts';
 import { readChatRequest } from './read-chat-request.ts';
 
-const FIELDS = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77 };
+const identify = (field: string, value: string) => `${field} of ${value.length}`;
+const FIELDS = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77, identify };
 const MESSAGES = '"messages":[{"role":"user","content":"x"}]';
 
 function encode(body: string, provider = FIELDS): string {
@@ -33,17 +34,25 @@ describe('the body for a provider', () => {
   });
 
   it('keeps numbers, escapes and white space as they were written', () => {
-    const written = `"seed":123456789012345678901234567890,"temperature":1.0,"top_p":1e-1 , "user" : "\\u00e9\\/é\\ud83d\\ude00",
+    const written = `"seed":123456789012345678901234567890,"temperature":1.0,"top_p":1e-1 , "stop" : "\\u00e9\\/é\\ud83d\\ude00",
       "tools":[ {"type":"function","function":{"name":"f","parameters":{"maximum":9007199254740993,"x":0.10}}} ]`;
     expect(encode(`{${MESSAGES}, ${written} ,"model":"m"}`)).toBe(
-      `{"model":"upstream","max_tokens":77,${MESSAGES},${written.replace('1e-1 , "user"', '1e-1,"user"').replace(/",\s+"tools/, '","tools')}}`,
+      `{"model":"upstream","max_tokens":77,${MESSAGES},${written.replace('1e-1 , "stop"', '1e-1,"stop"').replace(/",\s+"tools/, '","tools')}}`,
     );
   });
 
   it('leaves out what is null or replaced', () => {
-    expect(encode(`{"n":2,"user":"a","user":"b","n":null,"model":"m",${MESSAGES},"stop":null}`)).toBe(
-      `{"model":"upstream","max_tokens":77,"user":"b",${MESSAGES}}`,
+    expect(encode(`{"n":2,"stop":"a","stop":"b","n":null,"model":"m",${MESSAGES},"user":null}`)).toBe(
+      `{"model":"upstream","max_tokens":77,"stop":"b",${MESSAGES}}`,
     );
+  });
+
+  it('has identities that are the gateway’s, read as a client means them, and no other', () => {
+    const sent = `{"model":"m",${MESSAGES},"user":"\\u0061b","prompt_cache_key" : "" ,"safety_identifier":"é"}`;
+    expect(encode(sent)).toBe(
+      `{"model":"upstream","max_tokens":77,${MESSAGES},"user":"user of 2","prompt_cache_key":"prompt_cache_key of 0","safety_identifier":"safety_identifier of 1"}`,
+    );
+    expect(encode(`{"model":"m",${MESSAGES},"user":null}`)).not.toContain('user of');
   });
 
   it('asks for usage in every stream, and keeps the client’s other options', () => {
@@ -74,7 +83,7 @@ describe('the body for a provider', () => {
         fc.record({ role: fc.constant('user'), content: fc.string({ unit: 'grapheme' }), extra: fc.jsonValue() }),
         { minLength: 1 },
       ),
-      user: fc.string({ unit: 'grapheme' }),
+      verbosity: fc.string({ unit: 'grapheme' }),
       temperature: fc.double({ min: 0, max: 2, noNaN: true }),
       stop: fc.array(fc.string(), { maxLength: 4 }),
       logit_bias: fc.dictionary(fc.string(), fc.integer({ min: -100, max: 100 })),

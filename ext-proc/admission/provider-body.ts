@@ -12,9 +12,12 @@ export interface BodyField {
 /** What the gateway sets; whatever the client sent under these names is left out. `model` and the limit's own name come with it. */
 const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_completion_tokens']);
 
+/** Sent on as hashes: the provider knows one customer, the operator. */
+const IDENTITIES: ReadonlySet<string> = new Set(['user', 'safety_identifier', 'prompt_cache_key']);
+
 /**
  * The client's body for a provider. Members are copied byte for byte, so that large integers, `1.0` and escapes arrive as they were
- * sent; only `model`, the output limit and, in a stream, `stream_options.include_usage` are written new. Fields that are null were left
+ * sent; only `model`, the output limit, identities and, in a stream, `stream_options.include_usage` are written new. Fields that are null were left
  * out before: they count as absent. In pieces, most of them parts of `bytes`: a long prompt is not copied.
  */
 export function providerBody(
@@ -28,7 +31,10 @@ export function providerBody(
   for (const field of fields) {
     if (REPLACED.has(field.name) || field.name === provider.outputLimitField) continue;
     if (stream && field.name === 'stream_options') continue;
-    pieces.push(SEPARATOR, bytes.subarray(field.start, field.end));
+    pieces.push(
+      SEPARATOR,
+      IDENTITIES.has(field.name) ? identity(bytes, field, provider) : bytes.subarray(field.start, field.end),
+    );
   }
   if (stream)
     pieces.push(
@@ -39,6 +45,11 @@ export function providerBody(
     );
   pieces.push(Buffer.from('}'));
   return pieces;
+}
+
+/** The empty text is a value as any other. */
+function identity(bytes: Buffer, { name, valueStart }: BodyField, provider: ProviderFields): Buffer {
+  return Buffer.from(`"${name}":"${provider.identify(name, new JsonCursor(bytes, valueStart).text())}"`);
 }
 
 const SEPARATOR = Buffer.from(',');

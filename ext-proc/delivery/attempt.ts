@@ -56,7 +56,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
   const askedMs = elapsedMs(run);
   run.account.asked(target);
   const span = beginAttemptSpan(order, target);
-  const call = providers.call(providerRequest(order, target, span));
+  const call = providers.call(providerRequest(order, target, span, run.identify));
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
   const endCall = () => call.abort(FAILURES.processEnds);

@@ -14,6 +14,7 @@ import type {
   UnchargedAttempt,
 } from './delivery.ts';
 import { type Egress, startEgress } from './egress.fixture.ts';
+import { createIdentities } from './identities.ts';
 import { type OrderOptions, order } from './order.fixture.ts';
 
 /** A client, and what reached it. */
@@ -185,5 +186,6 @@ export async function endsSoonAfter(signal: AbortSignal, delivering: Promise<unk
 export function deliveryOver(egress: Egress, options: Partial<DeliveryOptions> = {}): Delivery {
   const { socketPath: egressSocketPath } = egress;
   const counting = { countTokens: countWords, estimateTokens };
-  return createDelivery({ egressSocketPath, clock: systemClock, ...counting, ...options });
+  const identify = createIdentities(Buffer.alloc(32));
+  return createDelivery({ egressSocketPath, clock: systemClock, ...counting, identify, ...options });
 }

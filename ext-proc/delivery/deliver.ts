@@ -6,6 +6,7 @@ import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
 import type { Account, CountTokens, DeliveryOutcome, EstimateTokens, Order } from './delivery.ts';
+import type { Identify } from './identities.ts';
 import { chargePrompt, paysItsPrompt } from './leaving.ts';
 import { ProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
@@ -31,6 +32,7 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
+  readonly identify: Identify;
   /** JSON answers in memory, all together. */
   readonly answerBudgetBytes?: number;
 }
@@ -42,7 +44,14 @@ const ANSWER_BUDGET_BYTES = 128 * 1024 * 1024;
 const CLIENT_GONE_STATUS = 499;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { egressSocketPath, clock, countTokens, estimateTokens, answerBudgetBytes = ANSWER_BUDGET_BYTES } = options;
+  const {
+    egressSocketPath,
+    clock,
+    countTokens,
+    estimateTokens,
+    identify,
+    answerBudgetBytes = ANSWER_BUDGET_BYTES,
+  } = options;
   const answers = new AnswerBudget(answerBudgetBytes);
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
@@ -59,6 +68,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         providers,
         countTokens,
         estimateTokens,
+        identify,
         answers,
         uncharged,
         unreachable,

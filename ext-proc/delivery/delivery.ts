@@ -12,6 +12,7 @@ import type { TotalMismatch } from './usage.ts';
 export interface Order {
   readonly generationId: string;
   readonly requestId: string;
+  readonly organizationId: string;
   readonly config: GatewayConfig;
   readonly model: Model;
   readonly chat: ChatRequest;

@@ -59,6 +59,7 @@ export function order(options: OrderOptions = {}): Order {
   return {
     generationId: 'gen-TEST',
     requestId: 'request',
+    organizationId: 'org-TEST',
     // Delivery reads no more of the configuration than this.
     config: config as GatewayConfig,
     model,

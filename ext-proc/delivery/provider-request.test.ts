@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest';
+import { createIdentities } from './identities.ts';
 import { order, provider } from './order.fixture.ts';
 import { providerRequest } from './provider-request.ts';
 
+const identify = createIdentities(Buffer.alloc(32));
+
 function headTo(more: Parameters<typeof provider>[1], stream = false): string | undefined {
-  return providerRequest(order({ stream }), { provider: provider('alpha', more), model: 'm' }, undefined).head;
+  return providerRequest(order({ stream }), { provider: provider('alpha', more), model: 'm' }, undefined, identify)
+    .head;
 }
 
 test('a request head is complete, and has the length of its body', () => {
@@ -11,6 +15,7 @@ test('a request head is complete, and has the length of its body', () => {
     order({ stream: true }),
     { provider: provider('alpha'), model: 'm' },
     undefined,
+    identify,
   );
   expect(head).toBe(
     'POST /api/v1/chat/completions HTTP/1.1\r\nhost: alpha.example\r\nx-gw-cluster: alpha-1\r\ncontent-type: application/json\r\naccept: text/event-stream\r\naccept-encoding: identity\r\nuser-agent: inference-gateway\r\nauthorization: Bearer secret-of-alpha\r\n' +

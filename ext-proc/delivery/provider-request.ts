@@ -2,6 +2,7 @@ import type { Provider, Target } from '../config/gateway-config.ts';
 import { untracedHeaders } from '../tracing/request-trace.ts';
 import type { Span } from '../tracing/span.ts';
 import type { Order } from './delivery.ts';
+import type { Identify } from './identities.ts';
 
 export interface ProviderRequest {
   /** All of it, as Latin-1, with the empty line. `undefined`: something in it cannot be said in a header. */
@@ -15,9 +16,18 @@ export interface ProviderRequest {
  * What a provider is sent: only what it needs, nothing of the client's headers. Envoy takes the cluster's name off, and sends Host and
  * path on as they are here. `span`: of the attempt, where the request is traced.
  */
-export function providerRequest(order: Order, { provider, model }: Target, span: Span | undefined): ProviderRequest {
+export function providerRequest(
+  order: Order,
+  { provider, model }: Target,
+  span: Span | undefined,
+  identify: Identify,
+): ProviderRequest {
   const { outputLimitField } = provider;
-  const body = order.chat.encodeFor({ model, outputLimitField, outputLimit: order.outputLimit });
+  const { organizationId, outputLimit } = order;
+  const body = order.chat.encodeFor({
+    ...{ model, outputLimitField, outputLimit },
+    identify: (field, value) => identify(organizationId, field, value),
+  });
   let bodyBytes = 0;
   for (const piece of body) bodyBytes += piece.length;
   return { head: headFor(provider, order, span, bodyBytes), body, bodyBytes };

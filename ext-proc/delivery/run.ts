@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import type { Account, Attempt, CountTokens, EstimateTokens, Order } from './delivery.ts';
+import type { Identify } from './identities.ts';
 import type { ProviderClient } from './provider-client.ts';
 import type { UnchargedAttempts } from './uncharged-attempts.ts';
 
@@ -13,6 +14,7 @@ export interface Run {
   readonly account: Account;
   readonly clock: Clock;
   readonly providers: ProviderClient;
+  readonly identify: Identify;
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
   readonly answers: AnswerBudget;

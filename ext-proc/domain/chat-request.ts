@@ -26,7 +26,7 @@ export interface ChatRequest {
   promptText(): string;
   /** The texts that a model reads as they are, for counting them: what `inputTokens` has besides them is not in there. Never logged. */
   promptTexts(): readonly string[];
-  /** The body for a provider, in pieces: the client's, with model, output limit and usage request set, nothing else touched. */
+  /** The body for a provider, in pieces: the client's, with model, output limit, usage request and identities set, nothing else touched. */
   encodeFor(provider: ProviderFields): readonly Buffer[];
 }
 
@@ -49,4 +49,6 @@ export interface ProviderFields {
   readonly model: string;
   readonly outputLimitField: string;
   readonly outputLimit: number;
+  /** What stands for the value of a field that names a customer of the operator's customer (delivery/identities.ts). */
+  identify(field: string, value: string): string;
 }

@@ -88,6 +88,7 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
   const order: Order = {
     generationId,
     requestId: exchange.requestId,
+    organizationId: principal.organization.id,
     config,
     model: choice.model,
     chat,

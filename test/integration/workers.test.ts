@@ -122,6 +122,19 @@ function fourProcesses(): void {
     expect(stack.logs()).not.toContain('invalid_api_key');
   });
 
+  test("a customer's own identifiers are the same hash from every process", async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const asked = provider.requests('exact').length;
+    const user = { user: 'somebody', max_tokens: LIMIT };
+    for (let i = 0; i < 2 * WORKERS; i++) expect(outcome(await client.chat({ model: 'exact', ...user }))).toBe('200');
+    const seen = provider.requests('exact').slice(asked);
+    expect(seen).toHaveLength(2 * WORKERS);
+    const [hash, ...others] = new Set(seen.map(({ json }) => json?.user));
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(others).toEqual([]);
+  });
+
   test('every process reports what it holds itself, and one of them Envoy', async () => {
     const { organizationId, key } = await stack.operator.customer();
     const gate = createGate();

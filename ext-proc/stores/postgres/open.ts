@@ -9,7 +9,7 @@ import type { PoolFigures } from '../store-figures.ts';
 import type { BatchOptions } from './batching.ts';
 import { listCheckpoints } from './checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoint-writer.ts';
-import { createPool, run, type StoreLog, type Timeouts } from './connection-pool.ts';
+import { createPool, run, type Statement, type StoreLog, type Timeouts } from './connection-pool.ts';
 import { addDeadLetter, forgiveDeadLetter, listDeadLetters, retryDeadLetter } from './dead-letters.ts';
 import { createFenceRow } from './fence-row.ts';
 import { createIdempotencyStore } from './idempotency-rows.ts';
@@ -71,6 +71,8 @@ export interface Postgres {
   sharedModeLock(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock>;
   /** Known to who may read the ledger: seals what processes of this database leave for each other elsewhere. */
   mirrorKey(): Promise<Buffer>;
+  /** Known alike: of the hashes that providers are sent instead of customers' own identifiers. */
+  identityKey(): Promise<Buffer>;
   /** Its connections now. */
   pools(): readonly PoolFigures[];
   /** Rejects with StoreUnavailable when PostgreSQL is away. */
@@ -172,11 +174,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     memoryModeLock: lock.take,
     sharedModeLock: lock.share,
-    mirrorKey: async () => {
-      const [row] = await run<{ key: Buffer }>(others, MIRROR_KEY, []);
-      if (!row) throw new Error('the ledger has no state');
-      return row.key;
-    },
+    mirrorKey: () => readKey(others, MIRROR_KEY),
+    identityKey: () => readKey(others, IDENTITY_KEY),
     pools: () => [poolFigures('requests', requests), poolFigures('others', others), poolFigures('idempotency', claims)],
     ping: async () => {
       await run(requests, PING, []);
@@ -193,8 +192,15 @@ function poolFigures(pool: PoolFigures['pool'], of: ReturnType<typeof createPool
   return { pool, limit: of.options.max, open: of.totalCount, idle: of.idleCount, waiting: of.waitingCount };
 }
 
+async function readKey(pool: ReturnType<typeof createPool>, statement: Statement): Promise<Buffer> {
+  const [row] = await run<{ key: Buffer }>(pool, statement, []);
+  if (!row) throw new Error('the ledger has no state');
+  return row.key;
+}
+
 const PING = { name: 'ping', text: 'select 1' };
 const MIRROR_KEY = { name: 'mirror_key', text: 'select mirror_key as key from ledger_state' };
+const IDENTITY_KEY = { name: 'identity_key', text: 'select identity_key as key from ledger_state' };
 const RENEW_EPOCH_AFTER = { name: 'renew_epoch_after', text: 'select renew_epoch_after($1)' };
 const RENEW_EPOCH = {
   name: 'renew_epoch',
