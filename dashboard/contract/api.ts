@@ -31,7 +31,7 @@ export interface ProblemView {
   readonly message: string;
   /** By field of the body or query, where it is about fields. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** On `too_many_attempts`. */
+  /** On `too_many_attempts`, `too_many_requests` and `unavailable`. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -40,6 +40,7 @@ export type ProblemCode =
   | 'not_signed_in'
   | 'wrong_password'
   | 'too_many_attempts'
+  | 'too_many_requests'
   | 'not_allowed'
   | 'cross_site'
   | 'not_found'

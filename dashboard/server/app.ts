@@ -3,13 +3,14 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
-import { notFound, problem } from './http/problem.ts';
+import { notFound, type Problem, problem } from './http/problem.ts';
 import { callerOf } from './http/request-facts.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { serveFile } from './http/serve-file.ts';
 import type { StaticFiles } from './http/static-files.ts';
 import type { Deps, Route } from './route.ts';
 import { type AppContext, sendProblem, serveRoute } from './serve-route.ts';
+import { NoTurn } from './turns.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 
@@ -46,6 +47,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
   });
   app.all('*', (context) => sendProblem(context, notFound('route')));
   app.onError((error, context) => {
+    if (error instanceof NoTurn) return sendProblem(context, noTurn(error));
     if (error instanceof StoreUnavailable) {
       log.warn({ error: error.message }, 'the database does not answer');
       return sendProblem(context, problem('unavailable', 'The database does not answer at the moment.'));
@@ -57,6 +59,12 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     return sendProblem(context, problem('internal', 'Something failed on our side. It has been recorded.'));
   });
   return app;
+}
+
+function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {
+  return isOwn
+    ? problem('too_many_requests', 'Too much was asked for at once. Try again in some seconds.', { retryAfterSeconds })
+    : problem('unavailable', 'The dashboard is busy. Try again in some seconds.', { retryAfterSeconds });
 }
 
 /** Addresses of the page have no file extension. */

@@ -9,13 +9,15 @@ import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open
 import { TransactionPooler } from '../../ext-proc/stores/postgres/transaction-pooler.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
+import { CHANGE_LIMITS } from '../store/change-counts.ts';
 import { recordProxy } from '../store/seen-proxies.ts';
 import { createApp } from './app.ts';
 import { loadStaticFiles } from './http/static-files.ts';
 import { listenOn } from './listen.ts';
 import { ROUTES } from './routes.ts';
 import { settingsOf } from './settings.ts';
-import { openDatabase } from './stores.ts';
+import { openDatabase, openEntry } from './stores.ts';
+import { Turns } from './turns.ts';
 import { watchProxies } from './untrusted-proxies.ts';
 
 /**
@@ -54,9 +56,13 @@ async function serve(
   log: Log,
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);
+  const entry = openEntry(databaseUrl, log);
   const config = followConfig(loaded, log);
   const deps = {
     database,
+    entry,
+    turns: new Turns(),
+    changeLimits: CHANGE_LIMITS,
     administration: stores.administration,
     settings: () => settingsOf(config.current()),
     nowMs: () => Date.now(),
@@ -76,7 +82,7 @@ async function serve(
   onceAskedToEnd(log, async () => {
     await listener.close();
     config.close();
-    await Promise.all([database.end(), stores.close()]);
+    await Promise.all([database.end(), entry.end(), stores.close()]);
   });
   // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
   flushCompileCache();

@@ -2,11 +2,13 @@ import type { z } from 'zod';
 import type { Administration } from '../../ext-proc/stores/administration.ts';
 import type { Answer, Api, Body, Endpoint, PathParameter, Query } from '../contract/api.ts';
 import type { Role } from '../contract/session.ts';
+import type { ChangeLimits } from '../store/change-counts.ts';
 import type { SignedIn } from '../store/sessions.ts';
 import type { Problem } from './http/problem.ts';
 import type { Caller, Cookies } from './http/request-facts.ts';
 import type { Settings } from './settings.ts';
 import type { Database } from './stores.ts';
+import type { Turns } from './turns.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
@@ -16,7 +18,12 @@ import type { UntrustedProxies } from './untrusted-proxies.ts';
 export type Access = 'anyone' | 'user' | Role;
 
 export interface Deps {
+  /** A route has it in turn with those of others (stores-in-turn.ts). */
   readonly database: Database;
+  /** Connections of sessions and of routes for anyone, which no signed-in user can keep busy. */
+  readonly entry: Database;
+  readonly turns: Turns;
+  readonly changeLimits: ChangeLimits;
   readonly administration: Administration;
   readonly settings: () => Settings;
   readonly nowMs: () => number;
@@ -52,6 +59,8 @@ export interface Definition<E extends Endpoint, A extends Access> {
   readonly access: A;
   /** Of the body, or of the query for GET; strict, every bound explicit. */
   readonly input: z.ZodType<Input<E>>;
+  /** Takes away what somebody may do: other changes keep nobody from it (limit-changes.ts). */
+  readonly endsAccess?: true;
   answer(call: Call<E, A>): Promise<Answer<E> | Problem>;
 }
 
@@ -62,6 +71,7 @@ export interface Route {
   readonly access: Access;
   readonly input: z.ZodType;
   readonly kind: 'json' | 'csv';
+  readonly endsAccess?: true;
   serve(call: UncheckedCall): Promise<object | AsyncIterable<string>>;
 }
 
@@ -74,10 +84,10 @@ export interface UncheckedCall extends AnyCall {
 
 export function route<E extends Endpoint, A extends Access>(endpoint: E, definition: Definition<E, A>): Route {
   const [method = '', path = ''] = endpoint.split(' ');
-  const { access, input } = definition;
+  const { access, input, endsAccess } = definition;
   // The one place where what app.ts has checked at run time becomes what the types say.
   const serve = (call: UncheckedCall) => definition.answer(call as unknown as Call<E, A>);
-  return { method, path, access, input, kind: 'json', serve };
+  return { method, path, access, input, kind: 'json', serve, ...(endsAccess ? { endsAccess } : {}) };
 }
 
 /** A table as CSV, by the filter that its page has. `lines` yields whole lines, in pieces of any size. */

@@ -3,14 +3,16 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
-import { authorize } from './authorize.ts';
+import { authorize, type Granted } from './authorize.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/request-facts.ts';
 import { sessionCookie } from './http/session-cookie.ts';
 import { streamCsv } from './http/stream-csv.ts';
+import { limitChanges } from './limit-changes.ts';
 import type { Deps, Route } from './route.ts';
 import { isIdOf } from './routes/input-fields.ts';
 import { findSignedIn } from './sign-in/find-signed-in.ts';
+import { storesInTurn } from './stores-in-turn.ts';
 
 export type AppContext = Context<{ Bindings: HttpBindings }>;
 
@@ -46,7 +48,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   // First of all: a body may take half a minute to come, and rights that end meanwhile have ended.
   const sent = route.method === 'GET' ? undefined : await context.req.text();
   const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
-  const session = await findSignedIn(deps, cookies.token);
+  const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.token);
   const params = context.req.param() as Record<string, string>;
   for (const [name, value] of Object.entries(params)) {
     const prefix = PARAMETERS[name];
@@ -56,7 +58,17 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   if (isProblem(granted)) return granted;
   const input = readInput(context, route, sent);
   if (isProblem(input)) return input;
-  return route.serve({ deps, params, caller, cookies, ...granted, input: input.value });
+  const tooMany = await limitChanges(deps, route, granted);
+  if (tooMany) return tooMany;
+  const own = { ...deps, ...storesFor(deps, route, granted) };
+  return route.serve({ deps: own, params, caller, cookies, ...granted, input: input.value });
+}
+
+/** Who is not signed in has the entry's connections; who is, takes turns. Operators see every organization, and take none of its turns. */
+function storesFor(deps: Deps, { access }: Route, { session, organizationId, role }: Granted): Partial<Deps> {
+  if (access === 'anyone' || session === undefined) return { database: deps.entry };
+  const ofOrganization = organizationId === undefined || role === 'operator' ? {} : { organizationId };
+  return storesInTurn(deps, { userId: session.user.id, ...ofOrganization });
 }
 
 /** Whoever put TLS before the dashboard and told nobody finds the remedy here. */

@@ -3,8 +3,10 @@ import { listenOn } from '../../dashboard/server/listen.ts';
 import { ROUTES } from '../../dashboard/server/routes.ts';
 import type { Settings } from '../../dashboard/server/settings.ts';
 import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { openDatabase } from '../../dashboard/server/stores.ts';
+import { openDatabase, openEntry } from '../../dashboard/server/stores.ts';
+import { Turns } from '../../dashboard/server/turns.ts';
 import { watchProxies } from '../../dashboard/server/untrusted-proxies.ts';
+import type { ChangeLimits } from '../../dashboard/store/change-counts.ts';
 import { recordProxy } from '../../dashboard/store/seen-proxies.ts';
 import { createSession } from '../../dashboard/store/sessions.ts';
 import type { MemberRole } from '../../dashboard/store/user-rows.ts';
@@ -21,6 +23,7 @@ export interface TestDashboard {
   /** As its owner. */
   readonly databaseUrl: string;
   readonly database: ReturnType<typeof openDatabase>;
+  readonly entry: ReturnType<typeof openEntry>;
   readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
   readonly origin: string;
   readonly settings: Settings;
@@ -51,19 +54,31 @@ const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.re
 
 const SETTINGS: Settings = { api: { host: '0.0.0.0', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] };
 
+/** One browser of a test changes more within a minute than a person does. */
+const UNLIMITED: ChangeLimits = { perMinute: 1_000_000, perDay: 1_000_000 };
+
 /** `role`: what its user of the database is in; default the owner. */
-export async function startDashboard(change: Partial<Settings> = {}, role?: Role): Promise<TestDashboard> {
+export async function startDashboard(
+  change: Partial<Settings> = {},
+  role?: Role,
+  changeLimits: ChangeLimits = UNLIMITED,
+): Promise<TestDashboard> {
   const ownersUrl = await createDatabase();
   const databaseUrl = role === undefined ? ownersUrl : await migratedFor(ownersUrl, role);
   const stores = await openStore(databaseUrl);
   const log = createLog(process.env.LOG_LEVEL ?? 'silent');
   const database = openDatabase(databaseUrl, log);
+  const entry = openEntry(databaseUrl, log);
   let settings: Settings = { ...SETTINGS, ...change };
   let now: number | undefined;
   const { administration } = stores;
   const nowMs = () => now ?? Date.now();
   const untrustedProxies = watchProxies(log, nowMs, (address) => recordProxy(database, address));
-  const deps = { database, administration, settings: () => settings, nowMs, untrustedProxies };
+  const turns = new Turns();
+  const deps = {
+    ...{ database, entry, administration, turns, changeLimits },
+    ...{ settings: () => settings, nowMs, untrustedProxies },
+  };
   const files = { find: () => undefined, page: undefined };
   const listener = await listenOn(createApp(ROUTES, deps, files, log), { host: '127.0.0.1', port: 0 });
   const origin = `http://127.0.0.1:${listener.port}`;
@@ -71,6 +86,7 @@ export async function startDashboard(change: Partial<Settings> = {}, role?: Role
   return {
     databaseUrl: ownersUrl,
     database,
+    entry,
     administration,
     origin,
     get settings() {
@@ -110,7 +126,7 @@ export async function startDashboard(change: Partial<Settings> = {}, role?: Role
     browser: () => createBrowser(origin),
     async close() {
       await listener.close();
-      await Promise.all([database.end(), stores.close()]);
+      await Promise.all([database.end(), entry.end(), stores.close()]);
     },
   };
 }

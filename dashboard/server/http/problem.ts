@@ -19,6 +19,7 @@ const STATUS = {
   link_used_or_expired: 410,
   too_large: 413,
   too_many_attempts: 429,
+  too_many_requests: 429,
   internal: 500,
   unavailable: 503,
 } as const satisfies Record<ProblemCode, number>;

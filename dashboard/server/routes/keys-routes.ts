@@ -53,6 +53,7 @@ export const KEY_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/keys/:key/revocation', {
     access: 'member',
+    endsAccess: true,
     input: nothing,
     answer: (call) =>
       managing(call, async ({ id }) => {

@@ -46,6 +46,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('DELETE /api/organizations/:organization/members/:user', {
     access: 'owner',
+    endsAccess: true,
     input: z.strictObject({ revokeKeys: z.boolean().exactOptional() }),
     async answer(call) {
       const { deps, organizationId, params, input } = call;

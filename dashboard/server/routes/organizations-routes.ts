@@ -65,6 +65,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/suspension', {
     access: 'operator',
+    endsAccess: true,
     input: nothing,
     answer: (call) => suspend(call, true),
   }),

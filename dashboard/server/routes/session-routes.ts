@@ -50,6 +50,7 @@ export const SESSION_ROUTES: readonly Route[] = [
   }),
   route('PUT /api/password', {
     access: 'user',
+    endsAccess: true,
     input: z.strictObject({ current: typed, next: typed }),
     answer: async (call) => (await changePassword(call, call.input)) ?? {},
   }),
@@ -67,6 +68,7 @@ export const SESSION_ROUTES: readonly Route[] = [
   }),
   route('DELETE /api/devices/:device', {
     access: 'user',
+    endsAccess: true,
     input: nothing,
     async answer({ deps, session, caller, cookies, params }) {
       const ended = await deleteSession(deps.database, session.user, params.device, caller.address);

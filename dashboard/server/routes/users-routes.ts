@@ -74,6 +74,7 @@ export const USER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/users/:user/disablement', {
     access: 'operator',
+    endsAccess: true,
     input: nothing,
     answer: (call) => disable(call, call.params.user, true),
   }),

@@ -1,5 +1,6 @@
 import { newId } from '../../../ext-proc/domain/ids.ts';
 import type { SessionView } from '../../contract/session.ts';
+import { countChange } from '../../store/change-counts.ts';
 import { normalizeEmail } from '../../store/email-address.ts';
 import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
 import { createSession, deleteSession } from '../../store/sessions.ts';
@@ -32,6 +33,9 @@ export async function signIn(
   if (verified === 'busy') return busy();
   if (verified && email !== undefined && user !== undefined && passwordHash !== undefined) {
     await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
+    // Each is an event of the audit log, and none of them may go untold.
+    const room = await countChange(deps.database, { subject: `sign-ins ${user.userId}` }, deps.changeLimits);
+    if (!room.allowed) return tooManyAttempts(room.retryAfterSeconds);
     return enter(call, { id: user.userId, passwordHash });
   }
   const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };

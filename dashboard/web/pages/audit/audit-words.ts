@@ -98,10 +98,13 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
   amountNanoUsd: ['Amount', '$0'],
   note: ['Note', 'none'],
   reference: ['Reference', 'none'],
+  failuresWithinMinute: ['Failures within the minute', 'none'],
 };
 
 /** Said by the action already. */
 const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
+/** There is no such thing before. */
+const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
 const ORDER = Object.keys(FIELDS);
 
 export function changeLines({ action, changes }: AuditEventView): readonly ChangeLine[] {
@@ -112,7 +115,7 @@ export function changeLines({ action, changes }: AuditEventView): readonly Chang
     .map(([field, change]) => {
       const [label, none] = FIELDS[field] ?? [field, 'none'];
       const [before, after] = 'added' in change ? shownLists(change, none) : shownPair(field, change, none);
-      const isSaidAlone = isNew || field === 'note' || field === 'reference';
+      const isSaidAlone = isNew || SAID_ALONE.has(field);
       return { field, label, after, ...(before === undefined || isSaidAlone ? {} : { before }) };
     });
 }

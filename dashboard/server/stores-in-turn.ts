@@ -1,0 +1,47 @@
+import type pg from 'pg';
+import type { Administration } from '../../ext-proc/stores/administration.ts';
+import type { Deps } from './route.ts';
+import type { Database } from './stores.ts';
+import type { Turns, TurnTaker } from './turns.ts';
+
+/** The same stores, where every statement and every transaction waits for a turn of whom it is for. */
+export function storesInTurn({ turns, database, administration }: Deps, who: TurnTaker) {
+  return {
+    database: databaseInTurn(database, turns, who),
+    administration: administrationInTurn(administration, turns, who),
+  };
+}
+
+function databaseInTurn(database: Database, turns: Turns, who: TurnTaker): Database {
+  const inherited: Database = Object.create(database);
+  return Object.assign(inherited, {
+    query: (config: pg.QueryConfig) => turns.within(who, () => database.query(config)),
+    connect: () => connectInTurn(database, turns, who),
+  });
+}
+
+async function connectInTurn(database: Database, turns: Turns, who: TurnTaker): Promise<pg.PoolClient> {
+  const end = await turns.take(who);
+  try {
+    const client = await database.connect();
+    // The pool gives every checkout a release of its own.
+    const release = client.release.bind(client);
+    client.release = (error) => {
+      release(error);
+      end();
+    };
+    return client;
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+function administrationInTurn(administration: Administration, turns: Turns, who: TurnTaker): Administration {
+  return new Proxy(administration, {
+    get(target, name) {
+      const method = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>;
+      return (...given: unknown[]) => turns.within(who, () => method.apply(target, given));
+    },
+  });
+}
