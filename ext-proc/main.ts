@@ -43,8 +43,6 @@ import { startTransport, type Transport } from './transport/start.ts';
 /** The supervisor does not restart what ended with this status: the message on standard error says what to change. */
 const EXIT_CONFIGURATION = 78;
 const LEASE_MS = 15_000;
-/** Request bodies in memory, all together. */
-const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DRAIN_MARGIN_MS = 5_000;
 /** To write the last lines of the request log and send the last spans, before the supervisor loses its patience. */
 const LOG_FLUSH_MS = 2_000;
@@ -127,6 +125,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
     countTokens,
     estimateTokens,
     identify,
+    onNoRoom: metrics.memoryRefused('answers'),
   });
   const envoy = isFirst && !process.connected ? followEnvoyLeaving({ paths, log }) : ENVOY_STAYS;
   const readiness = createReadiness({
@@ -172,10 +171,10 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
     config: config.current,
     isProbe: readiness.isProbe,
   });
-  const transport = await openTransport(paths, handler, config.current, log);
+  const transport = await openTransport(paths, handler, config.current, metrics, log);
   metrics.watchMemory(() => [
-    { use: 'request_bodies', heldBytes: transport.bodyBytes(), limitBytes: BODY_BUDGET_BYTES },
-    { use: 'answers', heldBytes: delivery.answers.heldBytes, limitBytes: delivery.answers.limitBytes },
+    { use: 'request_bodies', held: transport.bodies },
+    { use: 'answers', held: delivery.answers },
   ]);
   const health = await serveHealth({ config: initial, paths, workerIndex, readiness, metrics });
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');
@@ -226,13 +225,14 @@ function openTransport(
   paths: RuntimePaths,
   handler: ExchangeHandler,
   config: () => GatewayConfig,
+  metrics: Metrics,
   log: Log,
 ): Promise<Transport> {
   return startTransport({
     extProcSocket: paths.extProcSocket(workerIndex),
     streamSocket: paths.streamSocket(workerIndex),
     streamClusterName: streamClusterName(workerIndex),
-    bodyBudgetBytes: BODY_BUDGET_BYTES,
+    onNoRoom: metrics.memoryRefused('request_bodies'),
     exchangeDeadlineMs: () => config().timeouts.totalMs * 2 + DRAIN_MARGIN_MS,
     handler,
     onFault: ({ kind, requestId, error }) =>

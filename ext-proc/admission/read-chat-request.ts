@@ -2,12 +2,11 @@ import type { ChatRequest } from '../domain/chat-request.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
 import { type ChatFacts, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
+import { HeldBody } from './held-body.ts';
 import { skipSpace } from './json-bytes.ts';
 import { JsonCursor } from './json-cursor.ts';
 import { type ScannedObject, scanJsonObject } from './json-scan.ts';
-import type { PromptSink } from './prompt-sink.ts';
-import { PromptTextCollector } from './prompt-text.ts';
-import { type BodyField, providerBody } from './provider-body.ts';
+import type { BodyField } from './provider-body.ts';
 import { TokenTally } from './token-tally.ts';
 
 /**
@@ -101,20 +100,25 @@ function chatRequest(
   facts: ChatFacts,
   tally: TokenTally,
 ): ChatRequest {
+  const held = new HeldBody(bytes, fields, isPlain);
+  const { stream } = facts;
+  const inputTokens = tally.total();
   const request: Writable<ChatRequest> = {
     model,
-    stream: facts.stream,
+    stream,
     includeUsage: facts.includeUsage,
     completions: facts.completions,
     jsonFormat: facts.jsonFormat,
     hasTools: facts.hasTools,
     hasImages: facts.hasImages,
     hasRemoteImages: facts.remoteImageParam !== undefined,
-    inputTokens: tally.total(),
-    wholeEstimate: () => walk(bytes, fields, new TokenTally(isPlain, false)).total().estimate,
-    promptText: () => walk(bytes, fields, new PromptTextCollector()).text(),
-    promptTexts: () => walk(bytes, fields, new PromptTextCollector()).texts(),
-    encodeFor: (provider) => providerBody(bytes, fields, facts.stream, provider),
+    inputTokens,
+    wholeEstimate: () => held.wholeEstimate(),
+    promptText: () => held.promptText(),
+    promptTexts: () => held.promptTexts(),
+    encodeFor: (provider) => held.encodeFor(stream, provider),
+    keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
+    tokensLeftOut: () => held.tokensLeftOut(),
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
   if (facts.maxTokensParam !== undefined) request.maxTokensParam = facts.maxTokensParam;
@@ -124,12 +128,3 @@ function chatRequest(
 }
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
-
-/** A second walk over what the first one accepted. */
-function walk<Sink extends PromptSink>(bytes: Buffer, fields: readonly BodyField[], sink: Sink): Sink {
-  const facts = newChatFacts(sink);
-  for (const { name, valueStart } of fields) {
-    CHAT_FIELDS.get(name)?.(new JsonCursor(bytes, valueStart), facts, name);
-  }
-  return sink;
-}

@@ -126,8 +126,9 @@ export interface Output {
 }
 
 /** The text, of which `counted` tokens are, says nothing of what the images cost. */
-export function promptTokensOf({ hasImages, inputTokens }: ChatRequest, counted: number): number {
-  return hasImages && inputTokens.estimate > counted ? inputTokens.estimate : counted;
+export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRequest, counted: number): number {
+  const tokens = counted + tokensLeftOut();
+  return hasImages && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
 }
 
 export interface MeteredUsage {

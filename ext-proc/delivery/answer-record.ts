@@ -1,12 +1,12 @@
-import type { AnswerBudget, AnswerRoom } from './answer-budget.ts';
+import type { Room, SharedBudget } from '../domain/shared-budget.ts';
 
 /** The bytes of a stream as its client gets them, kept until they are charged, for replay. */
 export class AnswerRecord {
-  readonly #room: AnswerRoom;
+  readonly #room: Room;
   #pieces: Buffer[] = [];
 
-  constructor(budget: AnswerBudget) {
-    this.#room = budget.open();
+  constructor(budget: SharedBudget, organizationId: string) {
+    this.#room = budget.open(organizationId);
   }
 
   /** False: there is no room for it, and the record is of no use any more. */

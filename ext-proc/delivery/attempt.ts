@@ -1,5 +1,6 @@
 import type { Target } from '../config/gateway-config.ts';
-import type { AnswerRoom } from './answer-budget.ts';
+import type { Room } from '../domain/shared-budget.ts';
+import type { Span } from '../tracing/span.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
@@ -29,7 +30,7 @@ export interface OpenedJson {
   readonly target: Target;
   readonly text: string;
   /** Released when the answer is out of memory. */
-  readonly room: AnswerRoom;
+  readonly room: Room;
   readonly completion: Completion;
   /** Both since the delivery began. */
   readonly askedMs: number;
@@ -49,14 +50,14 @@ export interface OpenedStream {
 
 /** Asks one target once. Every wait in here is bounded by the call's limit. */
 export async function attempt(run: Run, target: Target): Promise<Opened | FailedAttempt> {
-  const { order, exchange, providers } = run;
+  const { order, exchange } = run;
   const drained = isDrained(run, target);
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
   if (order.mustEnd.aborted) return { kind: 'failed', failure: FAILURES.processEnds, target };
   const askedMs = elapsedMs(run);
   run.account.asked(target);
   const span = beginAttemptSpan(order, target);
-  const call = providers.call(providerRequest(order, target, span, run.identify));
+  const call = ask(run, target, span);
   setLimit(run, call);
   const abandon = () => call.abort(FAILURES.abandoned);
   const endCall = () => call.abort(FAILURES.processEnds);
@@ -78,6 +79,11 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
     order.mustEnd.removeEventListener('abort', endCall);
     if (!drained) exchange.gone.removeEventListener('abort', abandon);
   }
+}
+
+/** Not in `attempt`: what an async function has named stays in memory while it waits, and the request holds the body. */
+function ask({ order, providers, request, identify }: Run, target: Target, span: Span | undefined): ProviderCall {
+  return providers.call(providerRequest(order, target, span, identify), request);
 }
 
 function setLimit(run: Run, call: ProviderCall): void {
@@ -130,7 +136,7 @@ async function openJson(
   askedMs: number,
 ): Promise<OpenedJson | ProviderFailure> {
   const latencyMs = elapsedMs(run);
-  const room = run.answers.open();
+  const room = run.answers.open(run.order.organizationId);
   let passedOn = false;
   try {
     const text = await readWhole(call, run.order.config.limits.responseBodyBytes, room);
@@ -187,7 +193,7 @@ async function openStream(
   }
 }
 
-async function readWhole(call: ProviderCall, maxBytes: number, room?: AnswerRoom): Promise<string | ProviderFailure> {
+async function readWhole(call: ProviderCall, maxBytes: number, room?: Room): Promise<string | ProviderFailure> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for (;;) {

@@ -11,9 +11,13 @@ export async function openFirst(run: Run): Promise<Opened | FailedAttempt> {
   const { targets } = run.order.model;
   let worst: FailedAttempt | undefined;
   for (const [index, target] of targets.entries()) {
+    if (worst !== undefined && !run.request.mayBeSent()) break;
     const isLast = index === targets.length - 1;
     const result = await askTarget(run, target, isLast);
-    if (result.kind !== 'failed') return result;
+    if (result.kind !== 'failed') {
+      run.request.answered();
+      return result;
+    }
     worst = moreTelling(worst, result);
     if (result.failure.retry === 'none') break;
   }
@@ -38,6 +42,7 @@ async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Ope
     // Nothing is tried after the deadline, and an attempt needs more than no time at all.
     if (waitMs >= remainingMs(run)) return result;
     await pause(waitMs, [order.mustEnd, ...(isDrained(run, target) ? [] : [exchange.gone])]);
+    if (!run.request.mayBeSent()) return result;
   }
 }
 

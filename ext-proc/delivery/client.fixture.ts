@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 import { systemClock } from '../domain/clock.ts';
+import { SharedBudget } from '../domain/shared-budget.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import type {
@@ -33,7 +34,7 @@ export interface Client {
   read(): void;
 }
 
-export function client(): Client {
+export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
   const gone = new AbortController();
   const answers: Answer[] = [];
   const heads: ResponseHead[] = [];
@@ -73,6 +74,7 @@ export function client(): Client {
     peerAddress: '127.0.0.1',
     header: () => undefined,
     readBody: () => Promise.reject(new Error('delivery does not read the body')),
+    bodyRoom,
     async respond(answer) {
       answers.push(answer);
     },

@@ -16,7 +16,7 @@ import { settlesWithin } from './wait.ts';
 export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
   const { order, exchange } = run;
   const { provider, model } = opened.target;
-  const record = order.keepsAnswer ? new AnswerRecord(run.answers) : undefined;
+  const record = order.keepsAnswer ? new AnswerRecord(run.answers, order.organizationId) : undefined;
   let complete = false;
   let begun: ResponseStream | undefined;
   try {

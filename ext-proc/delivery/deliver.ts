@@ -1,7 +1,7 @@
 import type { Provider } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
+import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { AnswerBudget } from './answer-budget.ts';
 import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
@@ -11,6 +11,7 @@ import { chargePrompt, paysItsPrompt } from './leaving.ts';
 import { ProviderClient } from './provider-client.ts';
 import { FAILURES, refusalOf } from './provider-failure.ts';
 import { type Replay, type ReplayOutcome, replayAnswer } from './replay.ts';
+import { RequestMemory } from './request-memory.ts';
 import { answerRefusal } from './respond.ts';
 import type { Run } from './run.ts';
 import { UnchargedAttempts } from './uncharged-attempts.ts';
@@ -22,7 +23,7 @@ export interface Delivery {
   /** Answers with what an earlier attempt was answered, or refuses, for now. */
   replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
   /** JSON answers in memory, all together. */
-  readonly answers: Pick<AnswerBudget, 'heldBytes' | 'limitBytes'>;
+  readonly answers: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
   /** Ends every call under way; resolves when the accounts know of every attempt that had failed. */
   close(): Promise<void>;
 }
@@ -35,24 +36,19 @@ export interface DeliveryOptions {
   readonly identify: Identify;
   /** JSON answers in memory, all together. */
   readonly answerBudgetBytes?: number;
+  /** An answer found no room, or gave way. */
+  readonly onNoRoom?: (why: Refused) => void;
 }
 
-/** An answer is there about three times while it is worked on: its text, what was parsed of it, and what is sent. */
-const ANSWER_BUDGET_BYTES = 128 * 1024 * 1024;
+/** So that the largest answer, by default, is within a share. */
+const ANSWER_BUDGET_BYTES = 256 * 1024 * 1024;
 
 /** For log and metrics only: the client left before there was an answer. */
 const CLIENT_GONE_STATUS = 499;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const {
-    egressSocketPath,
-    clock,
-    countTokens,
-    estimateTokens,
-    identify,
-    answerBudgetBytes = ANSWER_BUDGET_BYTES,
-  } = options;
-  const answers = new AnswerBudget(answerBudgetBytes);
+  const { egressSocketPath, clock, countTokens, estimateTokens, identify } = options;
+  const answers = new SharedBudget(options.answerBudgetBytes ?? ANSWER_BUDGET_BYTES, options.onNoRoom);
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
@@ -63,6 +59,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const run = {
         order,
         exchange,
+        request: new RequestMemory(order.chat, exchange.bodyRoom),
         account,
         clock,
         providers,

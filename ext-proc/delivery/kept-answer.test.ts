@@ -93,7 +93,7 @@ describe('an answer that is kept', () => {
   });
 
   test('gives its room back when it ended', async () => {
-    const room = Buffer.byteLength(WHOLE.join('')) * 1.5;
+    const room = Buffer.byteLength(WHOLE.join('')) * 3;
     const small = deliveryOver(egress, { answerBudgetBytes: room });
     egress.answerWith(sendStream(WHOLE));
     for (let i = 0; i < 3; i++) {

@@ -9,6 +9,7 @@ export function provider(name: string, more: Partial<Provider> = {}): Provider {
 }
 
 export interface OrderOptions {
+  readonly organizationId?: string;
   readonly stream?: boolean;
   readonly includeUsage?: boolean;
   readonly completions?: number;
@@ -50,6 +51,8 @@ export function order(options: OrderOptions = {}): Order {
     promptText: () => 'one two three',
     promptTexts: () => ['one two three'],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],
+    keepText: () => 0,
+    tokensLeftOut: () => 0,
   };
   const config = {
     timeouts,
@@ -59,7 +62,7 @@ export function order(options: OrderOptions = {}): Order {
   return {
     generationId: 'gen-TEST',
     requestId: 'request',
-    organizationId: 'org-TEST',
+    organizationId: options.organizationId ?? 'org-TEST',
     // Delivery reads no more of the configuration than this.
     config: config as GatewayConfig,
     model,

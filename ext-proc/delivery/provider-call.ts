@@ -20,6 +20,11 @@ export interface Carrier {
   readonly hasSentAll: boolean;
 }
 
+/** To be told when the whole request has left this process; not of one that failed before, nor of a small one. */
+export interface SentListener {
+  sent(): void;
+}
+
 /** What is read ahead of its reader: beyond it the provider's socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024;
 /** A complete answer whose connection does not end: it is not waited for. */
@@ -31,8 +36,9 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a limit. */
 export class ProviderCall implements LimitedCall {
-  /** Absent: the call is over, and its body need not stay in memory. */
+  /** Absent: a connection has it, or the call is over. Its body need not stay in memory. */
   request: ProviderRequest | undefined;
+  readonly #onSent: SentListener | undefined;
   readonly #limits: CallLimits;
   #carrier: Carrier | undefined;
   #head: ResponseHead | undefined;
@@ -49,8 +55,9 @@ export class ProviderCall implements LimitedCall {
   #silentAtMs = NEVER;
   #silenceFailure: ProviderFailure = FAILURES.stall;
 
-  constructor(request: ProviderRequest, limits: CallLimits) {
+  constructor(request: ProviderRequest, limits: CallLimits, onSent?: SentListener) {
     this.request = request;
+    this.#onSent = onSent;
     this.#limits = limits;
     limits.watch(this);
   }
@@ -150,6 +157,11 @@ export class ProviderCall implements LimitedCall {
 
   onCarried(carrier: Carrier): void {
     this.#carrier = carrier;
+    this.request = undefined;
+  }
+
+  onSent(): void {
+    if (this.#failure === undefined) this.#onSent?.sent();
   }
 
   onHead(head: ResponseHead): void {

@@ -1,5 +1,5 @@
 import { CallLimits } from './call-limits.ts';
-import { ProviderCall } from './provider-call.ts';
+import { ProviderCall, type SentListener } from './provider-call.ts';
 import { type ConnectionKeeper, ProviderConnection } from './provider-connection.ts';
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
@@ -29,8 +29,8 @@ export class ProviderClient implements ConnectionKeeper {
     this.#timer = setInterval(() => this.#closeIdle(), LOOK_EVERY_MS).unref();
   }
 
-  call(request: ProviderRequest): ProviderCall {
-    const call = new ProviderCall(request, this.#limits);
+  call(request: ProviderRequest, onSent?: SentListener): ProviderCall {
+    const call = new ProviderCall(request, this.#limits, onSent);
     if (request.head === undefined) call.onFailure(FAILURES.unsendable);
     else if (this.#isClosed) call.onFailure(FAILURES.reset);
     else this.#carry(call);

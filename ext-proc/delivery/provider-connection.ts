@@ -80,7 +80,10 @@ export class ProviderConnection implements Carrier, ResponseSink {
     }
     this.#socket.cork();
     this.#socket.write(head, 'latin1');
-    for (const piece of body) this.#socket.write(piece);
+    for (const piece of body.slice(0, -1)) this.#socket.write(piece);
+    this.#socket.write(body.at(-1) ?? '', (error) => {
+      if (!error) call.onSent();
+    });
     this.#socket.uncork();
   }
 

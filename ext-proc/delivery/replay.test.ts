@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { SharedBudget } from '../domain/shared-budget.ts';
 import type { StoredAnswer } from '../domain/stored-answer.ts';
-import { AnswerBudget } from './answer-budget.ts';
 import { client } from './client.fixture.ts';
 import { type Replay, replayAnswer } from './replay.ts';
 
@@ -25,6 +25,7 @@ function storedIn(pieces: readonly Piece[], changes: Partial<Replay & StoredAnsw
   };
   const replay: Replay = {
     generationId: 'gen-EARLIER',
+    organizationId: 'org_a',
     streamed: false,
     open: async () => stored,
     timeoutMs: 60_000,
@@ -41,7 +42,7 @@ const LARGE = 300_000;
 describe('a replay', () => {
   test('gives JSON whole and a stream as a stream, with the generation id of the first', async () => {
     const [json, stream] = [client(), client()];
-    const budget = new AnswerBudget(100);
+    const budget = new SharedBudget(100);
     expect(await replayAnswer(storedIn(PIECES).replay, json.exchange, budget)).toEqual({ answered: true });
     const { replay } = storedIn(PIECES, { streamed: true });
     expect(await replayAnswer(replay, stream.exchange, budget)).toEqual({ answered: true });
@@ -54,7 +55,7 @@ describe('a replay', () => {
   test('of large JSON says how long it is, and goes piece by piece', async () => {
     const to = client();
     const { replay } = storedIn(PIECES, { bytes: LARGE });
-    expect(await replayAnswer(replay, to.exchange, new AnswerBudget(100))).toEqual({ answered: true });
+    expect(await replayAnswer(replay, to.exchange, new SharedBudget(100))).toEqual({ answered: true });
     expect(to.heads[0]?.headers).toEqual({
       ...HEADERS,
       'content-type': 'application/json',
@@ -67,7 +68,7 @@ describe('a replay', () => {
     const to = client();
     to.stopReading();
     const { replay, read } = storedIn(['one', 'two', 'three'], { streamed: true });
-    const replayed = replayAnswer(replay, to.exchange, new AnswerBudget(100));
+    const replayed = replayAnswer(replay, to.exchange, new SharedBudget(100));
     await expect.poll(() => to.written).toEqual(['one']);
     for (let turn = 0; turn < 20; turn++) await setImmediate();
     expect(read()).toBe(1);
@@ -78,7 +79,7 @@ describe('a replay', () => {
 
   test('is refused where there is no room, or the answer is gone; and answers nothing then', async () => {
     const to = client();
-    const budget = new AnswerBudget(99);
+    const budget = new SharedBudget(99);
     const refused = { answered: false, refusal: { code: 'no_capacity' } };
     expect(await replayAnswer(storedIn(PIECES, { memoryBytes: 100 }).replay, to.exchange, budget)).toMatchObject(
       refused,
@@ -93,13 +94,13 @@ describe('a replay', () => {
     const to = client();
     const { replay } = storedIn(['one', 'gone'], { streamed, bytes: LARGE });
     const outcome = { answered: true, refusal: { code: 'no_capacity' } };
-    expect(await replayAnswer(replay, to.exchange, new AnswerBudget(100))).toMatchObject(outcome);
+    expect(await replayAnswer(replay, to.exchange, new SharedBudget(100))).toMatchObject(outcome);
     expect([to.text(), to.aborted, to.ended]).toEqual(['one', true, false]);
   });
 
   test('of which a later piece is not what was sealed is broken off, and reported', async () => {
     const to = client();
-    const budget = new AnswerBudget(100);
+    const budget = new SharedBudget(100);
     const { replay } = storedIn(['one', new Error('changed')], { streamed: true });
     await expect(replayAnswer(replay, to.exchange, budget)).rejects.toThrow('changed');
     expect([to.text(), to.aborted, to.ended, budget.heldBytes]).toEqual(['one', true, false, 0]);
@@ -109,7 +110,7 @@ describe('a replay', () => {
     const to = client();
     to.stopReading();
     const { replay, read } = storedIn(PIECES, { streamed: true, timeoutMs: 100 });
-    await replayAnswer(replay, to.exchange, new AnswerBudget(100));
+    await replayAnswer(replay, to.exchange, new SharedBudget(100));
     expect([to.aborted, to.ended, read()]).toEqual([true, false, 1]);
   });
 
@@ -118,7 +119,7 @@ describe('a replay', () => {
     async (streamed) => {
       const to = client();
       to.stopReading();
-      const budget = new AnswerBudget(1_000_000);
+      const budget = new SharedBudget(1_000_000);
       const { replay } = storedIn(PIECES, { streamed, bytes: LARGE, memoryBytes: 900_000 });
       const replayed = replayAnswer(replay, to.exchange, budget);
       await expect.poll(() => to.heads.length).toBe(1);

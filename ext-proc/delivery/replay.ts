@@ -1,13 +1,14 @@
+import type { SharedBudget } from '../domain/shared-budget.ts';
 import type { NextBytes, StoredAnswer } from '../domain/stored-answer.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
 import type { Exchange, ResponseStream } from '../transport/exchange.ts';
-import type { AnswerBudget } from './answer-budget.ts';
 import { LARGE_BYTES } from './send-large.ts';
 import { settlesWithin } from './wait.ts';
 
 /** The answer of an earlier attempt with the same Idempotency-Key. */
 export interface Replay {
   readonly generationId: string;
+  readonly organizationId: string;
   readonly streamed: boolean;
   /** `undefined`: it is not there any more. */
   open(): Promise<StoredAnswer | undefined>;
@@ -32,13 +33,13 @@ const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity
  * client nothing, and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room
  * for. Rejects with StoreUnavailable before anything was answered.
  */
-export async function replayAnswer(replay: Replay, exchange: Exchange, budget: AnswerBudget): Promise<ReplayOutcome> {
+export async function replayAnswer(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();
-  const room = budget.open();
+  const room = budget.open(replay.organizationId);
   try {
     const stored = await replay.open();
+    room.yields({ giveUp: () => givenUp.abort() });
     if (stored === undefined || !room.take(stored.memoryBytes)) return NO_ROOM;
-    room.yields(() => givenUp.abort());
     // While it can still be refused: the first bytes are what is missing or changed, if any are.
     const first = await stored.next();
     if (typeof first === 'string' || givenUp.signal.aborted) return NO_ROOM;

@@ -1,23 +1,25 @@
 import type { Provider, Target } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { SharedBudget } from '../domain/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import type { AnswerBudget } from './answer-budget.ts';
 import type { Account, Attempt, CountTokens, EstimateTokens, Order } from './delivery.ts';
 import type { Identify } from './identities.ts';
 import type { ProviderClient } from './provider-client.ts';
+import type { RequestMemory } from './request-memory.ts';
 import type { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** One delivery under way: what every step of it needs. */
 export interface Run {
   readonly order: Order;
   readonly exchange: Exchange;
+  readonly request: RequestMemory;
   readonly account: Account;
   readonly clock: Clock;
   readonly providers: ProviderClient;
   readonly identify: Identify;
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
-  readonly answers: AnswerBudget;
+  readonly answers: SharedBudget;
   /** Of which the last that Envoy said is that it cannot reach them. */
   readonly unreachable: WeakSet<Provider>;
   readonly uncharged: UnchargedAttempts;

@@ -1,8 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AnswerBudget } from './answer-budget.ts';
-import { client, deliverTo, deliveryOver } from './client.fixture.ts';
-import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';
-import { order } from './order.fixture.ts';
+import { describe, expect, test } from 'vitest';
+import { SharedBudget } from '../domain/shared-budget.ts';
+import { client } from './client.fixture.ts';
 import { LARGE_BYTES, type Sending, sendLarge } from './send-large.ts';
 
 const NEVER_MS = 60_000;
@@ -14,12 +12,13 @@ describe('a large answer that its client does not read', () => {
   async function sending({ isKept = false, stalledMs = NEVER_MS, timeoutMs = NEVER_MS }: Partial<Sending>) {
     const to = client();
     to.stopReading();
-    const budget = new AnswerBudget(BODY.length);
-    const room = budget.open();
+    const budget = new SharedBudget(2 * BODY.length);
+    const room = budget.open('org_a');
     expect(room.take(BODY.length)).toBe(true);
+    for (const other of ['org_b', 'org_c']) expect(budget.open(other).take(BODY.length / 2)).toBe(true);
     const sent = sendLarge(to.exchange, ANSWER, room, { isKept, stalledMs, timeoutMs });
     await expect.poll(() => to.written).toHaveLength(1);
-    return { to, sent, findsRoom: () => budget.open().take(1) };
+    return { to, sent, findsRoom: () => budget.open('org_d').take(1) };
   }
 
   test('gives way at once where it can be had again', async () => {
@@ -55,32 +54,4 @@ describe('a large answer that its client does not read', () => {
     expect([to.text(), to.ended]).toEqual([BODY.toString(), true]);
     expect(to.heads).toEqual([{ status: 200, headers: { ...ANSWER.headers, 'content-length': String(BODY.length) } }]);
   });
-});
-
-describe('by a delivery', () => {
-  let egress: Egress;
-  beforeAll(async () => {
-    egress = await startEgress();
-  });
-  afterAll(() => egress.close());
-
-  test.each([true, false])(
-    'others find room where an unread answer is kept (%s), and it is charged all the same',
-    async (keepsAnswer) => {
-      const [choice] = COMPLETION.choices;
-      const message = { ...choice?.message, content: 'x'.repeat(2 * LARGE_BYTES) };
-      egress.answerWith(sendJson({ ...COMPLETION, choices: [{ ...choice, message }] }));
-      const delivery = deliveryOver(egress, { answerBudgetBytes: 3 * LARGE_BYTES });
-      const [unread, other] = [client(), client()];
-      unread.stopReading();
-      const first = deliverTo(delivery, unread, { ...order(), keepsAnswer });
-      await expect.poll(() => unread.written).toHaveLength(1);
-      const second = await deliverTo(delivery, other, order());
-      expect(second.outcome.refusal?.code).toBe(keepsAnswer ? undefined : 'no_capacity');
-      expect([unread.aborted, other.ended]).toEqual([keepsAnswer, keepsAnswer]);
-      unread.read();
-      expect((await first).charges).toHaveLength(1);
-      await delivery.close();
-    },
-  );
 });

@@ -1,5 +1,5 @@
+import type { Room, Yielding } from '../domain/shared-budget.ts';
 import type { Answer, Exchange, ResponseStream } from '../transport/exchange.ts';
-import type { AnswerRoom } from './answer-budget.ts';
 import { settlesWithin } from './wait.ts';
 
 /** Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its client reads it. */
@@ -24,7 +24,7 @@ export interface Sending {
 export async function sendLarge(
   exchange: Exchange,
   { status, headers, body }: Answer,
-  room: AnswerRoom,
+  room: Room,
   sending: Sending,
 ): Promise<void> {
   // The transport bounds this wait.
@@ -36,21 +36,24 @@ export async function sendLarge(
 async function sendPieces(
   stream: ResponseStream,
   body: Uint8Array,
-  room: AnswerRoom,
+  room: Room,
   { isKept, stalledMs = STALLED_MS }: Sending,
 ): Promise<void> {
   let isGivenUp = false;
-  const giveUp = () => {
-    isGivenUp = true;
-    stream.abort();
+  const unread: Yielding = {
+    giveUp() {
+      isGivenUp = true;
+      stream.abort();
+    },
   };
-  if (isKept) room.yields(giveUp);
+  if (isKept) room.yields(unread);
   for (let at = 0; at < body.length && !isGivenUp; at += LARGE_BYTES) {
     if (stream.write(body.subarray(at, at + LARGE_BYTES))) continue;
     const drained = stream.drained();
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));
-    if (!goesOn) room.yields(giveUp);
+    if (!goesOn) room.yields(unread);
     await drained;
+    // Where its organization has its share already, it goes on to be what others may have.
     if (!goesOn) room.stays();
   }
   await stream.end();

@@ -28,6 +28,13 @@ export interface ChatRequest {
   promptTexts(): readonly string[];
   /** The body for a provider, in pieces: the client's, with model, output limit, usage request and identities set, nothing else touched. */
   encodeFor(provider: ProviderFields): readonly Buffer[];
+  /**
+   * Frees the body when nothing is sent any more: but for `promptText` every walk throws then. Of the text its beginning stays, about so
+   * many bytes at most. Returns how many.
+   */
+  keepText(mostBytes: number): number;
+  /** About how many tokens of the prompt are not in `promptText` any more. */
+  tokensLeftOut(): number;
 }
 
 /** Two numbers (DESIGN 4): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */

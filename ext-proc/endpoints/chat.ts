@@ -68,7 +68,7 @@ async function completeOnce(
 
 async function replay(
   { delivery }: ChatDeps,
-  { config, exchange, notes, takeRead, trace }: Call,
+  { config, exchange, notes, principal, takeRead, trace }: Call,
   chat: ChatRequest,
   finished: FinishedAttempt,
 ): Promise<EndpointResult> {
@@ -77,16 +77,25 @@ async function replay(
   if (limited) return limited;
   notes.generationId = finished.generationId;
   notes.replayed = true;
-  const order = { ...finished, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
+  // A client that does not read its answer must not keep its own request in memory, too.
+  chat.keepText(0);
+  exchange.bodyRoom.release();
+  const organizationId = principal.organization.id;
+  const order = { ...finished, organizationId, streamed: chat.stream, timeoutMs: config.timeouts.totalMs };
   const { answered, refusal } = await delivery.replay(order, exchange);
   notes.clientGone = exchange.gone.aborted;
   if (!answered && refusal) return refusal;
   return { kind: 'answered', status: 200, ...(refusal ? { refusal } : {}) };
 }
 
-async function readBody({ exchange, config, notes }: Call): Promise<Buffer | EndpointResult> {
+async function readBody({ exchange, config, notes, principal }: Call): Promise<Buffer | EndpointResult> {
   const limitBytes = config.limits.requestBodyBytes;
-  const result = await exchange.readBody({ limitBytes, idleMs: BODY_IDLE_MS, totalMs: config.timeouts.totalMs });
+  const result = await exchange.readBody({
+    organizationId: principal.organization.id,
+    limitBytes,
+    idleMs: BODY_IDLE_MS,
+    totalMs: config.timeouts.totalMs,
+  });
   switch (result.kind) {
     case 'complete':
       return result.bytes;

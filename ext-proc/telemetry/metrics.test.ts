@@ -43,7 +43,7 @@ describe('metrics of the process', () => {
     metrics.watchReadiness(async () => notReady);
     metrics.watchCertificate(async () => endsMs);
     let heldBytes = 5;
-    metrics.watchMemory(() => [{ use: 'answers', heldBytes, limitBytes: 10 }]);
+    metrics.watchMemory(() => [{ use: 'answers', held: { heldBytes, limitBytes: 10 } }]);
     expect(await current(metrics, 'gateway_ready')).toBe(0);
     expect(await current(metrics, 'gateway_certificate_expiry_timestamp_seconds')).toBe(1_800_000_000);
     expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(5);
@@ -54,6 +54,16 @@ describe('metrics of the process', () => {
     expect(await current(metrics, 'gateway_ready')).toBe(1);
     expect(await current(metrics, 'gateway_certificate_expiry_timestamp_seconds')).toBeUndefined();
     expect(await current(metrics, 'gateway_memory_held_bytes')).toBe(0);
+  });
+
+  it('say why there was no room in memory', async () => {
+    const metrics = createMetrics();
+    metrics.memoryRefused('request_bodies')('share');
+    const counted = await metrics.registry.getSingleMetric('gateway_memory_refused_total')?.get();
+    expect(counted?.values.filter(({ value }) => value > 0)).toEqual([
+      { value: 1, labels: { use: 'request_bodies', reason: 'share' } },
+    ]);
+    expect(counted?.values).toHaveLength(6);
   });
 
   it('tell what is held, to the cent of a cent', async () => {

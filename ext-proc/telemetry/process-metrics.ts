@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import type { Refused, SharedBudget } from '../domain/shared-budget.ts';
 import type { ReportedConfiguration } from '../stores/process-reports.ts';
 
 export interface ProcessMetrics {
@@ -7,16 +8,19 @@ export interface ProcessMetrics {
   watchConfiguration(current: () => ReportedConfiguration): void;
   /** What the process may hold in memory at once, and what it holds now. */
   watchMemory(budgets: () => readonly MemoryBudget[]): void;
+  /** A body or an answer found no room in memory, or gave way to another one. */
+  memoryRefused(use: MemoryUse): (why: Refused) => void;
   /** Of the process that has the metrics address: whether a request through Envoy would be served. */
   watchReadiness(notReady: () => Promise<string | undefined>): void;
   /** Of the same process: when the certificate ends that the API is served with. `undefined`: there is none. */
   watchCertificate(expiresAtMs: () => Promise<number | undefined>): void;
 }
 
+export type MemoryUse = 'answers' | 'request_bodies';
+
 export interface MemoryBudget {
-  readonly use: 'answers' | 'request_bodies';
-  readonly heldBytes: number;
-  readonly limitBytes: number;
+  readonly use: MemoryUse;
+  readonly held: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
 }
 
 /** How often a timer looks how late it is. What it tells is a quarter of a second late before anybody is told; at rest each look wakes the process. */
@@ -38,7 +42,16 @@ export function createProcessMetrics(registers: Registry[], version: string): Pr
     registers,
   });
   for (const result of ['applied', 'refused']) reads.inc({ result }, 0);
+  const withoutMemory = new Counter({
+    name: 'gateway_memory_refused_total',
+    help: 'Bodies and answers without room in memory, by reason: share (its organization holds its share), full (others hold all of it), gave_way (it could be given up, and others wanted the room).',
+    labelNames: ['use', 'reason'],
+    registers,
+  });
+  for (const use of ['answers', 'request_bodies'])
+    for (const reason of ['share', 'full', 'gave_way']) withoutMemory.inc({ use, reason }, 0);
   return {
+    memoryRefused: (use) => (reason) => withoutMemory.inc({ use, reason }),
     configurationRead: (result) => reads.inc({ result }),
     watchConfiguration: (current) => addConfigurationGauges(registers, current),
     watchMemory: (budgets) => addMemoryGauges(registers, budgets),
@@ -106,11 +119,11 @@ function addConfigurationGauges(registers: Registry[], current: () => ReportedCo
 function addMemoryGauges(registers: Registry[], budgets: () => readonly MemoryBudget[]): void {
   new Gauge({
     name: 'gateway_memory_held_bytes',
-    help: 'Of request bodies (request_bodies) and JSON answers (answers) in memory; above its limit uploads, replays and large answers that stand still give way, then what comes is answered no_capacity.',
+    help: 'Of request bodies (request_bodies) and JSON answers (answers) in memory; at its limit what can be had again or stands still gives way, first that of the organization with the most.',
     labelNames: ['use'],
     registers,
     collect() {
-      for (const { use, heldBytes } of budgets()) this.set({ use }, heldBytes);
+      for (const { use, held } of budgets()) this.set({ use }, held.heldBytes);
     },
   });
   new Gauge({
@@ -119,7 +132,7 @@ function addMemoryGauges(registers: Registry[], budgets: () => readonly MemoryBu
     labelNames: ['use'],
     registers,
     collect() {
-      for (const { use, limitBytes } of budgets()) this.set({ use }, limitBytes);
+      for (const { use, held } of budgets()) this.set({ use }, held.limitBytes);
     },
   });
 }

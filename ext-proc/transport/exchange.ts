@@ -1,3 +1,5 @@
+import type { Room } from '../domain/shared-budget.ts';
+
 /**
  * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy, ext_proc or gRPC: admission,
  * delivery and endpoints can be run in a test with a plain object, and the transport can be replaced (DESIGN 9).
@@ -14,6 +16,8 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Reads the request body once. Never rejects. */
   readBody(bounds: BodyBounds): Promise<BodyResult>;
+  /** What the body takes of the memory for bodies. Of one that was read it is kept until its reader lets go of it, or the request ends. */
+  readonly bodyRoom: Room;
   /** Answers the request whole. At most one of `respond` and `openStream` is called, once. Resolves when Envoy has it, or the client is gone. */
   respond(answer: Answer): Promise<void>;
   /** Begins an answer that is written piece by piece, with back-pressure. `undefined`: the client left first. */
@@ -23,6 +27,8 @@ export interface Exchange {
 }
 
 export interface BodyBounds {
+  /** Whose share of the memory for bodies it takes. */
+  readonly organizationId: string;
   readonly limitBytes: number;
   /** Longest silence between two pieces. */
   readonly idleMs: number;
@@ -34,7 +40,7 @@ export type BodyResult =
   /** Known as soon as content-length or the bytes so far exceed the limit. */
   | { readonly kind: 'too_large' }
   | { readonly kind: 'timeout' }
-  /** The process-wide budget for bodies in memory is spent, or the process ends. */
+  /** There is no room among the bodies in memory, or none for its organization; or the process ends. */
   | { readonly kind: 'no_room' }
   | { readonly kind: 'gone' };
 

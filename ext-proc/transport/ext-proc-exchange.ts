@@ -1,4 +1,4 @@
-import type { BodyBudget } from './body-budget.ts';
+import type { Room, SharedBudget } from '../domain/shared-budget.ts';
 import type { BodyPiece } from './body-message.ts';
 import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc-server.ts';
@@ -19,7 +19,7 @@ const IN_PLACE_LIMIT_BYTES = 256 * 1024;
 const LINGER_MS = 200;
 
 export interface ExchangeSurroundings {
-  readonly budget: BodyBudget;
+  readonly budget: SharedBudget;
   readonly streams: StreamListener;
   readonly streamClusterName: string;
   /** How long an exchange may last. */
@@ -101,11 +101,16 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   readBody(bounds: BodyBounds): Promise<BodyResult> {
     if (this.#body === undefined) return Promise.resolve({ kind: 'gone' });
+    this.#body.room.belongsTo(bounds.organizationId);
     // What came while the stream was paused is mostly all of it, and then there is nothing to wait for.
     this.#stream.resume();
     const result = this.#body.read(bounds);
     this.#stream.resume();
     return result;
+  }
+
+  get bodyRoom(): Room {
+    return this.#begunBody().room;
   }
 
   async respond(answer: Answer): Promise<void> {
@@ -118,7 +123,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
       return;
     }
     this.#state = 'in_place';
-    this.#body?.abandon();
+    this.#body?.discard();
     this.#stream.write(inPlaceAnswer(answer, this.method, this.#bodyEnded));
     if (!this.#bodyEnded) this.#linger = setTimeout(() => this.#endAnswer(), LINGER_MS);
     // Nothing else is wanted of the request, but its end must be seen.
@@ -205,7 +210,7 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   /** The process ends: who has not sent the whole request is not waited for. */
   endUpload(): void {
-    this.#body?.giveUp();
+    this.#body?.end();
   }
 
   /**

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BodyBudget } from './body-budget.ts';
+import { SharedBudget } from '../domain/shared-budget.ts';
 import type { BodyBounds } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
 
@@ -14,13 +14,13 @@ const usedBytes = () => {
   return heapUsed + arrayBuffers;
 };
 
-const BOUNDS: BodyBounds = { limitBytes: 100, idleMs: 50, totalMs: 200 };
+const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 100, idleMs: 50, totalMs: 200 };
 const bytes = (length: number) => Buffer.alloc(length, 'x');
 
-let budget: BodyBudget;
+let budget: SharedBudget;
 beforeEach(() => {
   vi.useFakeTimers();
-  budget = new BodyBudget(1000);
+  budget = new SharedBudget(1000);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -51,7 +51,7 @@ describe('RequestBody', () => {
 
   test('in pieces of one byte takes not much more memory than in one, and none is lost', async () => {
     const million = 1_000_000;
-    const body = new RequestBody(new BodyBudget(million), 0);
+    const body = new RequestBody(new SharedBudget(2 * million), 0);
     const result = body.read({ ...BOUNDS, limitBytes: million });
     const before = usedBytes();
     for (let at = 0; at < million; at++) body.push(Buffer.of(at % 251));
@@ -69,7 +69,7 @@ describe('RequestBody', () => {
           const pieces = runs.flatMap(([length, times], run) =>
             Array.from({ length: times }, (_, at) => Buffer.alloc(length, run * 64 + (at % 64))),
           );
-          const body = new RequestBody(new BodyBudget(10_000_000), 0);
+          const body = new RequestBody(new SharedBudget(10_000_000), 0);
           const result = body.read({ ...BOUNDS, limitBytes: 10_000_000 });
           for (const piece of pieces) body.push(piece);
           body.finish();
@@ -136,9 +136,12 @@ describe('RequestBody', () => {
   });
 
   test('what is over the process-wide budget is refused and frees what it held', async () => {
-    const other = new RequestBody(budget, 0);
-    other.push(bytes(950));
-    other.finish();
+    for (const [organization, kept] of [
+      ['org_b', 500],
+      ['org_c', 250],
+      ['org_d', 200],
+    ] as const)
+      expect(budget.open(organization).take(kept)).toBe(true);
     const body = new RequestBody(budget, 0);
     const result = body.read(BOUNDS);
     body.push(bytes(40));
@@ -164,16 +167,39 @@ describe('RequestBody', () => {
     expect(budget.heldBytes).toBe(0);
   });
 
+  test('a body that was read is not given up, and beyond the share of its organization there is none', async () => {
+    const bodies = [450, 450, 40].map((length) => {
+      const body = new RequestBody(budget, 0);
+      body.room.belongsTo('org_a');
+      body.push(bytes(length));
+      return body;
+    });
+    for (const body of bodies) body.finish();
+    const results = await Promise.all(bodies.map((body) => body.read({ ...BOUNDS, limitBytes: 1000 })));
+    expect(results.map(({ kind }) => kind)).toEqual(['complete', 'no_room', 'complete']);
+    expect(budget.heldBytes).toBe(490);
+    expect(budget.open('org_b').take(250)).toBe(true);
+  });
+
+  test('a complete body that nobody has read yet gives way', async () => {
+    const body = new RequestBody(budget, 0);
+    body.push(bytes(900));
+    body.finish();
+    expect(budget.open('org_b').take(250)).toBe(true);
+    expect(await body.read({ ...BOUNDS, limitBytes: 1000 })).toEqual({ kind: 'no_room' });
+    expect(budget.heldBytes).toBe(250);
+  });
+
   test('signs of life are no progress: the one that got on gives way last', async () => {
     const kib = 1024;
-    const large = new BodyBudget(1000 * kib);
+    const large = new SharedBudget(1000 * kib);
     const [first, second, third] = Array.from({ length: 3 }, () => new RequestBody(large, 0));
-    first?.push(bytes(400 * kib));
-    second?.push(bytes(400 * kib));
+    first?.push(bytes(250 * kib));
+    second?.push(bytes(600 * kib));
     first?.push(bytes(64 * kib));
     for (let drop = 0; drop < 100; drop++) second?.push(bytes(1));
-    third?.push(bytes(200 * kib));
-    expect(large.heldBytes).toBe(664 * kib);
+    third?.push(bytes(150 * kib));
+    expect(large.heldBytes).toBe(464 * kib);
     for (const body of [first, third]) body?.finish();
     const results = [first, second, third].map((body) => body?.read({ ...BOUNDS, limitBytes: 1000 * kib }));
     expect((await Promise.all(results)).map((result) => result?.kind)).toEqual(['complete', 'no_room', 'complete']);
@@ -187,7 +213,7 @@ describe('RequestBody', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-        const shared = new BodyBudget(1000);
+        const shared = new SharedBudget(1000);
         const bodies = Array.from({ length: 6 }, () => new RequestBody(shared, 0));
         for (const { which, act, length } of steps) {
           const body = bodies[which];

@@ -1,5 +1,5 @@
 import { GrowingBytes } from '../domain/growing-bytes.ts';
-import type { BodyBudget, Upload } from './body-budget.ts';
+import type { Room, SharedBudget, Yielding } from '../domain/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 
 /** An upload gets on when it has become longer by this. */
@@ -9,13 +9,13 @@ const STEP_BYTES = 64 * 1024;
  * Collects one request body. Bytes that arrive before somebody reads are kept and counted, and the source is paused after them: an upload
  * that nobody wants stays at the client. What is over a bound is dropped at once, and so is everything after it.
  */
-export class RequestBody implements Upload {
-  readonly #budget: BodyBudget;
+export class RequestBody implements Yielding {
+  /** Of the budget: all that came, until it is dropped. It is given up where others want it, until somebody has the whole body. */
+  readonly room: Room;
   /** From content-length. */
   readonly #declaredBytes: number;
   readonly #bytes: GrowingBytes;
-  /** Of the budget: all that came, until it is dropped. */
-  #chargedBytes = 0;
+  #length = 0;
   /** Set once nothing that still arrives is wanted. */
   #outcome: BodyResult | undefined;
   #reading: { readonly bounds: BodyBounds; readonly resolve: (result: BodyResult) => void } | undefined;
@@ -24,8 +24,9 @@ export class RequestBody implements Upload {
   #lastPieceMs = 0;
   #readUntilMs = 0;
 
-  constructor(budget: BodyBudget, declaredBytes: number) {
-    this.#budget = budget;
+  constructor(budget: SharedBudget, declaredBytes: number) {
+    this.room = budget.open();
+    this.room.yields(this);
     this.#declaredBytes = declaredBytes;
     this.#bytes = new GrowingBytes(declaredBytes);
   }
@@ -39,18 +40,17 @@ export class RequestBody implements Upload {
   push(chunk: Buffer): void {
     if (this.#outcome !== undefined || chunk.length === 0) return;
     const bounds = this.#reading?.bounds;
-    if (bounds !== undefined && this.#chargedBytes + chunk.length > bounds.limitBytes) {
+    const length = this.#length + chunk.length;
+    if (bounds !== undefined && length > bounds.limitBytes) {
       this.#settle({ kind: 'too_large' });
       return;
     }
-    const bytes = this.#chargedBytes + chunk.length;
-    const getsOn =
-      this.#chargedBytes === 0 || Math.floor(bytes / STEP_BYTES) > Math.floor(this.#chargedBytes / STEP_BYTES);
-    if (!this.#budget.take(chunk.length, this, getsOn)) {
+    if (Math.floor(length / STEP_BYTES) > Math.floor(this.#length / STEP_BYTES)) this.room.getsOn();
+    if (!this.room.take(chunk.length)) {
       this.giveUp();
       return;
     }
-    this.#chargedBytes = bytes;
+    this.#length = length;
     this.#bytes.append(chunk, 0, chunk.length);
     if (this.#timer !== undefined) this.#lastPieceMs = performance.now();
   }
@@ -58,12 +58,19 @@ export class RequestBody implements Upload {
   /** The last byte is here: with the last chunk, with the trailers, or because there is no body. */
   finish(): void {
     if (this.#outcome !== undefined) return;
-    this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
+    if (this.#reading !== undefined && !this.room.stays()) this.giveUp();
+    else this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
 
-  /** There is no room for it, or the process ends. */
+  /** There is no room for it, or the process ends. A body that somebody has is theirs. */
   giveUp(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'no_room' });
+    else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_room' };
+  }
+
+  /** The process ends: a body that is here whole stays. */
+  end(): void {
+    if (this.#outcome === undefined) this.giveUp();
   }
 
   /** The client left, or was answered: what still comes is dropped. A body that was complete stays so. */
@@ -71,12 +78,10 @@ export class RequestBody implements Upload {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
   }
 
+  /** Once. The bytes of a complete body are the reader's, and are not kept here besides. */
   read(bounds: BodyBounds): Promise<BodyResult> {
     const known = this.#known(bounds);
-    if (known !== undefined) {
-      if (this.#outcome === undefined) this.#settle(known);
-      return Promise.resolve(known);
-    }
+    if (known !== undefined) return Promise.resolve(this.#handOver(known));
     return new Promise((resolve) => {
       this.#reading = { bounds, resolve };
       this.#lastPieceMs = performance.now();
@@ -91,8 +96,19 @@ export class RequestBody implements Upload {
     this.#drop();
   }
 
+  #handOver(known: BodyResult): BodyResult {
+    if (known.kind !== 'complete') {
+      this.#settle(known);
+      return known;
+    }
+    this.#outcome = HANDED_OVER;
+    if (this.room.stays()) return known;
+    this.#drop();
+    return { kind: 'no_room' };
+  }
+
   #known(bounds: BodyBounds): BodyResult | undefined {
-    const tooLarge = this.#declaredBytes > bounds.limitBytes || this.#chargedBytes > bounds.limitBytes;
+    const tooLarge = this.#declaredBytes > bounds.limitBytes || this.#length > bounds.limitBytes;
     if (this.#outcome !== undefined && (this.#outcome.kind !== 'complete' || !tooLarge)) return this.#outcome;
     return tooLarge ? { kind: 'too_large' } : undefined;
   }
@@ -106,19 +122,20 @@ export class RequestBody implements Upload {
   }
 
   #settle(outcome: BodyResult): void {
-    this.#outcome = outcome;
-    this.#budget.ended(this);
+    const reading = this.#reading;
+    this.#outcome = reading !== undefined && outcome.kind === 'complete' ? HANDED_OVER : outcome;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (outcome.kind !== 'complete') this.#drop();
-    const reading = this.#reading;
     this.#reading = undefined;
     reading?.resolve(outcome);
   }
 
   #drop(): void {
     this.#bytes.take();
-    this.#budget.release(this.#chargedBytes);
-    this.#chargedBytes = 0;
+    this.room.release();
   }
 }
+
+/** Of a body that its reader has. */
+const HANDED_OVER: BodyResult = { kind: 'gone' };

@@ -18,7 +18,7 @@ import {
 import { startTransport, type Transport, type TransportFault } from './start.ts';
 
 /** The service with another client in the place of Envoy, which does also what Envoy never does. */
-const BOUNDS: BodyBounds = { limitBytes: 1000, idleMs: 20_000, totalMs: 20_000 };
+const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 1000, idleMs: 20_000, totalMs: 20_000 };
 
 let folder: string;
 let transport: Transport;

@@ -1,5 +1,5 @@
+import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
 import { refuse, renderRefusal } from '../errors/refusal.ts';
-import { BodyBudget } from './body-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
 import { startExtProcServer } from './ext-proc-server.ts';
@@ -14,8 +14,10 @@ export interface TransportOptions {
   /** Name of the Envoy cluster that leads to `streamSocket`. */
   readonly streamClusterName: string;
   readonly handler: ExchangeHandler;
-  /** For all request bodies in memory together. */
-  readonly bodyBudgetBytes: number;
+  /** For all request bodies in memory together; 512 MiB. */
+  readonly bodyBudgetBytes?: number;
+  /** A body found no room, or gave way. */
+  readonly onNoRoom?: (why: Refused) => void;
   /** An exchange may last this long; read when it is checked, so that a reload counts. Above every deadline of the handler. */
   readonly exchangeDeadlineMs: () => number;
   /** Further requests are answered `no_capacity` at once. */
@@ -33,7 +35,7 @@ export interface TransportFault {
 export interface Transport {
   inFlight(): number;
   /** Request bodies in memory, all together. */
-  bodyBytes(): number;
+  readonly bodies: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
   /** Takes no new requests and waits for those in flight; resolves with how many were left when the time was up. */
   drain(timeoutMs: number): Promise<number>;
   /** Requests that are not here whole are refused. Those of which everything is here are left to their handlers. */
@@ -41,12 +43,13 @@ export interface Transport {
   close(): Promise<void>;
 }
 
+const BODY_BUDGET_BYTES = 512 * 1024 * 1024;
 const DEFAULT_MAX_IN_FLIGHT = 20_000;
 const SWEEP_MS = 1_000;
 
 export async function startTransport(options: TransportOptions): Promise<Transport> {
   const inFlight = new Set<ExtProcExchange>();
-  const budget = new BodyBudget(options.bodyBudgetBytes);
+  const budget = new SharedBudget(options.bodyBudgetBytes ?? BODY_BUDGET_BYTES, options.onNoRoom);
   let onEmpty: (() => void) | undefined;
   const onProtocolFault = (error: Error) => options.onFault({ kind: 'protocol', requestId: '', error });
   const streams = await StreamListener.start(options.streamSocket, onProtocolFault);
@@ -75,7 +78,7 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
   sweep.unref();
   return {
     inFlight: () => inFlight.size,
-    bodyBytes: () => budget.heldBytes,
+    bodies: budget,
     async drain(timeoutMs) {
       server.stopAccepting();
       if (inFlight.size > 0) {

@@ -255,14 +255,14 @@ const CHAT = {
   includeUsage: false,
   completions: 1,
   jsonFormat: false,
-  hasTools: false,
-  hasImages: false,
-  hasRemoteImages: false,
+  ...{ hasTools: false, hasImages: false, hasRemoteImages: false },
   inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
   wholeEstimate: () => 1,
   promptText: () => '',
   promptTexts: () => [],
   encodeFor: () => [],
+  keepText: () => 0,
+  tokensLeftOut: () => 0,
 };
 
 function producedOf(completionTokens: number, cancelled: boolean): Produced {

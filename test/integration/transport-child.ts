@@ -25,7 +25,7 @@ process.on('disconnect', () => process.exit());
 async function serve(exchange: Exchange): Promise<void> {
   const url = new URL(exchange.path, 'http://any');
   const number = (name: string) => Number(url.searchParams.get(name) ?? 0);
-  await exchange.readBody({ limitBytes: 20 * 1024 * 1024, idleMs: 10_000, totalMs: 60_000 });
+  await exchange.readBody({ organizationId: 'org_a', limitBytes: 20 * 1024 * 1024, idleMs: 10_000, totalMs: 60_000 });
   switch (url.pathname) {
     case '/flood':
       return flood(exchange, number('bytes'));

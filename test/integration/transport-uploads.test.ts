@@ -158,15 +158,16 @@ test('of uploads that nobody reads yet, a little is in Envoy and less in the pro
   }
 });
 
-test('all bodies together stay within the budget, and what is over it is refused', async () => {
+test('one organization has half of the budget in bodies, beyond it is refused, and the body of another one is read', async () => {
   let release: (() => void) | undefined;
   const released = new Promise<void>((resolve) => {
     release = resolve;
   });
   const kinds: string[] = [];
   gateway.handler = async (exchange) => {
-    const result = await exchange.readBody(BOUNDS);
-    kinds.push(result.kind);
+    const organizationId = exchange.path;
+    const result = await exchange.readBody({ ...BOUNDS, organizationId });
+    kinds.push(`${organizationId} ${result.kind}`);
     if (result.kind === 'complete') await released;
     await exchange.respond(json(result.kind === 'complete' ? 200 : 503, { kind: result.kind }));
   };
@@ -174,10 +175,12 @@ test('all bodies together stay within the budget, and what is over it is refused
   const body = Buffer.alloc(15 * MIB);
   const answers = Array.from({ length: 6 }, () => client.send({ path: '/b', body }).catch((error: Error) => error));
   await eventually(() => kinds.length === 6, 'all are decided', 20_000);
+  for (const path of ['/c', '/d']) answers.push(client.send({ path, body }));
+  await eventually(() => kinds.length === 8, 'those of others are decided', 20_000);
   release?.();
   await Promise.all(answers);
-  expect(kinds.filter((kind) => kind === 'complete').length).toBe(4);
-  expect(kinds.filter((kind) => kind === 'no_room').length).toBe(2);
+  expect(kinds.slice(0, 6).sort()).toEqual([...Array(2).fill('/b complete'), ...Array(4).fill('/b no_room')]);
+  expect(kinds.slice(6).sort()).toEqual(['/c complete', '/d complete']);
   // What was held is free again.
   gateway.handler = echo;
   expect((await client.send({ path: '/b', body })).text).toBe(`{"bytes":${body.length}}`);
