@@ -9,6 +9,7 @@ import type { GatewayConfig } from './config/gateway-config.ts';
 import { type LoadedConfig, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import { type RuntimePaths, runtimePaths } from './config/runtime-paths.ts';
+import { socketFolderProblem } from './config/socket-folder.ts';
 import { createDelivery } from './delivery/deliver.ts';
 import { systemClock as clock } from './domain/clock.ts';
 import { endInOrder, type GatewayParts } from './end-in-order.ts';
@@ -62,6 +63,8 @@ async function main(): Promise<void> {
   const paths = runtimePaths(process.env);
   for (const folder of [paths.dataDir, paths.envoyDir, paths.socketDir])
     await mkdir(folder, { recursive: true, mode: 0o700 });
+  const folderProblem = socketFolderProblem(paths);
+  if (folderProblem !== undefined) return refuseToStart(folderProblem);
 
   const metrics = createMetrics({ workerIndex, version: packageFile.version });
   const settings: Settings = { current: () => loaded.config };

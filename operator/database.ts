@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { socketFolderProblem } from '../ext-proc/config/socket-folder.ts';
 import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
 import { openPostgres, type Postgres } from '../ext-proc/stores/postgres/open.ts';
 import { isForbidden } from '../ext-proc/stores/postgres/unavailable.ts';
@@ -100,7 +101,9 @@ function atUrl(url: string): DatabaseAddress | Result {
   return { url, where: searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}` };
 }
 
-function embedded(env: Environment): DatabaseAddress {
+function embedded(env: Environment): DatabaseAddress | Result {
   const paths = runtimePaths(env);
+  const problem = socketFolderProblem(paths);
+  if (problem !== undefined) return refused(problem);
   return { url: embeddedDatabaseUrl(paths), where: `the embedded server of ${paths.dataDir}` };
 }

@@ -124,4 +124,6 @@ test.skipIf(process.getuid?.() !== 0)('where no user namespace is allowed, root 
   const server = await start(closed);
   expect(statSync(`/proc/${server.pid}`).uid).toBe(65_534);
   expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  const { uid, mode } = statSync(closed.socketDir);
+  expect([uid, mode & 0o777]).toEqual([0, 0o700]);
 });

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
 import { type Guard, startGuard } from './guard.ts';
-import { accountCommand, choosePostgresAccount, handOver } from './postgres-account.ts';
+import { accountCommand, choosePostgresAccount, handOver, postgresSocketDir } from './postgres-account.ts';
 import { initialisePostgres, POSTGRES_MAJOR } from './postgres-init.ts';
 import { findPostgresInstall } from './postgres-install.ts';
 import { collectServerLog } from './postgres-log.ts';
@@ -36,6 +36,7 @@ const STOP: readonly StopStep[] = [
   { signal: 'SIGQUIT', waitMs: 5_000 },
 ];
 const STOP_GRACE_SECONDS = 10;
+const SOCKET = '.s.PGSQL.5432';
 
 /**
  * The URL of the embedded server's database, also when another process runs that server. Port and TLS are said outright, because `pg`
@@ -60,14 +61,16 @@ export async function startEmbeddedPostgres(
   });
   if (existsSync(join(paths.postgresDir, 'PG_VERSION'))) {
     refuseOtherMajor(paths.postgresDir);
-    await endFormerServer(paths);
+    await endFormerServer(paths.postgresDir, postgresSocketDir(paths, account));
   } else {
     await initialisePostgres(paths.postgresDir, install, account);
   }
-  handOver(account, [paths.socketDir]);
+  const socketDir = postgresSocketDir(paths, account);
+  handOver(account, [socketDir]);
+  if (socketDir !== paths.socketDir) linkSocket(paths.socketDir, socketDir);
 
   const guard = options.guard ?? startGuard();
-  const args = serverArguments(paths, options.settings);
+  const args = serverArguments({ ...paths, socketDir }, options.settings);
   const command = accountCommand(account, install.postgres, args);
   const child = spawn(command.file, command.args, {
     ...command.ids,
@@ -124,8 +127,8 @@ function refuseOtherMajor(postgresDir: string): void {
  * id that now belongs to somebody else (both keep a new server from starting). The caller holds the data folder's lock, so whatever still
  * runs there is a leftover.
  */
-async function endFormerServer(paths: Pick<RuntimePaths, 'postgresDir' | 'socketDir'>): Promise<void> {
-  const folder = realpathSync(paths.postgresDir);
+async function endFormerServer(postgresDir: string, socketDir: string): Promise<void> {
+  const folder = realpathSync(postgresDir);
   const postmaster = Number.parseInt(readLines(join(folder, 'postmaster.pid'))[0] ?? '', 10);
   const leftovers = processesIn(folder, 'postgres');
   const former = leftovers.filter(({ pid }) => pid === postmaster);
@@ -135,7 +138,13 @@ async function endFormerServer(paths: Pick<RuntimePaths, 'postgresDir' | 'socket
     throw new Error(`Another PostgreSQL (process ${postmaster}) runs on ${folder} and does not end.`);
   }
   rmSync(join(folder, 'postmaster.pid'), { force: true });
-  rmSync(join(paths.socketDir, '.s.PGSQL.5432.lock'), { force: true });
+  rmSync(join(socketDir, `${SOCKET}.lock`), { force: true });
+}
+
+/** So that every client finds the socket where the others are, wherever the server makes it. */
+function linkSocket(from: string, to: string): void {
+  for (const name of [SOCKET, `${SOCKET}.lock`]) rmSync(join(from, name), { force: true });
+  symlinkSync(join(to, SOCKET), join(from, SOCKET));
 }
 
 /** As pg_ctl does it: the server writes its state into the eighth line of postmaster.pid. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -27,8 +27,14 @@ const PROBE_TIMEOUT_MS = 5_000;
 export interface AccountFolders {
   /** May not exist yet. */
   readonly postgresDir: string;
+  /** Of all sockets of the gateway: ours alone, where PostgreSQL runs as somebody else. */
   readonly socketDir: string;
   readonly binary: string;
+}
+
+/** PostgreSQL's own sockets. Another user's lie beside those of the gateway, which he could replace in a folder that he can write to. */
+export function postgresSocketDir({ socketDir }: Pick<AccountFolders, 'socketDir'>, { uid }: PostgresAccount): string {
+  return uid === undefined ? socketDir : `${socketDir}-postgres`;
 }
 
 /** Rejects with a message for the operator when nobody can run PostgreSQL here. */
@@ -68,22 +74,33 @@ async function problemWith(account: PostgresAccount, folders: AccountFolders): P
   const parent = dirname(folders.postgresDir);
   const script =
     '[ -x "$1" ] || exit 11; [ -x "$2" ] || exit 12; [ -x "$3" ] || exit 13; "$1" --version >/dev/null || exit 14';
-  const command = accountCommand(account, '/bin/sh', ['-c', script, 'sh', folders.binary, parent, folders.socketDir]);
+  const sockets = postgresSocketDir(folders, account);
+  const command = accountCommand(account, '/bin/sh', ['-c', script, 'sh', folders.binary, parent, sockets]);
   if (account.uid !== undefined) {
     // That user has to get through to its own folders, and no further: what else lies there is closed to it.
     chmodSync(parent, statSync(parent).mode | 0o011);
-    handOver(account, [folders.socketDir]);
+    const found = ownFolder(sockets, account.uid);
+    if (found !== undefined) return found;
+    handOver(account, [sockets]);
   }
+  const env = { PATH: process.env.PATH };
   try {
-    await promisify(execFile)(command.file, command.args, { ...command.ids, cwd: '/', timeout: PROBE_TIMEOUT_MS });
+    await promisify(execFile)(command.file, command.args, { ...command.ids, env, cwd: '/', timeout: PROBE_TIMEOUT_MS });
     return undefined;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 11) return `${folders.binary} is out of reach`;
     if (code === 12) return `${parent} is out of reach`;
-    if (code === 13) return `${folders.socketDir} is out of reach`;
+    if (code === 13) return `${sockets} is out of reach`;
     return code === 14 ? 'the server binary does not run' : `not allowed here (${String(code)})`;
   }
+}
+
+/** In the temporary folder somebody else may have made one with that name. */
+function ownFolder(path: string, uid: number): string | undefined {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const folder = lstatSync(path);
+  return folder.isDirectory() && [0, uid].includes(folder.uid) ? undefined : `${path} belongs to another user`;
 }
 
 /** Makes what PostgreSQL writes to its own. Nothing to do where it runs with our own user id. */

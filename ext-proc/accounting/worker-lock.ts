@@ -1,8 +1,5 @@
-import { createHash } from 'node:crypto';
-import { readdir, realpath } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type FileLock, lockFile } from './file-lock.ts';
 
 /** What a process with this index keeps on the volume is this process's alone while it has the lock: spool and journal. */
@@ -10,7 +7,6 @@ export type WorkerLock = FileLock;
 
 /** The process that had them before may be about to end. */
 const WAIT_SECONDS = 10;
-const LOOK_AGAIN_MS = 100;
 /** `settlements-3.jsonl` belongs to the process with index 3. */
 const OF_WORKER = /^[a-z]+-(\d+)\.jsonl$/;
 
@@ -39,40 +35,6 @@ export async function eachOrphan(
   }
 }
 
-async function tryLock(folder: string, index: number, waitSeconds: number): Promise<WorkerLock | undefined> {
-  const lock = await lockFile(join(folder, `worker-${index}.lock`), waitSeconds);
-  if (lock === undefined) return undefined;
-  const former = await takeFormerName(folder, index, waitSeconds);
-  if (former === undefined) {
-    lock.release();
-    return undefined;
-  }
-  return {
-    release() {
-      former.close();
-      lock.release();
-    },
-  };
-}
-
-/** The lock of releases before this one, in Linux's abstract socket space; one of their processes may still be ending. */
-async function takeFormerName(folder: string, index: number, waitSeconds: number): Promise<Server | undefined> {
-  const path = join(await realpath(folder), `settlements-${index}.jsonl`);
-  const name = `\0inference-gateway-spool-${createHash('sha256').update(path).digest('hex')}`;
-  for (let leftMs = waitSeconds * 1000; ; leftMs -= LOOK_AGAIN_MS) {
-    const server = await listenOn(name);
-    if (server !== undefined || leftMs <= 0) return server;
-    await sleep(LOOK_AGAIN_MS);
-  }
-}
-
-function listenOn(name: string): Promise<Server | undefined> {
-  return new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.destroy());
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
-    );
-    // It keeps nothing alive by itself.
-    server.listen(name, () => resolve(server.unref()));
-  });
+function tryLock(folder: string, index: number, waitSeconds: number): Promise<WorkerLock | undefined> {
+  return lockFile(join(folder, `worker-${index}.lock`), waitSeconds);
 }

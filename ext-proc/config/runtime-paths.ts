@@ -8,7 +8,7 @@ export interface RuntimePaths {
   /** Generated bootstrap and xDS files; Envoy watches it. */
   readonly envoyDir: string;
   readonly postgresDir: string;
-  /** Mode 0700. Also the embedded PostgreSQL's socket folder. */
+  /** Mode 0700. Also where the embedded PostgreSQL's socket is found. */
   readonly socketDir: string;
   /** Where gateway process `index` takes ext_proc streams, and where it serves what Envoy routes back to it. */
   extProcSocket(index: number): string;

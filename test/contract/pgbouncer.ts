@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountCommand, choosePostgresAccount } from '../../supervisor/postgres-account.ts';
 import { freePorts } from '../integration/free-ports.ts';
@@ -39,12 +39,14 @@ export async function startPgBouncer(mode: 'transaction' | 'session', socketDir:
     ignore_startup_parameters: 'extra_float_digits',
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-  writeFileSync(ini, `[databases]\n* = host=${socketDir} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
+  // Where it runs as another user, this is a link to that user's.
+  const sockets = dirname(realpathSync(join(socketDir, '.s.PGSQL.5432')));
+  writeFileSync(ini, `[databases]\n* = host=${sockets} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
   // It refuses to run as root, as PostgreSQL does, and has to reach its socket.
-  const { uid, gid } = statSync(socketDir);
+  const { uid, gid } = statSync(sockets);
   const owner = { name: 'the owner of the socket', uid, gid, prefix: [] };
   const account =
-    uid === 0 ? await choosePostgresAccount({ postgresDir: ini, socketDir, binary: '/bin/true' }, 0) : owner;
+    uid === 0 ? await choosePostgresAccount({ postgresDir: ini, socketDir: sockets, binary: '/bin/true' }, 0) : owner;
   for (const path of [folder, ini]) chownSync(path, uid, gid);
   const { file, args, ids } = accountCommand(account, 'pgbouncer', ['--quiet', ini]);
   const child = spawn(file, args, { ...ids, cwd: folder, env: { PATH }, stdio: 'ignore' });

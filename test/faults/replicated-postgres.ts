@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
 import { embeddedDatabaseUrl, serverEnvironment, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
@@ -111,7 +111,7 @@ async function startStandby(paths: RuntimePaths, primary: RuntimePaths): Promise
   const install = findPostgresInstall();
   const account = await choosePostgresAccount({ ...paths, binary: install.postgres });
   handOver(account, [paths.socketDir, join(paths.postgresDir, 'standby.signal')]);
-  const primaryConninfo = `host=${primary.socketDir} user=gateway application_name=standby`;
+  const primaryConninfo = `host=${dirname(realpathSync(join(primary.socketDir, SOCKET)))} user=gateway application_name=standby`;
   const args = serverArguments(paths, { primary_conninfo: primaryConninfo });
   const command = accountCommand(account, install.postgres, args);
   const child = spawn(command.file, command.args, {

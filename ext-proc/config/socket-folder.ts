@@ -1,0 +1,21 @@
+import { lstatSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { RuntimePaths } from './runtime-paths.ts';
+
+const OTHERS_WRITE = 0o022;
+
+/**
+ * Why the sockets in that folder may be another user's, or undefined. In the data folder it is that folder's; but a long path moves it to the
+ * temporary folder, where everybody could have made one with our name. Nothing is wrong with one that is not there.
+ */
+export function socketFolderProblem({
+  dataDir,
+  socketDir,
+}: Pick<RuntimePaths, 'dataDir' | 'socketDir'>): string | undefined {
+  if (dirname(socketDir) === dataDir) return undefined;
+  const folder = lstatSync(socketDir, { throwIfNoEntry: false });
+  if (folder === undefined) return undefined;
+  const owners = [process.getuid?.(), lstatSync(dataDir, { throwIfNoEntry: false })?.uid];
+  if (folder.isDirectory() && owners.includes(folder.uid) && (folder.mode & OTHERS_WRITE) === 0) return undefined;
+  return `${socketDir} belongs to another user, or others can write to it: remove it, or set GATEWAY_DATA to another folder.`;
+}
