@@ -39,6 +39,8 @@ export interface UserRow {
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
   readonly memberships: readonly { readonly organizationId: string; readonly name: string; readonly role: string }[];
+  /** Name of the organization whose owner invited this user. Absent: an operator made the user. */
+  readonly cameThrough?: string;
 }
 
 export interface ProviderView {

@@ -1,10 +1,11 @@
 import type { Empty } from './empty.ts';
 
 export interface MemberView {
+  /** While `invited` of nobody: the user's, if accepting makes one. */
   readonly userId: string;
   readonly email: string;
   readonly role: 'owner' | 'member';
-  /** Has not set a password yet. */
+  /** Has not accepted the invitation, or not set a password yet. */
   readonly invited: boolean;
   readonly disabled: boolean;
   readonly createdAtMs: number;
@@ -13,7 +14,7 @@ export interface MemberView {
   readonly activeKeys: number;
 }
 
-/** A link that sets a password, once: to be handed to the person it is for. */
+/** A link that sets a password or accepts an invitation, once: to be handed to the person it is for. */
 export interface LinkView {
   readonly url: string;
   readonly expiresAtMs: number;
@@ -63,8 +64,8 @@ export interface AuditPage {
 export interface PeopleApi {
   'GET /api/organizations/:organization/members': { query: Empty; answer: { members: readonly MemberView[] } };
   /**
-   * Somebody new gets an invitation link; somebody who is a user already is added, but by operators only, and only by one who says that the
-   * account is `known` to be that person's.
+   * An invitation with its link, whether or not the address has an account. For operators alone an account makes a difference: it is added, by
+   * one who says that it is `known` to be that person's.
    */
   'POST /api/organizations/:organization/members': {
     body: { email: string; role: 'owner' | 'member'; known?: true };

@@ -12,6 +12,14 @@ export interface SessionView {
   readonly topUpUrl?: string;
   /** For operators: an address that sent X-Forwarded-For within the hour and is not in `trusted_proxies`. */
   readonly untrustedProxy?: string;
+  /** Where else this address is invited; each takes its own link to accept. Absent: nowhere. */
+  readonly invitations?: readonly PendingInvitation[];
+}
+
+export interface PendingInvitation {
+  readonly organization: string;
+  readonly role: 'owner' | 'member';
+  readonly expiresAtMs: number;
 }
 
 export interface OrganizationChoice {
@@ -25,6 +33,9 @@ export interface PasswordLinkView {
   readonly email: string;
   readonly purpose: 'invitation' | 'reset';
   readonly expiresAtMs: number;
+  /** What an owner invites to: name of the organization. Absent: an operator made the user. */
+  readonly organization?: string;
+  readonly role?: 'owner' | 'member';
 }
 
 /** A browser that is signed in. */
@@ -42,8 +53,13 @@ export interface SessionApi {
   'POST /api/session': { body: { email: string; password: string }; answer: SessionView };
   'DELETE /api/session': { body: Empty; answer: Empty };
   'POST /api/password-links/inspection': { body: { token: string }; answer: PasswordLinkView };
-  /** Sets the password, uses the link up and signs in. */
+  /**
+   * Uses the link up and signs in. A reset sets the password. An invitation makes an account with it, or, where its address has one, is
+   * accepted with that account's password: anything else is `wrong_password`, and counts as an attempt to sign in.
+   */
   'POST /api/password-links/use': { body: { token: string; password: string }; answer: SessionView };
+  /** Accepts an invitation of the address that is signed in. */
+  'POST /api/invitations/acceptance': { body: { token: string }; answer: SessionView };
   /** Every other session of the user ends. A wrong `current` is `wrong_password`, and counts as an attempt to sign in. */
   'PUT /api/password': { body: { current: string; next: string }; answer: Empty };
   'GET /api/devices': { query: Empty; answer: { devices: readonly DeviceView[] } };

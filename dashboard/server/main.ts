@@ -10,6 +10,7 @@ import { TransactionPooler } from '../../ext-proc/stores/postgres/transaction-po
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createLog, type Log } from '../../ext-proc/telemetry/log.ts';
 import { CHANGE_LIMITS } from '../store/change-counts.ts';
+import { invitePendingUsers } from '../store/invitations.ts';
 import { recordProxy } from '../store/seen-proxies.ts';
 import { createApp } from './app.ts';
 import { loadStaticFiles } from './http/static-files.ts';
@@ -57,6 +58,8 @@ async function serve(
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);
   const entry = openEntry(databaseUrl, log);
+  // Of a dashboard of the release before, which may have run until now.
+  await invitePendingUsers(database).catch(explainUnavailable);
   const config = followConfig(loaded, log);
   const deps = {
     database,

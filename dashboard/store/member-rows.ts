@@ -7,7 +7,7 @@ export interface MemberRecord {
   readonly userId: string;
   readonly email: string;
   readonly role: MemberRole;
-  /** Has not set a password yet. */
+  /** Has an invitation and has not accepted it, or has not set a password yet. */
   readonly invited: boolean;
   readonly disabled: boolean;
   /** Member since. */
@@ -28,8 +28,16 @@ const MEMBERS = `select m.user_id, u.email, m.role, u.password_hash is null as i
     select k.created_by, count(*)::integer as active_keys from keys k where k.organization_id = $1 and ${IS_ACTIVE} group by k.created_by
   ) made on made.created_by = m.user_id
   where m.organization_id = $1`;
-const LIST: Statement = { name: 'list_members', text: `${MEMBERS} order by u.email limit ${MAX_MEMBERS}` };
+/** An invitation shows nothing of an account that its address may have. */
+const INVITATIONS = `select i.id as user_id, i.email, i.role, true as invited, false as disabled, ${milliseconds('i.created_at')} as created_ms,
+    null as signed_in_ms, 0 as active_keys
+  from invitations i where i.organization_id = $1`;
+const LIST: Statement = {
+  name: 'list_members',
+  text: `${MEMBERS} union all ${INVITATIONS} order by email limit ${MAX_MEMBERS}`,
+};
 const SHOW: Statement = { name: 'show_member', text: `${MEMBERS} and m.user_id = $2` };
+
 interface MemberRow {
   readonly user_id: string;
   readonly email: string;
@@ -41,7 +49,7 @@ interface MemberRow {
   readonly active_keys: number;
 }
 
-/** By e-mail address. */
+/** With those who are invited, by e-mail address. */
 export async function membersOf(pool: pg.Pool, organizationId: string): Promise<readonly MemberRecord[]> {
   return (await run<MemberRow>(pool, LIST, [organizationId])).map(recordOf);
 }

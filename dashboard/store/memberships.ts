@@ -11,8 +11,6 @@ export type AddMemberResult =
   | { readonly kind: 'added'; readonly member: MemberRecord }
   | { readonly kind: 'already_member'; readonly member: MemberRecord }
   | { readonly kind: 'unknown_user' }
-  /** Who holds the invitation that is under way could be anybody; that user joins nothing else before it was accepted. */
-  | { readonly kind: 'not_here_yet' }
   | { readonly kind: 'unknown_organization' }
   | { readonly kind: 'organization_full' };
 
@@ -37,11 +35,16 @@ const LOCK_ORGANIZATION: Statement = {
 const LOCK_USER: Statement = { name: 'lock_new_member', text: 'select from users where id = $1 for no key update' };
 const COUNT: Statement = {
   name: 'count_members',
-  text: 'select count(*)::integer as members from memberships where organization_id = $1',
+  text: `select (select count(*)::integer from memberships where organization_id = $1)
+      + (select count(*)::integer from invitations where organization_id = $1) as members`,
 };
 const INSERT: Statement = {
   name: 'insert_membership',
   text: `insert into memberships (user_id, organization_id, role) values ($1, $2, $3) on conflict do nothing`,
+};
+const END_INVITATION: Statement = {
+  name: 'end_invitation',
+  text: 'delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email',
 };
 const SET_ROLE: Statement = {
   name: 'set_role',
@@ -50,15 +53,6 @@ const SET_ROLE: Statement = {
 const REMOVE: Statement = {
   name: 'remove_membership',
   text: 'delete from memberships where organization_id = $1 and user_id = $2',
-};
-/**
- * Whoever made the invitation may have its link still, and would hold the e-mail address with it: who never came is nobody, and may be
- * invited again, by anybody. Who is disabled stays so.
- */
-const FORGET_INVITED: Statement = {
-  name: 'forget_invited',
-  text: `delete from users u where u.id = $1 and u.password_hash is null and not u.is_operator and u.disabled_at is null
-    and not exists (select from memberships m where m.user_id = u.id)`,
 };
 /** An owner who cannot sign in is no help. */
 const OTHER_OWNERS: Statement = {
@@ -85,7 +79,6 @@ export async function addMember(
     if (state !== 'open') return { kind: state };
     const user = await lockUser(client, userId);
     if (!user) return { kind: 'unknown_user' };
-    if (user.invited) return { kind: 'not_here_yet' };
     await insertMembership(client, organizationId, userId, role);
     const member = await present(client, organizationId, userId);
     await addEvent(client, 'user.added', organizationId, member, changesBetween({}, { role }), by);
@@ -129,7 +122,6 @@ export async function removeMember(
     if (!before) return { kind: 'not_a_member' };
     if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
     await run(client, REMOVE, [organizationId, userId]);
-    await run(client, FORGET_INVITED, [userId]);
     if (madeKeys === 'revoke') await revokeKeysOf(client, organizationId, userId, by);
     const changes = changesBetween({ role: before.role }, {});
     await addEvent(client, 'user.removed', organizationId, before, changes, by);
@@ -137,7 +129,7 @@ export async function removeMember(
   });
 }
 
-/** `open`: it takes one more member, and nobody else changes its members until the transaction ends. */
+/** `open`: it takes one more member, those who are invited counted, and nobody else changes its members until the transaction ends. */
 export async function lockOrganization(
   client: pg.PoolClient,
   id: string,
@@ -148,6 +140,7 @@ export async function lockOrganization(
   return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
 }
 
+/** An invitation of the user to it has done its work. */
 export async function insertMembership(
   client: pg.PoolClient,
   organizationId: string,
@@ -155,9 +148,9 @@ export async function insertMembership(
   role: MemberRole,
 ): Promise<void> {
   await run(client, INSERT, [userId, organizationId, role]);
+  await run(client, END_INVITATION, [organizationId, userId]);
 }
 
-/** So that no link for the user is made while an organization is added to what the link opens. */
 async function lockUser(client: pg.PoolClient, userId: string) {
   await run(client, LOCK_USER, [userId]);
   return findUser(client, userId);

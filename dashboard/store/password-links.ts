@@ -12,18 +12,14 @@ export interface NewPasswordLink {
   readonly purpose: LinkPurpose;
   /** SHA-256 of the 32 random bytes that the link carries. */
   readonly tokenHash: Buffer;
-  /** The organization whose owner makes it. Absent: an operator makes it. */
-  readonly organizationId?: string;
 }
 
 export type CreateLinkResult =
   | { readonly kind: 'created'; readonly expiresAtMs: number }
   | { readonly kind: 'unknown_user' }
   | { readonly kind: 'disabled' }
-  /** An invitation is for somebody without a password; others get a reset, which only operators make. */
-  | { readonly kind: 'has_password' }
-  /** Whoever has the link becomes that user: an owner must get no rights with it but those of the own organization. */
-  | { readonly kind: 'not_only_theirs' };
+  /** An invitation is for somebody without a password; others get a reset. */
+  | { readonly kind: 'has_password' };
 
 export interface PasswordLink {
   readonly userId: string;
@@ -36,8 +32,7 @@ const LIVES_FOR = "case $2::text when 'invitation' then interval '7 days' else i
 
 const LOCK_USER: Statement = {
   name: 'lock_user_of_link',
-  text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled,
-      not u.is_operator and array(select m.organization_id from memberships m where m.user_id = u.id) = array[$2::text] as only_theirs
+  text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
     from users u where u.id = $1 for no key update`,
 };
 /** A new link makes the user's former ones worthless; expired ones of others go on this occasion. */
@@ -72,21 +67,19 @@ interface LockedUser {
   readonly email: string;
   readonly has_password: boolean;
   readonly disabled: boolean;
-  readonly only_theirs: boolean | null;
 }
 
+/** By an operator: whoever has the link becomes that user. */
 export async function createPasswordLink(
   pool: pg.Pool,
-  { userId, purpose, tokenHash, organizationId }: NewPasswordLink,
+  { userId, purpose, tokenHash }: NewPasswordLink,
   by: Actor,
 ): Promise<CreateLinkResult> {
   return inTransaction(pool, 'begin', async (client): Promise<CreateLinkResult> => {
-    const [user] = await run<LockedUser>(client, LOCK_USER, [userId, organizationId ?? null]);
+    const [user] = await run<LockedUser>(client, LOCK_USER, [userId]);
     if (!user) return { kind: 'unknown_user' };
     if (user.disabled) return { kind: 'disabled' };
-    const isOwners = organizationId !== undefined;
-    if ((purpose === 'invitation' || isOwners) && user.has_password) return { kind: 'has_password' };
-    if (isOwners && !user.only_theirs) return { kind: 'not_only_theirs' };
+    if (purpose === 'invitation' && user.has_password) return { kind: 'has_password' };
     await run(client, FORGET, [userId]);
     const [row] = await run<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
     if (!row) throw new Error('an inserted link did not come back');
@@ -94,7 +87,6 @@ export async function createPasswordLink(
       client,
       {
         action: purpose === 'invitation' ? 'user.invited' : 'user.reset',
-        ...(isOwners ? { organizationId } : {}),
         subjectId: userId,
         subjectName: user.email,
         changes: {},

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { addAuditEvent } from '../../ext-proc/stores/postgres/audit-log.ts';
 import { inTransaction, run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
-import { MEMBERSHIPS, type Membership, milliseconds } from './user-rows.ts';
+import { MEMBERSHIPS, type MemberRole, type Membership, milliseconds } from './user-rows.ts';
 
 export interface NewSession {
   readonly id: string;
@@ -32,7 +32,25 @@ export interface SignedIn {
   readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
   /** By name. */
   readonly memberships: readonly Membership[];
+  /** Of the user's address, by organizations that he does not belong to; 20 at most. */
+  readonly invitations: readonly Invitation[];
 }
+
+export interface Invitation {
+  /** Name of the organization. */
+  readonly organization: string;
+  readonly role: MemberRole;
+  readonly expiresAtMs: number;
+}
+
+/** Of `users u`, as JSON. */
+const INVITATIONS = `coalesce((
+    select json_agg(json_build_object('organization', i.name, 'role', i.role, 'expiresAtMs', i.expires_ms)) from (
+      select o.name, i.role, ${milliseconds('i.expires_at')} as expires_ms
+      from invitations i join organizations o on o.id = i.organization_id
+      where i.email = u.email and i.expires_at > now() order by i.created_at limit 20
+    ) i
+  ), '[]') as invitations`;
 
 const IDLE = "interval '7 days'";
 const LONGEST = "interval '30 days'";
@@ -65,7 +83,7 @@ const FORGET_EXPIRED: Statement = {
 };
 const FIND: Statement = {
   name: 'find_session',
-  text: `select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, u.is_operator, ${MEMBERSHIPS}
+  text: `select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, u.is_operator, ${MEMBERSHIPS}, ${INVITATIONS}
     from sessions s join users u on u.id = s.user_id
     where s.token_hash = $1 and u.disabled_at is null and ${LIVES}`,
 };
@@ -97,6 +115,7 @@ interface SignedInRow extends SessionRow {
   readonly email: string;
   readonly is_operator: boolean;
   readonly memberships: Membership[];
+  readonly invitations: Invitation[];
 }
 
 /** `false`: the user was disabled, or got another password, since the password was compared. The oldest of too many sessions end. */
@@ -122,6 +141,7 @@ export async function findSession(pool: pg.Pool, tokenHash: Buffer): Promise<Sig
     session: recordOf(row),
     user: { id: row.user_id, email: row.email, isOperator: row.is_operator },
     memberships: row.memberships,
+    invitations: row.invitations,
   };
 }
 

@@ -22,6 +22,8 @@ export interface UserRecord {
   readonly lastSignedInAtMs?: number;
   /** By name. */
   readonly memberships: readonly Membership[];
+  /** Name of the organization whose owner invited this user. Absent: an operator made the user. */
+  readonly cameThrough?: string;
 }
 
 export interface UserQuery {
@@ -49,7 +51,8 @@ export function milliseconds(column: string): string {
 }
 
 const SELECT = `select u.id, u.email, u.is_operator, u.password_hash is null as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
-  ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS} from users u`;
+  ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS},
+  (select o.name from organizations o where o.id = u.came_through) as came_through from users u`;
 const SHOW: Statement = { name: 'show_user', text: `${SELECT} where u.id = $1` };
 const BY_EMAIL: Statement = { name: 'user_by_email', text: `${SELECT} where u.email = $1` };
 const LIST: Statement = {
@@ -67,6 +70,7 @@ interface UserRow {
   readonly created_ms: number;
   readonly signed_in_ms: number | null;
   readonly memberships: Membership[];
+  readonly came_through: string | null;
 }
 
 export async function findUser(on: Connection, id: string): Promise<UserRecord | undefined> {
@@ -96,5 +100,6 @@ function recordOf(row: UserRow): UserRecord {
     createdAtMs: row.created_ms,
     ...(row.signed_in_ms === null ? {} : { lastSignedInAtMs: row.signed_in_ms }),
     memberships: row.memberships,
+    ...(row.came_through === null ? {} : { cameThrough: row.came_through }),
   };
 }

@@ -11,7 +11,7 @@ export interface NewUser {
   /** As normalizeEmail gives it. */
   readonly email: string;
   readonly isOperator: boolean;
-  /** Absent: invited, sets a password by a link. */
+  /** Absent: sets one by a link of an operator's, and until then nobody else becomes this user. */
   readonly passwordHash?: string;
   readonly membership?: { readonly organizationId: string; readonly role: MemberRole };
 }
@@ -46,7 +46,8 @@ export interface OwnChange {
 
 const INSERT: Statement = {
   name: 'insert_user',
-  text: `insert into users (id, email, password_hash, is_operator) values ($1, $2, $3, $4) on conflict (email) do nothing returning id`,
+  text: `insert into users (id, email, password_hash, is_operator, reserved) values ($1, $2, $3, $4, $3::text is null)
+    on conflict (email) do nothing returning id`,
 };
 const CREDENTIALS: Statement = {
   name: 'user_credentials',

@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { addMember } from '../../dashboard/store/memberships.ts';
 import {
   createPasswordLink,
   inspectPasswordLink,
@@ -23,10 +22,9 @@ describe('links that set a password', () => {
   });
   afterAll(() => database.close());
 
-  async function makeLink(userId: string, purpose: LinkPurpose, organizationId?: string) {
+  async function makeLink(userId: string, purpose: LinkPurpose) {
     const { tokenHash } = newToken();
-    const wanted = { userId, purpose, tokenHash, ...(organizationId === undefined ? {} : { organizationId }) };
-    const result = await createPasswordLink(database.pool, wanted, ADA);
+    const result = await createPasswordLink(database.pool, { userId, purpose, tokenHash }, ADA);
     return {
       result,
       tokenHash,
@@ -123,29 +121,13 @@ describe('links that set a password', () => {
     expect(await findSession(pool, tokenHash)).toBeUndefined();
   });
 
-  it('are made by an owner only for who has no rights but those in the own organization', async () => {
-    const { pool, addOrganization, addUser } = database;
-    const [ours, theirs] = [await addOrganization(), await addOrganization()];
-    const invited = await addUser({ member: ours, isInvited: true });
-    expect((await makeLink(invited.id, 'invitation', ours)).result.kind).toBe('created');
-    expect((await makeLink(invited.id, 'invitation', theirs)).result.kind).toBe('not_only_theirs');
-    const both = await addUser({ member: ours, isInvited: true });
-    await sql(database.url, `insert into memberships values ('${both.id}', '${theirs}', 'owner')`);
-    expect((await makeLink(both.id, 'invitation', ours)).result.kind).toBe('not_only_theirs');
-    const operator = await addUser({ member: ours, isInvited: true, isOperator: true });
-    expect((await makeLink(operator.id, 'invitation', ours)).result.kind).toBe('not_only_theirs');
-    const nobodys = await addUser({ isInvited: true });
-    expect((await makeLink(nobodys.id, 'invitation', ours)).result.kind).toBe('not_only_theirs');
-    const here = await addUser({ member: ours });
-    expect((await makeLink(here.id, 'invitation', ours)).result.kind).toBe('has_password');
-    expect((await makeLink(here.id, 'reset', ours)).result.kind).toBe('has_password');
-    expect((await makeLink(here.id, 'invitation')).result.kind).toBe('has_password');
+  it('are no invitation for who is here, and for nobody who is not', async () => {
+    const here = await database.addUser();
+    expect((await makeLink(here.id, 'invitation')).result).toEqual({ kind: 'has_password' });
+    expect((await makeLink(here.id, 'reset')).result.kind).toBe('created');
+    const invited = await database.addUser({ isInvited: true, isOperator: true });
+    expect((await makeLink(invited.id, 'invitation')).result.kind).toBe('created');
     expect((await makeLink(`usr-${'0'.repeat(26)}`, 'reset')).result).toEqual({ kind: 'unknown_user' });
-    // An operator may.
-    expect((await makeLink(operator.id, 'invitation')).result.kind).toBe('created');
-    // Once here, the user joins others: by then nobody can make a link but operators.
-    await addMember(pool, theirs, here.id, 'owner', BY);
-    expect((await makeLink(here.id, 'reset', ours)).result.kind).toBe('has_password');
   });
 
   it('are kept as a hash, and forgotten when they have expired', async () => {

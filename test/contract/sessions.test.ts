@@ -51,6 +51,7 @@ describe('sessions', () => {
         { organizationId: second, name: 'Acme', role: 'member', suspended: false },
         { organizationId: first, name: 'Zeta', role: 'owner', suspended: true },
       ],
+      invitations: [],
     });
     expect((await findUser(pool, user.id))?.lastSignedInAtMs).toBe(found?.session.createdAtMs);
     expect(await findSession(pool, newToken().tokenHash)).toBeUndefined();

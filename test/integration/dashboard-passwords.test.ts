@@ -53,6 +53,8 @@ describe('a link to set a password', () => {
       email: 'ada@example.com',
       purpose: 'invitation',
       expiresAtMs: link.expiresAtMs,
+      organization: 'Acme',
+      role: 'member',
     });
     const browser = dashboard.browser();
     const { status, body } = await use(browser, token, PASSWORD);

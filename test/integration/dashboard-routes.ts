@@ -32,6 +32,7 @@ const PAGE_ROUTES = {
     input: { token: 'x', password: 'a long new password' },
     answer: 'link_used_or_expired',
   },
+  'POST /api/invitations/acceptance': { access: 'user', input: { token: 'x' }, answer: 'link_used_or_expired' },
   'PUT /api/password': {
     access: 'user',
     input: { current: 'wrong', next: 'a long new password' },

@@ -68,7 +68,9 @@ export async function openScene(role?: Role): Promise<Scene> {
     organization: async () => organizationId,
     key: addKey,
     request: addRequest,
-    user: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
+    user: async () => (await dashboard.addUser({ in: [organizationId, 'member'] })).id,
+    // Whom an owner invited is no user yet.
+    member: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
     device: async (actor) => {
       const userId = users[actor === 'nobody' ? 'member' : actor].id;
       await dashboard.signedIn({ id: userId });
@@ -85,7 +87,8 @@ export async function openScene(role?: Role): Promise<Scene> {
     browserOf: async (actor) => (actor === 'nobody' ? dashboard.browser() : dashboard.signedIn(users[actor])),
     async parametersFor({ path }, actor) {
       const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
-      const values = await Promise.all(names.map((name) => make[name]?.(actor)));
+      const made = names.map((name) => (name === 'user' && path.includes('/members/') ? 'member' : name));
+      const values = await Promise.all(made.map((name) => make[name]?.(actor)));
       return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']));
     },
     close: () => dashboard.close(),

@@ -7,6 +7,7 @@ import { openDatabase, openEntry } from '../../dashboard/server/stores.ts';
 import { Turns } from '../../dashboard/server/turns.ts';
 import { watchProxies } from '../../dashboard/server/untrusted-proxies.ts';
 import type { ChangeLimits } from '../../dashboard/store/change-counts.ts';
+import { invite } from '../../dashboard/store/invitations.ts';
 import { recordProxy } from '../../dashboard/store/seen-proxies.ts';
 import { createSession } from '../../dashboard/store/sessions.ts';
 import type { MemberRole } from '../../dashboard/store/user-rows.ts';
@@ -44,6 +45,7 @@ export interface TestUser {
   readonly email?: string;
   readonly operator?: boolean;
   readonly in?: readonly [organizationId: string, role: MemberRole];
+  /** To the organization by its owner; without one by the operator, whose invitation is a user already. */
   readonly invited?: boolean;
   /** Whose password is known; default one for which none is. */
   readonly passwordHash?: string;
@@ -108,6 +110,11 @@ export async function startDashboard(
       const id = newId('usr', Date.now());
       const email = user.email ?? `user-${++users}@example.com`;
       const [organizationId, role] = user.in ?? [];
+      if (user.invited && organizationId && role) {
+        const { tokenHash } = newToken();
+        await invite(database, { id, organizationId, email, role, tokenHash, byOperator: false }, BY);
+        return { id, email };
+      }
       const membership = organizationId && role ? { membership: { organizationId, role } } : {};
       const password = user.invited ? {} : { passwordHash: user.passwordHash ?? PASSWORD_HASH };
       const isOperator = user.operator === true;

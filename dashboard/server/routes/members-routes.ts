@@ -1,20 +1,23 @@
 import { z } from 'zod';
 import { newId } from '../../../ext-proc/domain/ids.ts';
 import type { LinkView, MemberView } from '../../contract/people.ts';
+import {
+  invite as inviteByAddress,
+  renewInvitation,
+  setInvitedRole,
+  withdrawInvitation,
+} from '../../store/invitations.ts';
 import { findMember, membersOf } from '../../store/member-rows.ts';
-import { type AddMemberResult, addMember, type LastOwner, removeMember, setRole } from '../../store/memberships.ts';
+import { addMember, type LastOwner, removeMember, setRole } from '../../store/memberships.ts';
 import { findUserByEmail, type MemberRole, type UserRecord } from '../../store/user-rows.ts';
-import { createUser } from '../../store/users.ts';
-import { conflictingField, isProblem, notFound, type Problem, problem } from '../http/problem.ts';
+import { conflictingField, notFound, type Problem, problem } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../route.ts';
 import { actorOf } from '../sign-in/actor.ts';
-import { makePasswordLink } from '../sign-in/password-link.ts';
+import { linkWith, makePasswordLink } from '../sign-in/password-link.ts';
+import { newToken } from '../sign-in/session-token.ts';
 import { email, nothing } from './input-fields.ts';
 
 export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.' });
-
-const SOMEBODYS_ACCOUNT =
-  'Has an account already, and nobody proved whose address it is. Invite again if you know that the account is this person’s.';
 
 type Invited = { readonly member: MemberView; readonly link?: LinkView };
 
@@ -29,6 +32,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
     input: z.strictObject({ email, role: memberRole, known: z.literal(true).exactOptional() }),
     async answer(call) {
       const { input, deps } = call;
+      if (call.role !== 'operator') return invite(call, input);
       const user = await findUserByEmail(deps.database, input.email);
       return user ? add(call, user, input) : invite(call, input);
     },
@@ -40,7 +44,10 @@ export const MEMBER_ROUTES: readonly Route[] = [
       const { deps, organizationId, params, input } = call;
       const { database } = deps;
       const result = await setRole(database, organizationId, params.user, input.role, lastOwner(call), actorOf(call));
-      if (result.kind === 'not_a_member') return notFound('member');
+      if (result.kind === 'not_a_member') {
+        const invited = await setInvitedRole(database, organizationId, params.user, input.role, actorOf(call));
+        return invited ?? notFound('member');
+      }
       return result.kind === 'last_owner' ? nobodyLeft() : result.member;
     },
   }),
@@ -53,46 +60,38 @@ export const MEMBER_ROUTES: readonly Route[] = [
       const { database } = deps;
       const keys = input.revokeKeys ? 'revoke' : 'work_on';
       const result = await removeMember(database, organizationId, params.user, lastOwner(call), actorOf(call), keys);
-      if (result.kind === 'not_a_member') return notFound('member');
+      if (result.kind === 'not_a_member') {
+        const withdrawn = await withdrawInvitation(database, organizationId, params.user, actorOf(call));
+        return withdrawn ? {} : notFound('member');
+      }
       return result.kind === 'last_owner' ? nobodyLeft() : {};
     },
   }),
   route('POST /api/organizations/:organization/members/:user/invitation', {
     access: 'owner',
     input: nothing,
-    async answer(call) {
-      const { deps, organizationId, params } = call;
-      const member = await findMember(deps.database, organizationId, params.user);
-      return member ? makePasswordLink(call, invitationOf(call, params.user)) : notFound('member');
-    },
+    answer: (call) => newInvitationLink(call, call.params.user),
   }),
 ];
 
 interface Addition {
+  readonly email: string;
   readonly role: MemberRole;
-  /** Whoever asks knows that this account is the person's. */
+  /** The operator who asks knows that this account is the person's. */
   readonly known?: true;
 }
 
 async function add(call: OrganizationCall, user: UserRecord, { role, known }: Addition): Promise<Invited | Problem> {
   const { deps, organizationId } = call;
-  // Nothing proves that an address is its user's: whoever invited him first may have used the link himself, and would get in here.
-  if (!(await findMember(deps.database, organizationId, user.id))) {
-    if (call.role !== 'operator') {
-      return conflictingField('email', 'Has an account already. Ask the operator to add this person.');
-    }
-    if (!known) return conflictingField('email', SOMEBODYS_ACCOUNT);
+  if (!known && !(await findMember(deps.database, organizationId, user.id))) {
+    return conflictingField('email', somebodysAccount(user));
   }
   const result = await addMember(deps.database, organizationId, user.id, role, actorOf(call));
-  return result.kind === 'added' ? { member: result.member } : notAdded(result);
-}
-
-function notAdded({ kind }: Exclude<AddMemberResult, { kind: 'added' }>): Problem {
-  switch (kind) {
+  switch (result.kind) {
+    case 'added':
+      return { member: result.member };
     case 'already_member':
-      return conflictingField('email', 'Is a member already.');
-    case 'not_here_yet':
-      return conflictingField('email', 'Has been invited before and has to accept that invitation first.');
+      return alreadyMember();
     case 'unknown_user':
       return notFound('user');
     case 'unknown_organization':
@@ -102,27 +101,25 @@ function notAdded({ kind }: Exclude<AddMemberResult, { kind: 'added' }>): Proble
   }
 }
 
-async function invite(
-  call: OrganizationCall,
-  { email: address, role }: { readonly email: string; readonly role: MemberRole },
-): Promise<Invited | Problem> {
+function somebodysAccount({ cameThrough }: UserRecord): string {
+  const origin = cameThrough === undefined ? '' : `, made by an invitation of an owner of “${cameThrough}”`;
+  return `Has an account already${origin}, and nobody proved whose address it is. Invite again if you know that the account is this person’s.`;
+}
+
+/** The answer is the same whether or not the address has an account. */
+async function invite(call: OrganizationCall, { email: address, role }: Addition): Promise<Invited | Problem> {
   const { deps, organizationId } = call;
-  const userId = newId('usr', deps.nowMs());
-  const result = await createUser(
-    deps.database,
-    { id: userId, email: address, isOperator: false, membership: { organizationId, role } },
-    actorOf(call),
-  );
+  const { token, tokenHash } = newToken();
+  const byOperator = call.role === 'operator';
+  const invitation = { id: newId('usr', deps.nowMs()), organizationId, email: address, role, tokenHash, byOperator };
+  const result = await inviteByAddress(deps.database, invitation, actorOf(call));
   switch (result.kind) {
-    case 'created': {
-      const member = await findMember(deps.database, organizationId, userId);
-      const link = await makePasswordLink(call, invitationOf(call, userId));
-      if (isProblem(link)) return link;
-      return member ? { member, link } : notFound('member');
-    }
-    // Somebody else invited the same person within these milliseconds.
-    case 'email_taken':
-      return conflictingField('email', 'Was invited at this very moment. Try again.');
+    case 'invited':
+      return { member: result.member, link: linkWith(token, result.expiresAtMs, call) };
+    case 'already_member':
+      return alreadyMember();
+    case 'already_invited':
+      return conflictingField('email', 'Is invited already: the list of members makes a new link.');
     case 'unknown_organization':
       return notFound('organization');
     case 'organization_full':
@@ -130,8 +127,33 @@ async function invite(
   }
 }
 
-function invitationOf({ role, organizationId }: OrganizationCall, userId: string) {
-  return { userId, purpose: 'invitation', ...(role === 'operator' ? {} : { organizationId }) } as const;
+async function newInvitationLink(call: OrganizationCall, id: string): Promise<LinkView | Problem> {
+  const { deps, organizationId } = call;
+  const { token, tokenHash } = newToken();
+  const byOperator = call.role === 'operator';
+  const renewed = await renewInvitation(deps.database, { organizationId, id, tokenHash, byOperator }, actorOf(call));
+  switch (renewed.kind) {
+    case 'renewed':
+      return linkWith(token, renewed.expiresAtMs, call);
+    case 'operators_own':
+      return operatorsOwn();
+    case 'not_invited': {
+      const member = await findMember(deps.database, organizationId, id);
+      if (!member) return notFound('member');
+      // A link for a user is one to everything of the user's.
+      return member.invited && !byOperator
+        ? operatorsOwn()
+        : makePasswordLink(call, { userId: id, purpose: 'invitation' });
+    }
+  }
+}
+
+function operatorsOwn(): Problem {
+  return problem('conflict', 'The operator invited this person: ask there for a new link.');
+}
+
+function alreadyMember(): Problem {
+  return conflictingField('email', 'Is a member already.');
 }
 
 function lastOwner({ role }: OrganizationCall): LastOwner {

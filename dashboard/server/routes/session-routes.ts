@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { deleteSession, sessionsOf } from '../../store/sessions.ts';
 import { notFound } from '../http/problem.ts';
 import { type Route, route } from '../route.ts';
+import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
+import { findLink, linkGone } from '../sign-in/find-link.ts';
 import { findSignedIn } from '../sign-in/find-signed-in.ts';
 import { sessionView } from '../sign-in/session-view.ts';
-import { changePassword, findLink, linkGone, setPasswordByLink } from '../sign-in/set-password.ts';
+import { changePassword, setPasswordByLink } from '../sign-in/set-password.ts';
 import { signIn } from '../sign-in/sign-in.ts';
 import { nothing } from './input-fields.ts';
 
@@ -40,13 +42,20 @@ export const SESSION_ROUTES: readonly Route[] = [
     async answer({ deps, input }) {
       const link = await findLink(deps, input.token);
       if (!link) return linkGone();
-      return { email: link.email, purpose: link.purpose, expiresAtMs: link.expiresAtMs };
+      const { email, expiresAtMs } = link;
+      if (link.kind === 'password') return { email, expiresAtMs, purpose: link.purpose };
+      return { email, expiresAtMs, purpose: 'invitation', organization: link.organizationName, role: link.role };
     },
   }),
   route('POST /api/password-links/use', {
     access: 'anyone',
     input: z.strictObject({ token, password: typed }),
     answer: (call) => setPasswordByLink(call, call.input),
+  }),
+  route('POST /api/invitations/acceptance', {
+    access: 'user',
+    input: z.strictObject({ token }),
+    answer: (call) => acceptSignedIn(call, call.input.token),
   }),
   route('PUT /api/password', {
     access: 'user',

@@ -5,27 +5,28 @@ import type { UserCall } from '../route.ts';
 import { actorOf } from './actor.ts';
 import { newToken } from './session-token.ts';
 
-/** Of whom, what for, and in whose name: without an organization an operator's. */
+/** Of whom, and what for. */
 export interface LinkWanted {
   readonly userId: string;
   readonly purpose: LinkPurpose;
-  readonly organizationId?: string;
 }
 
 /** The token stands behind the `#`: browsers send that to no server, so that it is in nobody's log. */
+export function linkWith(token: string, expiresAtMs: number, { caller }: Pick<UserCall, 'caller'>): LinkView {
+  return { url: `${caller.origin}/link#${token}`, expiresAtMs };
+}
+
 export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Promise<LinkView | Problem> {
   const { token, tokenHash } = newToken();
   const result = await createPasswordLink(call.deps.database, { ...wanted, tokenHash }, actorOf(call));
   switch (result.kind) {
     case 'created':
-      return { url: `${call.caller.origin}/link#${token}`, expiresAtMs: result.expiresAtMs };
+      return linkWith(token, result.expiresAtMs, call);
     case 'unknown_user':
       return notFound('user');
     case 'disabled':
       return problem('conflict', 'This user is disabled.');
     case 'has_password':
       return problem('conflict', 'This user has set a password already. Operators can reset it.');
-    case 'not_only_theirs':
-      return problem('conflict', 'This user belongs to others too: ask an operator for a link.');
   }
 }

@@ -10,6 +10,7 @@ function signedIn(isOperator = false): SignedIn {
     session: { id: 'ses-1', createdAtMs: 1, lastSeenAtMs: 2, expiresAtMs: 3, address: '::1' },
     user: { id: 'usr-1', email: 'a@example.com', isOperator },
     memberships: [{ organizationId: 'org-1', name: 'Acme', role: 'member', suspended: true }],
+    invitations: [],
   };
 }
 

@@ -1,36 +1,20 @@
 import type { SessionView } from '../../contract/session.ts';
 import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
-import { inspectPasswordLink, redeemPasswordLink } from '../../store/password-links.ts';
+import { redeemPasswordLink } from '../../store/password-links.ts';
 import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
 import { findCredentials, setPasswordHash } from '../../store/users.ts';
-import { type Problem, problem, wrongField } from '../http/problem.ts';
+import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { UserCall } from '../route.ts';
+import { acceptInvitation } from './accept-invitation.ts';
 import { actorOf } from './actor.ts';
 import type { EntryCall } from './entry-call.ts';
+import { findLink, linkGone } from './find-link.ts';
 import { attemptOf, noteBrowser } from './known-browser.ts';
-import { hashPassword, verifyPassword } from './password.ts';
-import { MAX_PASSWORD, MIN_PASSWORD, type PasswordProblem, passwordProblem } from './password-rules.ts';
-import { hashToken } from './session-token.ts';
+import { newPasswordHash } from './new-password.ts';
+import { verifyPassword } from './password.ts';
 import { busy, enter, tooManyAttempts } from './sign-in.ts';
 
-const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
-  too_short: `At least ${MIN_PASSWORD} characters.`,
-  too_long: `At most ${MAX_PASSWORD} characters.`,
-  is_email: 'Not the e-mail address, please.',
-  too_common: 'This is one of the first that anybody would try.',
-};
-
-export async function findLink({ database }: UserCall['deps'], token: string) {
-  const tokenHash = hashToken(token);
-  const link = tokenHash && (await inspectPasswordLink(database, tokenHash));
-  return link && { ...link, tokenHash };
-}
-
-export function linkGone(): Problem {
-  return problem('link_used_or_expired', 'This link has been used or has expired. Ask for another one.');
-}
-
-/** Sets the password by a link, and signs in with it. */
+/** Sets the password by a link, or accepts an invitation, and signs in with it. */
 export async function setPasswordByLink(
   call: EntryCall,
   given: { readonly token: string; readonly password: string },
@@ -38,14 +22,13 @@ export async function setPasswordByLink(
   const { deps, caller } = call;
   const link = await findLink(deps, given.token);
   if (!link) return linkGone();
-  const objection = passwordProblem(given.password, link.email);
-  if (objection) return wrongField('password', MESSAGE[objection]);
-  const passwordHash = await hashPassword(given.password);
-  if (passwordHash === 'busy') return busy();
-  const used = await redeemPasswordLink(deps.database, link.tokenHash, passwordHash, caller.address);
+  if (link.kind === 'invitation') return acceptInvitation(call, link, given.password);
+  const passwordHash = await newPasswordHash(given.password, link.email, 'password');
+  if (isProblem(passwordHash)) return passwordHash;
+  const used = await redeemPasswordLink(deps.database, link.tokenHash, passwordHash.hash, caller.address);
   if (!used) return linkGone();
   await forgetAttempts(deps.database, link.email);
-  return enter(call, { id: used.userId, passwordHash });
+  return enter(call, { id: used.userId, passwordHash: passwordHash.hash });
 }
 
 /** Whoever finds a browser signed in must not be able to guess: attempts count as those to sign in. */
@@ -67,10 +50,9 @@ export async function changePassword(
     return wrongCurrent();
   }
   await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
-  const objection = passwordProblem(given.next, email);
-  if (objection) return wrongField('next', MESSAGE[objection]);
-  const passwordHash = await hashPassword(given.next);
-  if (passwordHash === 'busy') return busy();
+  const chosen = await newPasswordHash(given.next, email, 'next');
+  if (isProblem(chosen)) return chosen;
+  const passwordHash = chosen.hash;
   const found = await setPasswordHash(deps.database, id, passwordHash, actorOf(call), {
     sessionId: session.session.id,
     formerHash,

@@ -6,7 +6,7 @@ import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
 import { createSession, deleteSession } from '../../store/sessions.ts';
 import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
 import { findCredentials } from '../../store/users.ts';
-import { type Problem, problem } from '../http/problem.ts';
+import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { EntryCall } from './entry-call.ts';
 import { findSignedIn } from './find-signed-in.ts';
 import { attemptOf, noteBrowser } from './known-browser.ts';
@@ -21,6 +21,20 @@ export async function signIn(
   call: EntryCall,
   given: { readonly email: string; readonly password: string },
 ): Promise<SessionView | Problem> {
+  const user = await provePassword(call, given);
+  return isProblem(user) ? user : enter(call, user);
+}
+
+/** Somebody whose password was compared, and was right. */
+export interface ProvedUser {
+  readonly id: string;
+  readonly passwordHash: string;
+}
+
+export async function provePassword(
+  call: EntryCall,
+  given: { readonly email: string; readonly password: string },
+): Promise<ProvedUser | Problem> {
   const { deps, caller } = call;
   const attempt = attemptOf(call, given.email);
   const counted = await countAttempt(deps.database, attempt);
@@ -36,7 +50,7 @@ export async function signIn(
     // Each is an event of the audit log, and none of them may go untold.
     const room = await countChange(deps.database, { subject: `sign-ins ${user.userId}` }, deps.changeLimits);
     if (!room.allowed) return tooManyAttempts(room.retryAfterSeconds);
-    return enter(call, { id: user.userId, passwordHash });
+    return { id: user.userId, passwordHash };
   }
   const known = email === undefined || user === undefined ? {} : { user: { id: user.userId, email } };
   await noteFailedSignIn(deps.database, { ...known, address: caller.address });
@@ -44,10 +58,7 @@ export async function signIn(
 }
 
 /** Begins a session with a token of its own, so that none that somebody planted before is ever worth anything; the browser's former one ends. */
-export async function enter(
-  { deps, caller, cookies }: EntryCall,
-  user: { readonly id: string; readonly passwordHash: string },
-): Promise<SessionView | Problem> {
+export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUser): Promise<SessionView | Problem> {
   const { database } = deps;
   const former = await findSignedIn(deps, cookies.token);
   const { token, tokenHash } = newToken();

@@ -33,6 +33,9 @@ grant select on schema_migrations, ledger_state, organizations, accounts, keys, 
   audit_log to gateway_dashboard, gateway_operator;
 -- Browsers that users signed in with are forgotten with each new password; `doctor` reads which proxies are not trusted, whoever runs it.
 grant select, insert, update, delete on known_browsers to gateway_dashboard, gateway_operator;
+-- An invitation ends where its person becomes a member by another way.
+grant select, insert, update, delete on invitations to gateway_dashboard, gateway_operator;
+grant execute on function invite_pending_users to gateway_dashboard;
 grant insert, update, delete on untrusted_proxies to gateway_dashboard;
 grant select on untrusted_proxies to gateway_dashboard, gateway_operator, gateway_process;
 grant execute on function add_credit to gateway_dashboard, gateway_operator;

@@ -6,13 +6,15 @@ import { SegmentedControl } from '../../components/radio-group.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
 import { ChangePassword } from './change-password.tsx';
 import { Devices } from './devices.tsx';
+import { PendingInvitations } from './pending-invitations.tsx';
 
 export function AccountPage(): ReactNode {
-  const { user } = useSession();
+  const { user, invitations } = useSession();
   const theme = useTheme();
   return (
     <>
       <PageHeader title="Account" description={`Signed in as ${user.email}.`} />
+      {invitations !== undefined && <PendingInvitations invitations={invitations} />}
       <Card title="Appearance">
         <div>
           <SegmentedControl

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import type { PasswordLinkView } from '../../../contract/session.ts';
+import type { PasswordLinkView, SessionView } from '../../../contract/session.ts';
 import { send } from '../../api/api.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { startSession } from '../../api/session.ts';
@@ -15,11 +15,12 @@ import { NewPasswordField } from '../../components/new-password-field.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
 import { FrontDoor } from '../../shell/front-door.tsx';
+import { AcceptInvitation } from './accept-invitation.tsx';
 import { takeLinkToken } from './link-token.ts';
 
 let taken: string | undefined;
 
-/** Sets a password with a link that somebody was handed: an invitation, or a reset. */
+/** What a link does that somebody was handed: it sets a password, or joins an organization. */
 export function LinkPage(): ReactNode {
   // Rendering twice must not lose it.
   const [token] = useState(() => {
@@ -31,15 +32,33 @@ export function LinkPage(): ReactNode {
     queryFn: () => send('POST /api/password-links/inspection', { body: { token } }),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  const client = useQueryClient();
+  const navigate = useNavigate();
+  const enter = (session: SessionView) => {
+    taken = undefined;
+    startSession(client, session);
+    void navigate({ to: session.invitations === undefined ? '/' : '/account' });
+  };
   if (token === '' || link.error?.problem === 'link_used_or_expired' || link.error?.problem === 'invalid')
     return <LinkGone />;
   return (
-    <FrontDoor title={link.data?.purpose === 'reset' ? 'Set a new password' : 'Set your password'}>
+    <FrontDoor title={titleOf(link.data)}>
       <Loaded query={link} skeleton={<Skeleton height="210px" />}>
-        {(found) => <PasswordForm token={token} link={found} />}
+        {(found) =>
+          found.organization === undefined ? (
+            <PasswordForm token={token} link={found} onEntered={enter} />
+          ) : (
+            <AcceptInvitation token={token} link={found} onJoined={enter} />
+          )
+        }
       </Loaded>
     </FrontDoor>
   );
+}
+
+function titleOf(link: PasswordLinkView | undefined): string {
+  if (link?.organization !== undefined) return `Join ${link.organization}`;
+  return link?.purpose === 'reset' ? 'Set a new password' : 'Set your password';
 }
 
 function LinkGone(): ReactNode {
@@ -56,18 +75,15 @@ function LinkGone(): ReactNode {
   );
 }
 
-function PasswordForm({ token, link }: { readonly token: string; readonly link: PasswordLinkView }): ReactNode {
+interface PasswordFormProps {
+  readonly token: string;
+  readonly link: PasswordLinkView;
+  readonly onEntered: (session: SessionView) => void;
+}
+
+function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode {
   const [password, setPassword] = useState('');
-  const client = useQueryClient();
-  const navigate = useNavigate();
-  const use = useSend('POST /api/password-links/use', {
-    changes: [],
-    onDone: (session) => {
-      taken = undefined;
-      startSession(client, session);
-      void navigate({ to: '/' });
-    },
-  });
+  const use = useSend('POST /api/password-links/use', { changes: [], onDone: onEntered });
   if (use.error?.problem === 'link_used_or_expired') return <p role="alert">{use.error.message}</p>;
   return (
     <Form onSubmit={() => use.mutate({ body: { token, password } })} problem={use.error}>

@@ -19,7 +19,7 @@ export function InvitationDialog({ email, link, onClose }: InvitationDialogProps
       open
       onClose={onClose}
       title="Hand over this link"
-      description={`It lets ${email} choose a password and sign in.`}
+      description={`It lets ${email} in, with a new password or with the account that they have.`}
       footer={
         <Button tone="primary" onClick={onClose}>
           Done

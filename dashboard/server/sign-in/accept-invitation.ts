@@ -1,0 +1,68 @@
+import type { SessionView } from '../../contract/session.ts';
+import { acceptAsNewUser, acceptAsUser, type OpenInvitation } from '../../store/invitation-acceptance.ts';
+import { forgetAttempts } from '../../store/sign-in-attempts.ts';
+import { findCredentials } from '../../store/users.ts';
+import { isProblem, type Problem, problem } from '../http/problem.ts';
+import type { UserCall } from '../route.ts';
+import { actorOf } from './actor.ts';
+import type { EntryCall } from './entry-call.ts';
+import { findLink, linkGone } from './find-link.ts';
+import { findSignedIn } from './find-signed-in.ts';
+import { newPasswordHash } from './new-password.ts';
+import { sessionView } from './session-view.ts';
+import { enter, provePassword } from './sign-in.ts';
+
+/** Whoever has an account accepts with its password, as if signing in; for anybody else the password is the new account's. */
+export async function acceptInvitation(
+  call: EntryCall,
+  { tokenHash, email, id }: OpenInvitation & { readonly tokenHash: Buffer },
+  password: string,
+): Promise<SessionView | Problem> {
+  const { database } = call.deps;
+  if (await findCredentials(database, email)) return acceptWithPassword(call, tokenHash, { email, password });
+  const passwordHash = await newPasswordHash(password, email, 'password');
+  if (isProblem(passwordHash)) return passwordHash;
+  const { kind } = await acceptAsNewUser(database, tokenHash, passwordHash.hash, call.caller.address);
+  switch (kind) {
+    case 'accepted':
+      await forgetAttempts(database, email);
+      return enter(call, { id, passwordHash: passwordHash.hash });
+    case 'gone':
+      return linkGone();
+    // Made within these milliseconds.
+    case 'has_account':
+      return acceptWithPassword(call, tokenHash, { email, password });
+    case 'operators_first':
+      return problem('conflict', 'The operator has invited this address too: accept that invitation first.');
+  }
+}
+
+async function acceptWithPassword(
+  call: EntryCall,
+  tokenHash: Buffer,
+  given: { readonly email: string; readonly password: string },
+): Promise<SessionView | Problem> {
+  const user = await provePassword(call, given);
+  if (isProblem(user)) {
+    if (user.view.problem !== 'wrong_password') return user;
+    const message = 'This address has an account already, and this is not its password.';
+    return problem('wrong_password', message, { fields: { password: message } });
+  }
+  const by = { actor: given.email, userId: user.id, address: call.caller.address };
+  const { kind } = await acceptAsUser(call.deps.database, tokenHash, by);
+  return kind === 'accepted' ? enter(call, user) : linkGone();
+}
+
+/** For somebody who is signed in already. */
+export async function acceptSignedIn(call: UserCall, token: string): Promise<SessionView | Problem> {
+  const link = await findLink(call.deps, token);
+  if (link?.kind !== 'invitation') return linkGone();
+  const { user } = call.session;
+  const { kind } = await acceptAsUser(call.deps.database, link.tokenHash, { ...actorOf(call), userId: user.id });
+  if (kind === 'gone') return linkGone();
+  if (kind === 'for_somebody_else') {
+    return problem('conflict', `This invitation is for ${link.email}, and you are signed in as ${user.email}.`);
+  }
+  const now = await findSignedIn(call.deps, call.cookies.token);
+  return now ? sessionView(now, call.caller, call.deps) : linkGone();
+}

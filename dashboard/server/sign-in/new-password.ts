@@ -1,0 +1,23 @@
+import { type Problem, wrongField } from '../http/problem.ts';
+import { hashPassword } from './password.ts';
+import { MAX_PASSWORD, MIN_PASSWORD, type PasswordProblem, passwordProblem } from './password-rules.ts';
+import { busy } from './sign-in.ts';
+
+const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
+  too_short: `At least ${MIN_PASSWORD} characters.`,
+  too_long: `At most ${MAX_PASSWORD} characters.`,
+  is_email: 'Not the e-mail address, please.',
+  too_common: 'This is one of the first that anybody would try.',
+};
+
+/** The hash of a password that somebody chose, for the user of this address. `field`: where it was typed. */
+export async function newPasswordHash(
+  password: string,
+  email: string,
+  field: string,
+): Promise<{ readonly hash: string } | Problem> {
+  const objection = passwordProblem(password, email);
+  if (objection) return wrongField(field, MESSAGE[objection]);
+  const hash = await hashPassword(password);
+  return hash === 'busy' ? busy() : { hash };
+}

@@ -1,0 +1,90 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { requirement } from '../requirement.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+
+/** Two organizations invite the same person, who comes new to one and with an account to the other. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  const owners = {} as Record<'Acme' | 'Bolt', WatchedPage>;
+  const ids = {} as Record<'Acme' | 'Bolt', string>;
+  const EMAIL = 'vera@people.example';
+  const PASSWORD = 'correct horse battery';
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
+    for (const name of ['Acme', 'Bolt'] as const) {
+      const { organizationId } = await stack.operator.customer({ organization: { name } });
+      ids[name] = organizationId;
+      owners[name] = await openPage(stack);
+      const email = `owner@${name.toLowerCase()}.example`;
+      await signIn(owners[name].page, email, await stack.createUser(email, { organizationId, role: 'owner' }));
+    }
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  /** The link that the owner hands over. */
+  async function invite(to: 'Acme' | 'Bolt'): Promise<string> {
+    const { page } = owners[to];
+    await page.goto(`/o/${ids[to]}/members?dialog=invite`);
+    const form = page.getByRole('dialog', { name: 'Invite somebody' });
+    await form.getByLabel('Email').fill(EMAIL);
+    await form.getByRole('button', { name: 'Invite', exact: true }).click();
+    const link = await page.getByText(/\/link#/).innerText();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('row', { name: new RegExp(`${EMAIL}.*Invited`) }).waitFor();
+    return link;
+  }
+
+  const barriers = async (page: Page) => {
+    await page.evaluate(axe.source);
+    const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as axe.AxeResults;
+    return violations.map(({ id }) => id);
+  };
+
+  test('somebody new joins with a password, sees where else she is invited, and joins there as who she is', async () => {
+    const [toAcme, toBolt] = [await invite('Acme'), await invite('Bolt')];
+    const vera = await openPage(stack, { width: 390, colorScheme: 'dark' });
+    const { page } = vera;
+    await page.goto(toBolt);
+    await page.getByRole('heading', { name: 'Join Bolt', level: 1 }).waitFor();
+    await page.getByText('For vera@people.example, to join Bolt as a member.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByLabel('New password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await page.waitForURL((url) => url.pathname === '/account');
+    await page.getByText('Acme, as a member').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.goto(toAcme);
+    await page.getByRole('button', { name: 'Join', exact: true }).click();
+    await page.waitForURL((url) => url.pathname.startsWith('/o/'));
+    expect(vera.complaints()).toEqual([]);
+    await owners.Acme.page.reload();
+    await owners.Acme.page.getByRole('row', { name: new RegExp(`${EMAIL}.*Active`) }).waitFor();
+  });
+
+  test('somebody with an account, not signed in, is asked for its password', async () => {
+    const { page } = owners.Acme;
+    await page.getByRole('button', { name: `Actions for ${EMAIL}` }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText(`${EMAIL} was removed.`).waitFor();
+    const link = await invite('Acme');
+    const vera = await openPage(stack);
+    await vera.page.goto(link);
+    await vera.page.getByLabel('New password').fill('another password of hers');
+    await vera.page.getByRole('button', { name: 'Set password and sign in' }).click();
+    await vera.page.getByText('This address has an account already, and this is not its password.').waitFor();
+    expect(await vera.page.getByRole('radio', { name: 'I have an account' }).isChecked()).toBe(true);
+    await vera.page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await vera.page.getByRole('button', { name: 'Sign in and join' }).click();
+    await vera.page.waitForURL((url) => url.pathname.startsWith('/o/'));
+    expect(vera.complaints()).toEqual([]);
+  });
+});
