@@ -8,7 +8,7 @@ import type { GatewayConfig, TracingConfig } from './config/gateway-config.ts';
 import { describeTrace } from './describe-trace.ts';
 import { utcDay } from './domain/clock.ts';
 import type { Principal } from './domain/principal.ts';
-import { type Call, checkDeclaredSize, type EndpointResult } from './endpoints/call.ts';
+import { type Call, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './endpoints/call.ts';
 import { type ChatDeps, completeChat } from './endpoints/chat.ts';
 import { showCredits } from './endpoints/credits.ts';
 import { showGeneration } from './endpoints/generation.ts';
@@ -16,7 +16,7 @@ import { listModels } from './endpoints/models.ts';
 import { showUsage } from './endpoints/usage.ts';
 import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from './errors/refusal.ts';
 import { logLine, type RequestRecord, requestLogEntry } from './request-record.ts';
-import type { Ledger } from './stores/ledger.ts';
+import type { LedgerReads } from './stores/reads-in-turns.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import type { Log } from './telemetry/log.ts';
 import type { RequestLog } from './telemetry/request-log.ts';
@@ -25,7 +25,7 @@ import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 
 /** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one line in each log. */
 export interface GatewayDeps extends ChatDeps {
-  readonly ledger: Ledger;
+  readonly ledger: LedgerReads;
   readonly log: Log;
   readonly requestLog: Pick<RequestLog, 'add'>;
   readonly tracing: Tracing;
@@ -141,12 +141,14 @@ function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<Endpoint
     case 'generation':
       return showGeneration(call, deps.ledger);
     case 'usage':
-      return showUsage(call, deps.ledger);
+      return showUsage(call, deps);
   }
 }
 
 /** `read_rpm`: the GET endpoints cost no money, but each is a query (INTERFACE 5). */
-async function takeRead({ limits, clock }: GatewayDeps, principal: Principal, config: GatewayConfig) {
+async function takeRead(deps: GatewayDeps, principal: Principal, config: GatewayConfig) {
+  const { limits, clock } = deps;
+  if (deps.turns.ledger.isCrowded(principal.organization.id)) return tooManyAtOnce(deps);
   const nowMs = clock.nowMs();
   const read = await limits.takeRead(principal.key.id, config.limits.readRequestsPerMinute, nowMs);
   if (read.allowed) return undefined;

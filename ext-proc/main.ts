@@ -28,6 +28,7 @@ import { reportProcess } from './report-process.ts';
 import { serveHealth } from './serve-health.ts';
 import { SchemaMismatch } from './stores/postgres/migrate.ts';
 import { TransactionPooler } from './stores/postgres/transaction-pooler.ts';
+import { ledgerInTurns } from './stores/reads-in-turns.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -103,7 +104,7 @@ interface Serving {
 
 /** All parts, each after those that it needs; and their end, in the order in which nobody misses what has gone. */
 async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTimeoutMs }: Serving): Promise<void> {
-  const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror, identify } = stores;
+  const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror, identify, turns } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
   const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
@@ -160,7 +161,8 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const tracing = openTracing({ config: config.current, workerIndex, version, clock, metrics, log });
   const handler = createGateway({
     keys: database.keys,
-    ledger: database.ledger,
+    ledger: ledgerInTurns(database.ledger, turns),
+    turns,
     limits,
     accounting,
     claims: money.claims,

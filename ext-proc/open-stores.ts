@@ -5,6 +5,7 @@ import type { Clock } from './domain/clock.ts';
 import { openLimitStore } from './open-limit-store.ts';
 import type { LimitStore } from './stores/limit-store.ts';
 import { openPostgres, type Postgres } from './stores/postgres/open.ts';
+import { createReadTurns, idempotencyInTurns, type ReadTurns } from './stores/reads-in-turns.ts';
 import type { SpoolMirror } from './stores/spool-mirror.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -28,6 +29,8 @@ export interface StoreOptions {
 export interface OpenStores {
   readonly kind: 'opened';
   readonly database: Postgres;
+  /** Of the organizations, at what they read. */
+  readonly turns: ReadTurns;
   readonly databaseUrl: string;
   readonly limits: LimitStore;
   readonly opensInMs: () => Promise<number>;
@@ -68,6 +71,7 @@ export async function openStores({
     },
   });
   metrics.watchDatabase(database.pools);
+  const turns = createReadTurns(pool);
   const takenOver = Promise.withResolvers<void>();
   const onTakenOver = (reason: string) => takenOver.resolve(log.fatal(reason));
   const opened = await openLimitStore({ redis, database, dataDir, workerIndex, leaseMs, log, onTakenOver });
@@ -75,7 +79,8 @@ export async function openStores({
   return {
     ...opened,
     kind: 'opened',
-    database,
+    database: { ...database, idempotency: idempotencyInTurns(database.idempotency, turns) },
+    turns,
     databaseUrl: postgres.url,
     limits: watchLimitStore(opened.limits, metrics, clock),
     takenOver: takenOver.promise,

@@ -1,6 +1,7 @@
 import type { Provider } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
+import type { Refusal } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
 import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
@@ -14,6 +15,7 @@ import { type Replay, type ReplayOutcome, replayAnswer } from './replay.ts';
 import { RequestMemory } from './request-memory.ts';
 import { answerRefusal } from './respond.ts';
 import type { Run } from './run.ts';
+import { type ReadAnswer, sendRead } from './send-read.ts';
 import { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** Takes an admitted order to its provider and the answer to its client. */
@@ -22,6 +24,8 @@ export interface Delivery {
   deliver(order: Order, exchange: Exchange, account: Account): Promise<DeliveryOutcome>;
   /** Answers with what an earlier attempt was answered, or refuses, for now. */
   replay(replay: Replay, exchange: Exchange): Promise<ReplayOutcome>;
+  /** Sends what was read for a client. A refusal: there is no room for it, and nothing was answered. */
+  sendRead(read: ReadAnswer, exchange: Exchange): Promise<Refusal | undefined>;
   /** JSON answers in memory, all together. */
   readonly answers: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
   /** Ends every call under way; resolves when the accounts know of every attempt that had failed. */
@@ -73,6 +77,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return deliver({ ...run, startedMs, startedAtMs, attempts: [] });
     },
     replay: (replay, exchange) => replayAnswer(replay, exchange, answers),
+    sendRead: (read, exchange) => sendRead(read, exchange, answers),
     close() {
       providers.close();
       return uncharged.settled();

@@ -4,6 +4,7 @@ import type { NanoUsd } from '../domain/money.ts';
 import type { TokenUsage } from '../domain/pricing.ts';
 import type { Principal } from '../domain/principal.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
@@ -47,4 +48,10 @@ export function checkDeclaredSize({ exchange, config }: Call): Refusal | undefin
   const limitBytes = config.limits.requestBodyBytes;
   if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;
   return refuse('request_too_large', { limit_bytes: limitBytes });
+}
+
+/** More reads of the organization wait for the database than will be answered soon. */
+export function tooManyAtOnce({ metrics }: { readonly metrics: Pick<Metrics, 'admissionRefused'> }): Refusal {
+  metrics.admissionRefused('reads');
+  return refuse('rpm_exceeded', { problem: 'Too many reads of this organization at once.' }, { retryAfterSeconds: 1 });
 }

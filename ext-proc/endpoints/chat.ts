@@ -5,11 +5,13 @@ import { newId } from '../domain/ids.ts';
 import { isRefusal, refuse } from '../errors/refusal.ts';
 import type { Claims, FinishedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../idempotency/idempotency-key.ts';
+import type { ReadTurns } from '../stores/reads-in-turns.ts';
 import { type Admissible, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
-import type { Call, EndpointResult } from './call.ts';
+import { type Call, type EndpointResult, tooManyAtOnce } from './call.ts';
 
 export interface ChatDeps extends ServingDeps {
   readonly claims: Claims;
+  readonly turns: ReadTurns;
 }
 
 /** Longest silence inside an upload. */
@@ -47,6 +49,7 @@ async function completeOnce(
   body: Buffer,
 ): Promise<EndpointResult> {
   call.trace?.step('claim');
+  if (deps.turns.idempotency.isCrowded(call.principal.organization.id)) return tooManyAtOnce(deps);
   const claimed = await deps.claims.claim({
     organizationId: call.principal.organization.id,
     idempotencyKey,

@@ -1,12 +1,12 @@
 import { usdNumber } from '../domain/money.ts';
 import { isRefusal } from '../errors/refusal.ts';
-import type { Ledger } from '../stores/ledger.ts';
 import type { LimitStore } from '../stores/limit-store.ts';
+import type { LedgerReads } from '../stores/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 
 /** `GET /v1/credits`: the balance, what is held by requests in flight, and what is left for new ones. */
-export async function showCredits(call: Call, ledger: Ledger, limits: LimitStore): Promise<EndpointResult> {
+export async function showCredits(call: Call, ledger: LedgerReads, limits: LimitStore): Promise<EndpointResult> {
   const query = readQuery(call.route.query, []);
   if (isRefusal(query)) return query;
   const limited = await call.takeRead();

@@ -1,12 +1,13 @@
 import { isGenerationId } from '../domain/ids.ts';
 import { usdNumber } from '../domain/money.ts';
 import { isRefusal, refuse } from '../errors/refusal.ts';
-import type { Generation, Ledger } from '../stores/ledger.ts';
+import type { Generation } from '../stores/ledger.ts';
+import type { LedgerReads } from '../stores/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 
 /** `GET /v1/generation?id=`: one settled request of the caller's organization. */
-export async function showGeneration(call: Call, ledger: Ledger): Promise<EndpointResult> {
+export async function showGeneration(call: Call, ledger: LedgerReads): Promise<EndpointResult> {
   const query = readQuery(call.route.query, ['id']);
   if (isRefusal(query)) return query;
   const { id } = query.values;

@@ -1,7 +1,9 @@
+import type { Delivery } from '../delivery/deliver.ts';
 import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../domain/clock.ts';
 import { usdNumber } from '../domain/money.ts';
 import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
-import type { Ledger, UsageGroup, UsageQuery, UsageRow } from '../stores/ledger.ts';
+import type { UsageGroup, UsageQuery, UsageRow } from '../stores/ledger.ts';
+import type { LedgerReads } from '../stores/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 
@@ -10,14 +12,49 @@ const DEFAULT_DAYS = 30;
 const MOST_DAYS = 3660;
 const GROUPS: readonly UsageGroup[] = ['day', 'model', 'key'];
 
-/** `GET /v1/usage`: what was used and charged, by UTC day, model and key. */
-export async function showUsage(call: Call, ledger: Ledger): Promise<EndpointResult> {
-  const query = usageQuery(call.route.query, call.principal.organization.id, utcDay(call.arrivedAtMs));
+/** Beyond it a response is refused: 25 MB, and 200 ms of work for it. */
+const MOST_ROWS = 100_000;
+const TOO_MANY = refuse(
+  'invalid_request',
+  { problem: `The response would have more than ${MOST_ROWS} rows: narrow start_date and end_date, or group by less.` },
+  { param: 'group_by' },
+);
+
+export interface UsageDeps {
+  readonly ledger: LedgerReads;
+  readonly delivery: Delivery;
+}
+
+/** `GET /v1/usage`: what was used and charged, by UTC day, model and key. Read whole before it is answered, so that no slow client is waited for. */
+export async function showUsage(call: Call, { ledger, delivery }: UsageDeps): Promise<EndpointResult> {
+  const { exchange, principal, config } = call;
+  const query = usageQuery(call.route.query, principal.organization.id, utcDay(call.arrivedAtMs));
   if (isRefusal(query)) return query;
   const limited = await call.takeRead();
   if (limited) return limited;
-  const rows = await ledger.usage(query);
-  return { kind: 'json', body: { data: rows.map(usageRecord), total: totalOf(rows) } };
+  const total = new UsageTotal();
+  const pieces: Buffer[] = [Buffer.from('{"data":[')];
+  await ledger.usage(query, (rows) => {
+    const separator = total.rows > 0 && rows.length > 0 ? ',' : '';
+    for (const row of rows) total.add(row);
+    if (total.rows > MOST_ROWS || exchange.gone.aborted) return false;
+    pieces.push(Buffer.from(separator + rows.map((row) => JSON.stringify(usageRecord(row))).join(',')));
+    return true;
+  });
+  if (total.rows > MOST_ROWS) return TOO_MANY;
+  pieces.push(Buffer.from(`],"total":${JSON.stringify(total.figures())}}`));
+  const refused = await delivery.sendRead(
+    {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.concat(pieces),
+      organizationId: principal.organization.id,
+      timeoutMs: config.timeouts.totalMs,
+    },
+    exchange,
+  );
+  call.notes.clientGone = exchange.gone.aborted;
+  return refused ?? { kind: 'answered', status: 200 };
 }
 
 function usageQuery(text: string, organizationId: string, today: UtcDay): UsageQuery | Refusal {
@@ -76,19 +113,23 @@ function figures({ requests, usage, costNanoUsd }: Pick<UsageRow, 'requests' | '
   };
 }
 
-function totalOf(rows: readonly UsageRow[]) {
-  const total = {
-    requests: 0,
-    usage: { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 },
-    costNanoUsd: 0n,
-  };
-  for (const { requests, usage, costNanoUsd } of rows) {
-    total.requests += requests;
-    total.usage.promptTokens += usage.promptTokens;
-    total.usage.completionTokens += usage.completionTokens;
-    total.usage.cachedTokens += usage.cachedTokens;
-    total.usage.reasoningTokens += usage.reasoningTokens;
-    total.costNanoUsd += costNanoUsd;
+class UsageTotal {
+  rows = 0;
+  #requests = 0;
+  readonly #usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+  #costNanoUsd = 0n;
+
+  add({ requests, usage, costNanoUsd }: UsageRow): void {
+    this.rows += 1;
+    this.#requests += requests;
+    this.#usage.promptTokens += usage.promptTokens;
+    this.#usage.completionTokens += usage.completionTokens;
+    this.#usage.cachedTokens += usage.cachedTokens;
+    this.#usage.reasoningTokens += usage.reasoningTokens;
+    this.#costNanoUsd += costNanoUsd;
   }
-  return figures(total);
+
+  figures() {
+    return figures({ requests: this.#requests, usage: this.#usage, costNanoUsd: this.#costNanoUsd });
+  }
 }

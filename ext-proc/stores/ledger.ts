@@ -32,8 +32,11 @@ export interface Ledger {
   /** `undefined`: not of this organization, or not settled yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
   credits(organizationId: string): Promise<Credits>;
-  /** Sums of daily usage, newest day first; groups that are not asked for are added up. */
-  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  /**
+   * Sums of daily usage as of one moment, newest day first; groups that are not asked for are added up. In pages, so that no reader has more than
+   * one of them to take at once; it returns false when it wants no more. Nobody's database connection waits for it.
+   */
+  usage(query: UsageQuery, onPage: (rows: readonly UsageRow[]) => boolean): Promise<void>;
 }
 
 /** A finished request, ready to be charged. */

@@ -10,6 +10,7 @@ import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
 import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from './database.ts';
+import { usageOf } from './usage-of.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;
@@ -133,7 +134,7 @@ describe('the overview', () => {
     expect(series[1]?.costNanoUsd[0]).toBe('30');
     expect(totals).toMatchObject({ costNanoUsd: '130', requests: 1, promptTokens: 60, completionTokens: 14 });
     expect(before).toMatchObject({ costNanoUsd: '4', requests: 0, promptTokens: 30 });
-    const usage = await store.ledger.usage({
+    const usage = await usageOf(store.ledger, {
       organizationId: customer.organizationId,
       firstDay: today - 29,
       lastDay: today,

@@ -4,6 +4,7 @@ import type { NanoUsd } from '../../ext-proc/domain/money.ts';
 import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
 import type { Ledger, Settlement } from '../../ext-proc/stores/ledger.ts';
 import { type Customer, DAY, settlementOf } from './database.ts';
+import { usageOf } from './usage-of.ts';
 
 /** A ledger, and what the gateway and its operators do around it. */
 export interface LedgerUnderTest {
@@ -127,7 +128,7 @@ export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest
         totalCreditsNanoUsd: 1_000n,
         totalUsageNanoUsd: 42n,
       });
-      const usage = await on.ledger.usage({
+      const usage = await usageOf(on.ledger, {
         organizationId,
         firstDay: DAY - 1,
         lastDay: day,

@@ -114,7 +114,7 @@ export function createMemoryLedger(): MemoryLedger {
         totalUsageNanoUsd: sum(chargesOf(organizationId), costOf),
       };
     },
-    usage: async ({ organizationId, firstDay, lastDay, groupBy }) => {
+    usage: async ({ organizationId, firstDay, lastDay, groupBy }, onPage) => {
       const asked = chargesOf(organizationId).filter(({ day }) => day >= firstDay && day <= lastDay);
       const groups = Map.groupBy(asked, ({ day, model, keyId }) =>
         JSON.stringify([
@@ -123,9 +123,9 @@ export function createMemoryLedger(): MemoryLedger {
           groupBy.has('key') ? keyId : null,
         ]),
       );
-      return [...groups.values()]
-        .map((group) => usageRow(group, groupBy))
-        .toSorted((a, b) => (b.day ?? 0) - (a.day ?? 0));
+      onPage(
+        [...groups.values()].map((group) => usageRow(group, groupBy)).toSorted((a, b) => (b.day ?? 0) - (a.day ?? 0)),
+      );
     },
   };
 }

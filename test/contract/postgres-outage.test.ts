@@ -4,6 +4,7 @@ import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+import { usageOf } from './usage-of.ts';
 
 /** A server of its own: these tests kill it. */
 describe('PostgreSQL going away', () => {
@@ -68,7 +69,7 @@ describe('PostgreSQL going away', () => {
       store.ledger.settle(settlementOf(customer)),
       store.ledger.findGeneration(organizationId, 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAV'),
       store.ledger.credits(organizationId),
-      store.ledger.usage({ organizationId, firstDay: DAY, lastDay: DAY, groupBy: new Set() }),
+      usageOf(store.ledger, { organizationId, firstDay: DAY, lastDay: DAY, groupBy: new Set() }),
       store.administration.organizations(),
       addKey(store, organizationId),
       store.administration.verifyLedger(),

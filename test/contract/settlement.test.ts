@@ -11,6 +11,7 @@ import {
   settlementOf,
   sql,
 } from './database.ts';
+import { usageOf } from './usage-of.ts';
 
 describe('settlement in PostgreSQL', () => {
   let url = '';
@@ -154,17 +155,17 @@ describe('settlement in PostgreSQL', () => {
       add(DAY, 'a', 16n),
     ]);
     const query = { organizationId: customer.organizationId, firstDay: DAY - 1, lastDay: DAY };
-    const byDay = await store.ledger.usage({ ...query, groupBy: new Set(['day']) });
+    const byDay = await usageOf(store.ledger, { ...query, groupBy: new Set(['day']) });
     expect(byDay.map(({ day, requests, costNanoUsd }) => [day, requests, costNanoUsd])).toEqual([
       [DAY, 3, 19n],
       [DAY - 1, 1, 4n],
     ]);
-    const byModelAndKey = await store.ledger.usage({ ...query, groupBy: new Set(['model', 'key']) });
+    const byModelAndKey = await usageOf(store.ledger, { ...query, groupBy: new Set(['model', 'key']) });
     expect(byModelAndKey.map(({ model, keyId, costNanoUsd }) => [model, keyId, costNanoUsd])).toEqual([
       ['a', customer.keyId, 21n],
       ['b', customer.keyId, 2n],
     ]);
-    const [total] = await store.ledger.usage({ ...query, firstDay: 0, groupBy: new Set() });
+    const [total] = await usageOf(store.ledger, { ...query, firstDay: 0, groupBy: new Set() });
     expect(total).toEqual({
       requests: 5,
       usage: { promptTokens: 150, completionTokens: 35, cachedTokens: 10, reasoningTokens: 5 },

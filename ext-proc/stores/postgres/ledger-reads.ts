@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Credits, Generation, UsageQuery, UsageRow } from '../ledger.ts';
+import type { Credits, Generation } from '../ledger.ts';
 import { StoreUnavailable } from '../store-unavailable.ts';
 import { run, type Statement } from './connection-pool.ts';
 
@@ -25,18 +25,7 @@ const CREDITS: Statement = {
   text: 'select balance_nano_usd, total_credits_nano_usd, total_usage_nano_usd from accounts where organization_id = $1',
 };
 
-/** Days as whole numbers: PostgreSQL does not read the text of every day that ISO 8601 can write, such as those of the year 0. */
-const USAGE: Statement = {
-  name: 'usage',
-  text: `
-    select case when $4 then day - date '1970-01-01' end as day, case when $5 then model end as model, case when $6 then key_id end as key_id,
-      sum(requests) as requests, sum(prompt_tokens) as prompt_tokens, sum(completion_tokens) as completion_tokens,
-      sum(cached_tokens) as cached_tokens, sum(reasoning_tokens) as reasoning_tokens, sum(cost_nano_usd) as cost_nano_usd
-    from daily_usage where organization_id = $1 and day between date '1970-01-01' + $2::int and date '1970-01-01' + $3::int
-    group by 1, 2, 3 order by 1 desc, 2, 3`,
-};
-
-interface TokenColumns {
+export interface TokenColumns {
   readonly prompt_tokens: string;
   readonly completion_tokens: string;
   readonly cached_tokens: string;
@@ -58,14 +47,6 @@ interface GenerationRow extends TokenColumns {
   readonly cost_nano_usd: string;
   readonly latency_ms: string;
   readonly generation_time_ms: string;
-}
-
-interface UsageSums extends TokenColumns {
-  readonly day: number | null;
-  readonly model: string | null;
-  readonly key_id: string | null;
-  readonly requests: string;
-  readonly cost_nano_usd: string;
 }
 
 export async function findGeneration(
@@ -119,26 +100,7 @@ export async function credits(pool: pg.Pool, organizationId: string): Promise<Cr
   };
 }
 
-export async function usage(pool: pg.Pool, query: UsageQuery): Promise<readonly UsageRow[]> {
-  const rows = await run<UsageSums>(pool, USAGE, [
-    query.organizationId,
-    query.firstDay,
-    query.lastDay,
-    query.groupBy.has('day'),
-    query.groupBy.has('model'),
-    query.groupBy.has('key'),
-  ]);
-  return rows.map((row) => ({
-    ...(row.day === null ? {} : { day: row.day }),
-    ...(row.model === null ? {} : { model: row.model }),
-    ...(row.key_id === null ? {} : { keyId: row.key_id }),
-    requests: Number(row.requests),
-    usage: tokensOf(row),
-    costNanoUsd: BigInt(row.cost_nano_usd),
-  }));
-}
-
-function tokensOf(row: TokenColumns) {
+export function tokensOf(row: TokenColumns) {
   return {
     promptTokens: Number(row.prompt_tokens),
     completionTokens: Number(row.completion_tokens),

@@ -16,7 +16,7 @@ import { createIdempotencyStore } from './idempotency-rows.ts';
 import { replaceKey, revokeKey, updateKey } from './key-changes.ts';
 import { createKeyLookup } from './key-lookup.ts';
 import { createKey, findKey, listKeys } from './key-rows.ts';
-import { chargedAmong, credits, findGeneration, ledgerEpoch, usage } from './ledger-reads.ts';
+import { chargedAmong, credits, findGeneration, ledgerEpoch } from './ledger-reads.ts';
 import { verifyLedger } from './ledger-verification.ts';
 import { addLoss, listLosses } from './loss-rows.ts';
 import { createMemoryModeLock, type MemoryModeLock, type SharedModeLock } from './memory-mode-lock.ts';
@@ -36,6 +36,7 @@ import { makeLogPartitions } from './request-log-partitions.ts';
 import { watchForSetbacks } from './setback-watch.ts';
 import { type AnswerBound, createClaimedSettlementWriter, createSettlementWriter } from './settlement-writer.ts';
 import { refuseTransactionPooler } from './transaction-pooler.ts';
+import { readUsage } from './usage-pages.ts';
 
 export interface PostgresOptions extends BatchOptions {
   readonly url: string;
@@ -138,7 +139,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       chargedAmong: (generationIds) => chargedAmong(others, generationIds),
       findGeneration: (organizationId, generationId) => findGeneration(others, organizationId, generationId),
       credits: (organizationId) => credits(others, organizationId),
-      usage: (query) => usage(others, query),
+      usage: (query, onPage) => readUsage(others, query, onPage),
     },
     fences,
     idempotency: createIdempotencyStore(claims),

@@ -1,0 +1,35 @@
+import type { SharedBudget } from '../domain/shared-budget.ts';
+import { type Refusal, refuse } from '../errors/refusal.ts';
+import type { Answer, Exchange } from '../transport/exchange.ts';
+import { LARGE_BYTES, sendLarge } from './send-large.ts';
+import { settlesWithin } from './wait.ts';
+
+/** What was read for a client: it costs nothing, and can be had again. */
+export interface ReadAnswer extends Answer {
+  readonly organizationId: string;
+  /** How long the client may take to read it. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * While it is large and its client does not take it, it gives way to what is paid for. A refusal: there is no room for it, and nothing was
+ * answered.
+ */
+export async function sendRead(
+  { organizationId, timeoutMs, ...answer }: ReadAnswer,
+  exchange: Exchange,
+  budget: SharedBudget,
+): Promise<Refusal | undefined> {
+  if (answer.body.length <= LARGE_BYTES) {
+    await settlesWithin(exchange.respond(answer), timeoutMs);
+    return undefined;
+  }
+  const room = budget.open(organizationId);
+  try {
+    if (!room.take(answer.body.length)) return refuse('no_capacity');
+    await sendLarge(exchange, answer, room, { isKept: true, timeoutMs });
+    return undefined;
+  } finally {
+    room.release();
+  }
+}

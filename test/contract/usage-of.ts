@@ -1,0 +1,11 @@
+import type { Ledger, UsageQuery, UsageRow } from '../../ext-proc/stores/ledger.ts';
+
+/** All rows, of all pages. */
+export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery): Promise<readonly UsageRow[]> {
+  const rows: UsageRow[] = [];
+  await ledger.usage(query, (page) => {
+    rows.push(...page);
+    return true;
+  });
+  return rows;
+}

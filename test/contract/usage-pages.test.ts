@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { UsageGroup, UsageRow } from '../../ext-proc/stores/ledger.ts';
+import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { usageOf } from './usage-of.ts';
+
+describe('usage in pages', () => {
+  let url = '';
+  let store: Postgres;
+  let customer: Customer;
+  beforeAll(async () => {
+    url = await createDatabase();
+    store = await openStore(url, { pool: { administration: 2, idempotency: 1 } });
+    customer = await addCustomer(store);
+    await add(customer, 50, 100);
+  });
+  afterAll(() => store.close());
+
+  /** A request of each of so many keys on each of so many days. */
+  async function add({ organizationId }: Customer, keys: number, days: number): Promise<void> {
+    await sql(
+      url,
+      `insert into daily_usage (organization_id, day, key_id, model, requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd)
+       select '${organizationId}', date '1970-01-01' + ${DAY} - d, 'key-' || lpad(k::text, 26, '0'), 'model', 1, 2, 3, 1, 1, 1000000000000000 + k
+       from generate_series(0, ${days - 1}) d, generate_series(1, ${keys}) k`,
+    );
+  }
+
+  const query = (...groups: UsageGroup[]) => ({
+    organizationId: customer.organizationId,
+    firstDay: DAY - 3000,
+    lastDay: DAY,
+    groupBy: new Set(groups),
+  });
+
+  it('has every row once, in order, and sums that are exact', async () => {
+    const rows = await usageOf(store.ledger, query('day', 'key'));
+    expect(rows.length).toBe(5000);
+    const place = ({ day = 0, keyId = '' }: UsageRow) => (DAY - day) * 50 + Number(keyId.slice('key-'.length)) - 1;
+    expect(rows.map(place)).toEqual(rows.map((_, index) => index));
+    const [total] = await usageOf(store.ledger, query());
+    expect(total?.costNanoUsd).toBe(rows.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0n));
+    expect(total?.costNanoUsd).toBe(5_000_000_000_000_127_500n);
+  });
+
+  it('comes in small pages of one moment, and no more of them than are wanted', async () => {
+    const sizes: number[] = [];
+    let changed: Promise<unknown> | undefined;
+    await store.ledger.usage(query('day', 'key'), (rows) => {
+      sizes.push(rows.length);
+      changed ??= sql(
+        url,
+        `update daily_usage set requests = 1000 where organization_id = '${customer.organizationId}'`,
+      );
+      expect(rows.every(({ requests }) => requests === 1)).toBe(true);
+      return true;
+    });
+    expect(sizes).toEqual([1000, 1000, 1000, 1000, 1000, 0]);
+    await changed;
+    let pages = 0;
+    await store.ledger.usage(query('day', 'key'), () => ++pages < 2);
+    expect(pages).toBe(2);
+    // The connections are free again.
+    const several = await Promise.all([1, 2, 3, 4].map(() => usageOf(store.ledger, query('model'))));
+    expect(several.map((rows) => rows.length)).toEqual([1, 1, 1, 1]);
+  });
+});
