@@ -48,8 +48,9 @@ export async function chooseByCount(
   return isRefusal(choice) ? choice : { chat: counted, choice };
 }
 
-function withText({ besidesText, ceiling }: InputTokens, textTokens: number): InputTokens {
+function withText(input: InputTokens, textTokens: number): InputTokens {
+  const { besidesText, ceiling } = input;
   const counted = Math.min(ceiling, besidesText.ceiling + textTokens);
   const estimate = besidesText.estimate + textTokens;
-  return { estimate, ceiling: counted, normalizedCeiling: counted, besidesText, isCounted: true };
+  return { ...input, estimate, ceiling: counted, normalizedCeiling: counted, isCounted: true };
 }

@@ -15,6 +15,7 @@ export class TokenTally implements PromptSink {
   readonly #json: TextMeter;
   #estimate = REQUEST.estimate;
   #ceiling = REQUEST.ceiling;
+  #imageCeiling = 0;
   #hasTools = false;
 
   /** `isPlain`: the body is ASCII, escaped characters included. */
@@ -51,7 +52,9 @@ export class TokenTally implements PromptSink {
   }
 
   addImage(size: ImageSize | undefined): void {
-    this.#add(imageTokens(size));
+    const tokens = imageTokens(size);
+    this.#imageCeiling += tokens.ceiling;
+    this.#add(tokens);
   }
 
   total(): InputTokens {
@@ -67,6 +70,7 @@ export class TokenTally implements PromptSink {
       ceiling,
       normalizedCeiling: ceiling + text.normalizationGrowth() + json.normalizationGrowth(),
       besidesText,
+      ...(this.#imageCeiling === 0 ? {} : { imageCeiling: this.#imageCeiling }),
     };
   }
 

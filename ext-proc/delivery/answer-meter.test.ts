@@ -52,18 +52,27 @@ test("the provider's id is the first that it gives: some begin with a chunk that
 describe('what is charged', () => {
   const { chat, ...rest } = order();
 
-  test('covers images by their estimate when it has to be counted', async () => {
+  test('covers images by their estimate when it has to be counted, and by their ceiling when the client left', async () => {
     const meter = new AnswerMeter({ ...rest, chat });
     meter.take(said('a b'));
     const images = { ...chat, hasImages: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
-    expect((await meter.usage(images, countWords)).usage).toMatchObject({ promptTokens: 900, completionTokens: 2 });
-    expect((await meter.usage({ ...images, hasImages: false }, countWords)).usage).toMatchObject({ promptTokens: 3 });
+    expect((await meter.usage(images, countWords, false)).usage).toMatchObject({
+      promptTokens: 900,
+      completionTokens: 2,
+    });
+    const dear = { ...images, inputTokens: { ...images.inputTokens, imageCeiling: 1500 } };
+    expect((await meter.usage(dear, countWords, false)).usage.promptTokens).toBe(900);
+    // The text and the images at their ceiling, for one that left.
+    expect((await meter.usage(dear, countWords, true)).usage.promptTokens).toBe(1503);
+    expect((await meter.usage({ ...images, hasImages: false }, countWords, false)).usage).toMatchObject({
+      promptTokens: 3,
+    });
   });
 
   test('is all text, however many pieces it came in', async () => {
     const meter = new AnswerMeter({ ...rest, chat });
     for (let i = 0; i < 1000; i++) meter.take(said(` w${i}`));
-    expect((await meter.usage(chat, countWords)).usage.completionTokens).toBe(1000);
+    expect((await meter.usage(chat, countWords, false)).usage.completionTokens).toBe(1000);
   });
 
   test('is the last usage that can be believed', async () => {
@@ -72,7 +81,7 @@ describe('what is charged', () => {
     meter.take({ ...said('a'), usage });
     meter.take({ choices: [], usage: { ...usage, completion_tokens: 3 } });
     meter.take({ choices: [], usage: { ...usage, completion_tokens: -3 } });
-    expect(await meter.usage(chat, countWords)).toMatchObject({
+    expect(await meter.usage(chat, countWords, false)).toMatchObject({
       counted: false,
       usage: { promptTokens: 5, completionTokens: 3 },
     });

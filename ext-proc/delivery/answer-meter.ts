@@ -94,15 +94,18 @@ export class AnswerMeter {
     return this.#open.size === 0 && this.#finished.size >= this.#bounds.completions;
   }
 
-  /** The provider's own numbers where they cover all of the output; what they leave out is counted, not free (INTERFACE 4). */
-  async usage(chat: ChatRequest, countTokens: CountTokens): Promise<MeteredUsage> {
+  /**
+   * The provider's own numbers where they cover all of the output; what they leave out is counted, not free (INTERFACE 4). `clientLeft`: what
+   * its images cost only the provider could have said, so that leaving before it does must not pay less.
+   */
+  async usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;
     if (reported === undefined) {
       const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
       return {
         counted: true,
         usage: {
-          promptTokens: promptTokensOf(chat, prompt),
+          promptTokens: clientLeft ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
           completionTokens: this.#text.tokensOfAll(completion),
           cachedTokens: 0,
           reasoningTokens: 0,
@@ -129,6 +132,11 @@ export interface Output {
 export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRequest, counted: number): number {
   const tokens = counted + tokensLeftOut();
   return hasImages && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
+}
+
+/** The same with images at their ceiling, which is held. Estimates of dear models' images are up to 33 times below what these bill. */
+function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
+  return Math.max(promptTokensOf(chat, counted), counted + (chat.inputTokens.imageCeiling ?? 0));
 }
 
 export interface MeteredUsage {

@@ -5,6 +5,7 @@ import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
 import { parseError, parseObject } from './json-object.ts';
+import { leaveBefore } from './leaving.ts';
 import type { ProviderCall } from './provider-call.ts';
 import {
   bodyFailure,
@@ -59,7 +60,7 @@ export async function attempt(run: Run, target: Target): Promise<Opened | Failed
   const span = beginAttemptSpan(order, target);
   const call = ask(run, target, span);
   setLimit(run, call);
-  const abandon = () => call.abort(FAILURES.abandoned);
+  const abandon = () => leaveBefore(run, target, call);
   const endCall = () => call.abort(FAILURES.processEnds);
   order.mustEnd.addEventListener('abort', endCall, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });

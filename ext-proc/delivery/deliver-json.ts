@@ -20,7 +20,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   const generationTimeMs = endedMs - latencyMs;
   const meter = new AnswerMeter(order);
   meter.take(opened.completion);
-  const { usage, counted } = await meter.usage(order.chat, run.countTokens);
+  const { usage, counted } = await meter.usage(order.chat, run.countTokens, exchange.gone.aborted);
   describeAnswer(order, meter, usage);
   const members = membersOf(opened.text);
   const sent = members.findLast((member) => member.name === 'usage');

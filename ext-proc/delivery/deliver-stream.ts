@@ -32,7 +32,7 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
       durationMs: relayed.lastEventMs - opened.askedMs,
       firstEventMs: opened.latencyMs - opened.askedMs,
     });
-    const metered = await relayed.meter.usage(order.chat, run.countTokens);
+    const metered = await relayed.meter.usage(order.chat, run.countTokens, exchange.gone.aborted);
     describeAnswer(order, relayed.meter, metered.usage);
     run.account.outputEnded(metered);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);

@@ -19,6 +19,8 @@ export interface OrderOptions {
   readonly retriesPerTarget?: number;
   readonly responseBodyBytes?: number;
   readonly mustEnd?: AbortSignal;
+  /** The ceiling of images that the request has. */
+  readonly imageCeiling?: number;
 }
 
 export function order(options: OrderOptions = {}): Order {
@@ -44,9 +46,15 @@ export function order(options: OrderOptions = {}): Order {
     completions: options.completions ?? 1,
     jsonFormat: false,
     hasTools: false,
-    hasImages: false,
+    hasImages: options.imageCeiling !== undefined,
     hasRemoteImages: false,
-    inputTokens: { estimate: 3, ceiling: 30, normalizedCeiling: 30, besidesText: { estimate: 0, ceiling: 17 } },
+    inputTokens: {
+      estimate: 3,
+      ceiling: 30,
+      normalizedCeiling: 30,
+      besidesText: { estimate: 0, ceiling: 17 },
+      ...(options.imageCeiling === undefined ? {} : { imageCeiling: options.imageCeiling }),
+    },
     wholeEstimate: () => 3,
     promptText: () => 'one two three',
     promptTexts: () => ['one two three'],

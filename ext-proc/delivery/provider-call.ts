@@ -82,10 +82,7 @@ export class ProviderCall implements LimitedCall {
     for (;;) {
       const read = this.poll();
       if (read !== undefined) return read;
-      if (this.#idleMs < NEVER) {
-        this.#silentAtMs = performance.now() + this.#idleMs;
-        this.#limits.lookBy(this.#silentAtMs);
-      }
+      if (this.#idleMs < NEVER) this.#listen();
       await this.#change();
       this.#silentAtMs = NEVER;
     }
@@ -102,6 +99,13 @@ export class ProviderCall implements LimitedCall {
   limitSilence(idleMs: number, failure: ProviderFailure): void {
     this.#idleMs = idleMs;
     this.#silenceFailure = failure;
+    // It waits now, by the limit before.
+    if (this.#silentAtMs < NEVER) this.#listen();
+  }
+
+  #listen(): void {
+    this.#silentAtMs = performance.now() + this.#idleMs;
+    this.#limits.lookBy(this.#silentAtMs);
   }
 
   get endsByMs(): number {

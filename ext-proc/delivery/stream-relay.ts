@@ -7,6 +7,7 @@ import type { Completion } from './completion.ts';
 import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
 import { isObject } from './json-object.ts';
+import { leaveBegun } from './leaving.ts';
 import type { END } from './provider-call.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
@@ -79,7 +80,7 @@ class StreamRelay {
   /** The client has left: writing ends; the provider is read on or cancelled (INTERFACE 4). */
   leave(): void {
     this.#client = undefined;
-    if (!isDrained(this.#run, this.#opened.target)) this.#opened.call.abort(FAILURES.abandoned);
+    if (!isDrained(this.#run, this.#opened.target)) leaveBegun(this.#run, this.#opened.call);
   }
 
   async openClient(onBegun: (client: ResponseStream) => void): Promise<void> {

@@ -48,6 +48,8 @@ export interface InputTokens extends TokenBounds {
   readonly normalizedCeiling: number;
   /** What both have for all but plain text: frames of messages, tools, images. */
   readonly besidesText: TokenBounds;
+  /** Of the images alone, the ceiling. Absent: there are none. */
+  readonly imageCeiling?: number;
   /** Text was counted with the model's tokenizer. */
   readonly isCounted?: true;
 }

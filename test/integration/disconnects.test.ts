@@ -30,6 +30,7 @@ beforeAll(async () => {
         drain: { targets: [{ provider: 'drain', model: 'drain' }] },
         free: { targets: [{ provider: 'free', model: 'free' }] },
         plain: { targets: [{ provider: 'silent', model: 'plain' }] },
+        seeing: { capabilities: ['vision'], targets: [{ provider: 'abort', model: 'seeing' }] },
         reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
       },
       timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
@@ -52,13 +53,13 @@ async function newClient(protocol: Protocol): Promise<GatewayClient> {
 }
 
 /** Reads until `events` events have come, then hangs up. */
-async function leaveAfter(client: GatewayClient, model: string, events: number): Promise<string> {
+async function leaveAfter(client: GatewayClient, model: string, events: number, more: object = {}): Promise<string> {
   const leaving = new AbortController();
   let id = '';
   let seen = 0;
   await client
     .chat(
-      { model, stream: true },
+      { model, stream: true, ...more },
       {
         signal: leaving.signal,
         onHead: (_, headers) => {
@@ -187,4 +188,24 @@ test('a drained stream that breaks after the client left is charged for what cam
   expect(await settledGeneration(client, id)).toMatchObject({ cancelled: true });
   expect(await balanceOf(client)).toBeLessThan(100);
   await stack.operator.verifyLedger();
+});
+
+/** A PNG of one pixel. */
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const IMAGES = Array.from({ length: 8 }, () => ({ type: 'image_url', image_url: { url: PIXEL } }));
+
+test('who leaves after the last words pays what the provider says of eight images, though it is cancelled for others', async () => {
+  const client = await newClient('http1');
+  const gate = createGate();
+  const usage = { prompt_tokens: 60_000, completion_tokens: 5 };
+  const onEvent = (index: number) => (index === 5 ? gate.pass() : undefined);
+  provider.script('seeing', streamAnswer({ pieces: [' one', ' two', ' three', ' four'], usage, onEvent }));
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...IMAGES] }];
+  const id = await leaveAfter(client, 'seeing', 4, { messages });
+  gate.open();
+  const generation = await settledGeneration(client, id);
+  expect(generation.cancelled).toBe(true);
+  expect(generation.tokens_prompt).toBeGreaterThanOrEqual(60_000);
+  expect(generation.total_cost).toBeGreaterThanOrEqual(0.06);
 });
