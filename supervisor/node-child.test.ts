@@ -1,3 +1,5 @@
+import { readdirSync, readlinkSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { startGuard } from './guard.ts';
@@ -29,6 +31,20 @@ test('is up when it says that it listens, and ends on SIGTERM', async () => {
   const child = await started('serve');
   await child.stop();
   expect(await child.exited).toEqual({ code: 0, signal: null });
+});
+
+test('a signal opens no debugger', async () => {
+  const child = await started('serve');
+  const sockets = () =>
+    readdirSync(`/proc/${child.pid}/fd`).filter((fd) =>
+      readlinkSync(`/proc/${child.pid}/fd/${fd}`).startsWith('socket:'),
+    );
+  const before = sockets();
+  process.kill(child.pid, 'SIGUSR1');
+  // Its own start took less.
+  await sleep(500);
+  expect(sockets()).toEqual(before);
+  await child.stop();
 });
 
 test('one that does not end is killed', async () => {

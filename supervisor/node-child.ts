@@ -7,6 +7,9 @@ import { endProcess, exitOf, exitText, type Running } from './running.ts';
 /** `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed why. */
 const CONFIGURATION_EXIT_CODE = 78;
 
+/** A signal would open a port through which every user of the machine could read the process's secrets. */
+const NO_DEBUGGER = '--disable-sigusr1';
+
 export interface NodeChildOptions {
   readonly name: string;
   readonly script: string;
@@ -26,7 +29,7 @@ export interface NodeChildOptions {
  */
 export async function startNodeChild(options: NodeChildOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure(`${options.name} was not started`);
-  const child = spawn(process.execPath, [options.script, ...(options.args ?? [])], {
+  const child = spawn(process.execPath, [NO_DEBUGGER, options.script, ...(options.args ?? [])], {
     // A session of its own: Ctrl-C in the terminal is for the supervisor alone, which then drains in order.
     detached: true,
     env: options.env,
