@@ -15,11 +15,11 @@ import { showGeneration } from './endpoints/generation.ts';
 import { listModels } from './endpoints/models.ts';
 import { showUsage } from './endpoints/usage.ts';
 import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from './errors/refusal.ts';
-import { logLine, type RequestRecord, requestLogEntry } from './request-record.ts';
+import type { KeptRequestLog } from './keep-request-log.ts';
+import { isFree, isUnusable, logLine, type RequestRecord, requestLogEntry } from './request-record.ts';
 import type { LedgerReads } from './stores/reads-in-turns.ts';
 import { StoreUnavailable } from './stores/store-unavailable.ts';
 import type { Log } from './telemetry/log.ts';
-import type { RequestLog } from './telemetry/request-log.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 
@@ -27,7 +27,7 @@ import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 export interface GatewayDeps extends ChatDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
-  readonly requestLog: Pick<RequestLog, 'add'>;
+  readonly requestLog: Pick<KeptRequestLog, 'add' | 'addRefused'>;
   readonly tracing: Tracing;
   /** The configuration in force now; a request keeps the one it began with. */
   readonly config: () => GatewayConfig;
@@ -191,7 +191,8 @@ function finish(
     describeTrace(trace, exchange, record);
     tracing.end(trace);
   }
-  log.info(logLine(exchange, record, durationMs), 'request');
   const entry = requestLogEntry(exchange, record, durationMs);
-  if (entry) requestLog.add(entry);
+  if (isFree(record) && !requestLog.addRefused(entry, isUnusable(record))) return;
+  log.info(logLine(exchange, record, durationMs), 'request');
+  if (entry && !isFree(record)) requestLog.add(entry);
 }

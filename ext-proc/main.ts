@@ -107,7 +107,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror, identify, turns } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
-  const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log });
+  const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log, workerIndex, initial });
   const money = await openAccounting({
     database,
     limits,

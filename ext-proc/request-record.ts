@@ -1,3 +1,4 @@
+import { checkKey } from './admission/authenticate.ts';
 import type { Route } from './admission/route.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
 import { newId } from './domain/ids.ts';
@@ -52,6 +53,17 @@ export function logLine(exchange: Exchange, record: RequestRecord, durationMs: n
     duration_ms: Math.round(durationMs * 10) / 10,
     client_gone: notes.clientGone === true ? true : undefined,
   };
+}
+
+/** Cost its sender nothing: refused before a provider was asked, or left before there was an answer. */
+export function isFree({ code, status, notes }: RequestRecord): boolean {
+  return notes.generationId === undefined && (code !== undefined || status >= 400);
+}
+
+/** Its key is revoked or expired, or its organization suspended. */
+export function isUnusable({ principal, arrivedAtMs }: RequestRecord): boolean {
+  if (principal === undefined) return false;
+  return principal.organization.suspended || checkKey(principal.key, arrivedAtMs) !== undefined;
 }
 
 const LONGEST_TEXT = 200;

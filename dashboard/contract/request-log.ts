@@ -55,6 +55,8 @@ export interface RequestPage {
    * `next` goes on from there.
    */
   readonly searchedToMs?: number;
+  /** Refused requests that fit the filter, by the minute, and have no line: a key has so many of them in a minute. On every page the same. */
+  readonly leftOut: number;
 }
 
 export interface RequestLogApi {

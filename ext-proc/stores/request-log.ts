@@ -13,6 +13,29 @@ export interface RequestLogStore {
   close(): Promise<void>;
 }
 
+/** Counts of refused requests that have no line (telemetry/refused-lines.ts). */
+export interface LeftOutStore {
+  /** Replaces what it has of them by what may only be more. Rejects when nobody knows whether it was written. */
+  write(counts: readonly LeftOutRequests[]): Promise<void>;
+}
+
+/** Requests of a key that were refused alike in a minute, as one process has counted them so far. */
+export interface LeftOutRequests {
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** Since 1970, UTC. */
+  readonly minute: number;
+  /** Empty: no model of the configuration. */
+  readonly model: string;
+  /** Of the error catalogue; empty: the client left before there was an answer. */
+  readonly code: string;
+  readonly status: number;
+  readonly requests: number;
+  /** Of the last of them. */
+  readonly lastAtMs: number;
+  readonly address: string;
+}
+
 /** One request of a key that exists, served or refused. Text is bounded by whoever makes the entry, and cleaned by who stores it. */
 export interface RequestLogEntry {
   /** `log-`, of the time of arrival. */

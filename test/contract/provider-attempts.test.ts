@@ -157,7 +157,13 @@ test('attempts are dropped by days with the request log, and those without a day
 test('what is recorded while PostgreSQL is in the way is written afterwards, and its tokens are counted at once', async () => {
   const organizationId = newId('org', Date.now());
   const metrics = createMetrics();
-  const { attempts, requestLog } = keepRequestLog({ databaseUrl: url, metrics, log: pino({ level: 'silent' }) });
+  const { attempts, requestLog } = keepRequestLog({
+    workerIndex: 0,
+    initial: { workers: 1 },
+    databaseUrl: url,
+    metrics,
+    log: pino({ level: 'silent' }),
+  });
   const session = new pg.Client({ connectionString: url });
   await session.connect();
   await session.query('begin; lock table provider_attempts in access exclusive mode');

@@ -79,6 +79,9 @@ describe('what the page reads', () => {
       entryWith({ arrivedAtMs: startMs + i, organizationId, keyId, requestId: crypto.randomUUID() }),
     );
     await log.write(entries);
+    const minute = Math.floor(startMs / 60_000);
+    const leftOut = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 4_321 };
+    await log.leftOut.write([{ ...leftOut, lastAtMs: startMs, address: '192.0.2.1' }]);
     await log.close();
     const found: string[] = [];
     let before = '';
@@ -89,6 +92,8 @@ describe('what the page reads', () => {
       before = `&before=${body.next}`;
     }
     expect(found).toEqual(entries.map(({ id }) => id).reverse());
+    const { body: failed } = await member.get<RequestPage>(own(`/requests?key=${keyId}&outcome=failed`));
+    expect(failed).toEqual({ requests: [], leftOut: 4_321 });
     const [entry] = entries;
     const search = await member.get<RequestPage>(own(`/requests?search=${entry?.requestId}`));
     expect(search.body.requests.map(({ id }) => id)).toEqual([entry?.id]);

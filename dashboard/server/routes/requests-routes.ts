@@ -1,4 +1,5 @@
 import type { RequestFilter, RequestPage } from '../../contract/request-log.ts';
+import { countLeftOut } from '../../store/left-out-count.ts';
 import { requestDetail, requestView } from '../../store/request-columns.ts';
 import { findRequest, searchRequests } from '../../store/request-lookups.ts';
 import { findRequests } from '../../store/request-pages.ts';
@@ -31,8 +32,11 @@ async function requestPage({ deps, organizationId, input }: PageCall): Promise<R
   const { search, ...filter } = input;
   if (search !== undefined) {
     const found = await searchRequests(deps.database, organizationId, search, PAGE_ROWS);
-    return { requests: found.map(requestView) };
+    return { requests: found.map(requestView), leftOut: 0 };
   }
-  const { rows, ...rest } = await findRequests(deps.database, { organizationId, ...filter, limit: PAGE_ROWS });
-  return { requests: rows.map(requestView), ...rest };
+  const [{ rows, ...rest }, leftOut] = await Promise.all([
+    findRequests(deps.database, { organizationId, ...filter, limit: PAGE_ROWS }),
+    countLeftOut(deps.database, { organizationId, ...filter }),
+  ]);
+  return { requests: rows.map(requestView), ...rest, leftOut };
 }

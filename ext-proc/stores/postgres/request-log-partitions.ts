@@ -3,6 +3,7 @@ import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../domain/clock.ts';
 import { type IdPrefix, idFloor } from '../../domain/ids.ts';
 import { PARTITION_LOCK } from './advisory-locks.ts';
 import { run, type Statement, type StoreLog } from './connection-pool.ts';
+import { deleteLeftOut } from './left-out-rows.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 import { asStoreError } from './unavailable.ts';
 
@@ -35,6 +36,8 @@ const DELETE_STATS: Statement = {
     ) returning 1`,
 };
 
+const DELETE_LEFT_OUT = deleteLeftOut(ROWS_AT_ONCE);
+
 /** Makes the days' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
   for (const table of TABLES) {
@@ -56,6 +59,7 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
     }
     await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, Math.max(0, keptFromMs)));
   }
+  await deleteAll(pool, DELETE_LEFT_OUT, keptFromMs);
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
 }
 

@@ -1,6 +1,7 @@
 import type { ProviderAttempt, ProviderAttemptStore } from '../provider-attempts.ts';
-import type { RequestLogEntry, RequestLogStore } from '../request-log.ts';
+import type { LeftOutStore, RequestLogEntry, RequestLogStore } from '../request-log.ts';
 import { createPool, type Statement, type StoreLog, type Timeouts } from './connection-pool.ts';
+import { leftOutRows } from './left-out-rows.ts';
 import { providerAttemptRecords } from './provider-attempt-records.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
 import { requestLogRecords } from './request-log-records.ts';
@@ -15,9 +16,10 @@ const WRITE_ATTEMPTS: Statement = {
   text: 'select record_provider_attempts($1::provider_attempt[])',
 };
 
-/** The request log, and beside it the attempts at providers, which are kept for as long. */
+/** The request log, and beside it the attempts at providers and the counts of what has no line, which are kept for as long. */
 export interface OpenRequestLog extends RequestLogStore {
   readonly attempts: ProviderAttemptStore;
+  readonly leftOut: LeftOutStore;
 }
 
 /** On a connection of its own, so that neither lookups nor charges ever wait for a line of the log. */
@@ -38,6 +40,7 @@ export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS):
         return { refused: await writeLines(pool, batch, how) };
       },
     },
+    leftOut: leftOutRows(pool),
     keepTidy: (retentionMs) => {
       stopTidying?.();
       stopTidying = keepLogPartitions(pool, retentionMs, log);

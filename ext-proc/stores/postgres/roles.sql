@@ -12,10 +12,10 @@ grant execute on function make_generations_month, make_audit_log_month, make_req
 
 -- The gateway process reads who may call, and charges. It sees nobody's password or session, makes no key, and gives no credit.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
-  organization_daily_spend, key_daily_spend, request_log, request_log_other, request_stats, request_day_stats, request_days, dead_letters,
+  organization_daily_spend, key_daily_spend, request_log, request_log_other, left_out_requests, request_stats, request_day_stats, request_days, dead_letters,
   losses, ledger_checkpoints, provider_attempts, provider_attempts_other, key_activity, idempotency_keys, stored_answers, stored_answer_changes, gateway_processes to gateway_process;
 grant execute on function charge_generations(charge[]), charge_generations(held_charge[]), settle_generations,
-  renew_epoch_after, write_request_log, log_requests, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
+  renew_epoch_after, write_request_log, log_requests, count_left_out, record_provider_attempts, outwait_settlements, drop_request_log_day, drop_provider_attempts_day
   to gateway_process;
 grant update (memory_owner, limit_store, store_fences) on ledger_state to gateway_process;
 grant insert on dead_letters, losses, ledger_checkpoints to gateway_process;
@@ -23,12 +23,12 @@ grant insert, update, delete on idempotency_keys, stored_answers, stored_answer_
 -- Sums of days, and what is past its retention. Rows are locked before they are deleted, which takes the right to update.
 grant insert, delete on request_day_stats to gateway_process;
 grant update on request_days to gateway_process;
-grant update, delete on request_log_other, provider_attempts_other, request_stats to gateway_process;
+grant update, delete on request_log_other, provider_attempts_other, request_stats, left_out_requests to gateway_process;
 
 -- The dashboard and the operator's command line manage people, keys and organizations. What a key is (its hash) and what an account holds
 -- they cannot change; credit goes through the function that writes its entry.
 grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
-  organization_daily_spend, key_daily_spend, request_log, request_stats, request_day_stats, request_days, dead_letters, losses,
+  organization_daily_spend, key_daily_spend, request_log, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
 -- Browsers that users signed in with are forgotten with each new password; `doctor` reads which proxies are not trusted, whoever runs it.

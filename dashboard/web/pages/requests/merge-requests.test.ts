@@ -43,16 +43,16 @@ describe('following the log', () => {
   });
 
   it('knows what is new in an answer', () => {
-    const page = { requests: rows('e', 'd', 'c') };
+    const page = { leftOut: 0, requests: rows('e', 'd', 'c') };
     expect(ids(unknownRequests(page, rows('d', 'a')))).toEqual(['e', 'c']);
   });
 
   it('begins anew only when something may be missing in between', () => {
     const known = rows('d', 'c');
-    expect(leavesGap({ requests: rows('g', 'f'), next: 'f' }, known)).toBe(true);
-    expect(leavesGap({ requests: rows('g', 'f') }, known)).toBe(false);
-    expect(leavesGap({ requests: rows('e', 'd'), next: 'd' }, known)).toBe(false);
-    expect(leavesGap({ requests: rows('g'), next: 'f', searchedToMs: 1 }, known)).toBe(false);
-    expect(leavesGap({ requests: rows('g', 'f'), next: 'f' }, [])).toBe(true);
+    expect(leavesGap({ leftOut: 0, requests: rows('g', 'f'), next: 'f' }, known)).toBe(true);
+    expect(leavesGap({ leftOut: 0, requests: rows('g', 'f') }, known)).toBe(false);
+    expect(leavesGap({ leftOut: 0, requests: rows('e', 'd'), next: 'd' }, known)).toBe(false);
+    expect(leavesGap({ leftOut: 0, requests: rows('g'), next: 'f', searchedToMs: 1 }, known)).toBe(false);
+    expect(leavesGap({ leftOut: 0, requests: rows('g', 'f'), next: 'f' }, [])).toBe(true);
   });
 });

@@ -7,6 +7,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CodeNote } from './code-note.tsx';
 import { FollowSwitch } from './follow-switch.tsx';
+import { LeftOutNote } from './left-out-note.tsx';
 import { NewRequests } from './new-requests.tsx';
 import { NoRequests } from './no-requests.tsx';
 import { OlderRequests } from './older-requests.tsx';
@@ -61,6 +62,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
         <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
       ) : (
         <>
+          <LeftOutNote count={pages.data?.pages[0]?.leftOut ?? 0} />
           <RequestsTable
             rows={rows}
             isNew={log.isNew}

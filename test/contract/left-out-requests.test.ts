@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../dashboard/server/stores.ts';
+import { countLeftOut, type LeftOutQuery } from '../../dashboard/store/left-out-count.ts';
+import { DAY_MS, MINUTE_MS } from '../../ext-proc/domain/clock.ts';
+import { newId } from '../../ext-proc/domain/ids.ts';
+import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { dropOldLog } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
+import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import type { LeftOutRequests } from '../../ext-proc/stores/request-log.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { createDatabase, openStore, sql } from './database.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+const MINUTE = Math.floor(Date.now() / MINUTE_MS) - 90;
+
+let url = '';
+let one: ReturnType<typeof openRequestLog>;
+let other: ReturnType<typeof openRequestLog>;
+let database: ReturnType<typeof openDatabase>;
+
+beforeAll(async () => {
+  url = await createDatabase();
+  await (await openStore(url)).close();
+  one = openRequestLog(url, LOG, PATIENT);
+  other = openRequestLog(url, LOG, PATIENT);
+  database = openDatabase(url, LOG);
+});
+afterAll(async () => {
+  await Promise.all([one?.close(), other?.close(), database?.end()]);
+});
+
+function countedWith(changes: Partial<LeftOutRequests> & Pick<LeftOutRequests, 'organizationId'>): LeftOutRequests {
+  const minute = changes.minute ?? MINUTE;
+  return {
+    keyId: 'key-1',
+    minute,
+    model: '',
+    code: 'key_revoked',
+    status: 401,
+    requests: 1,
+    lastAtMs: minute * MINUTE_MS,
+    address: '192.0.2.1',
+    ...changes,
+  };
+}
+
+const newOrganization = () => newId('org', Date.now());
+const statsOf = (organizationId: string) =>
+  sql(
+    url,
+    `select hour, code, requests from request_stats where organization_id = '${organizationId}' order by hour, code`,
+  );
+
+describe('counts of requests without a line', () => {
+  it('are in the sums by hour once, however often they come', async () => {
+    const organizationId = newOrganization();
+    const write = (requests: number) => one.leftOut.write([countedWith({ organizationId, requests })]);
+    for (const requests of [5, 5, 12, 5, 12]) await write(requests);
+    const hour = new Date(Math.floor(MINUTE / 60) * 60 * MINUTE_MS);
+    expect(await statsOf(organizationId)).toEqual([{ hour, code: 'key_revoked', requests: '12' }]);
+    expect(await countLeftOut(database, { organizationId })).toBe(12);
+  });
+
+  it('of two processes are added up', async () => {
+    const organizationId = newOrganization();
+    const counted = { organizationId, requests: 7 };
+    await Promise.all([one.leftOut.write([countedWith(counted)]), other.leftOut.write([countedWith(counted)])]);
+    expect(await countLeftOut(database, { organizationId })).toBe(14);
+    expect((await statsOf(organizationId)).map(({ requests }) => requests)).toEqual(['14']);
+  });
+
+  it('are found by what the page filters for, and by the minute', async () => {
+    const organizationId = newOrganization();
+    const at = (requests: number, more: Partial<LeftOutRequests> = {}) =>
+      countedWith({ organizationId, requests, ...more });
+    await one.leftOut.write([
+      at(1),
+      at(2, { minute: MINUTE + 1 }),
+      at(4, { keyId: 'key-2', code: 'model_not_allowed', status: 403, model: 'known' }),
+      at(8, { code: '', status: 499 }),
+    ]);
+    const find = (filter: Omit<LeftOutQuery, 'organizationId'>) =>
+      countLeftOut(database, { organizationId, ...filter });
+    expect(await find({})).toBe(15);
+    expect(await find({ key: 'key-2' })).toBe(4);
+    expect(await find({ model: 'known' })).toBe(4);
+    expect(await find({ code: 'key_revoked' })).toBe(3);
+    expect(await find({ status: 499 })).toBe(8);
+    expect(await find({ outcome: 'failed' })).toBe(7);
+    expect(await find({ outcome: 'succeeded' })).toBe(0);
+    expect(await find({ fromMs: (MINUTE + 1) * MINUTE_MS + 5_000 })).toBe(2);
+    expect(await find({ toMs: (MINUTE + 1) * MINUTE_MS })).toBe(13);
+    expect(await find({ after: newId('log', (MINUTE + 1) * MINUTE_MS) })).toBe(2);
+    expect(await countLeftOut(database, { organizationId: newOrganization() })).toBe(0);
+  });
+
+  it('tell when a key was used last', async () => {
+    const organizationId = newOrganization();
+    const keyId = newId('key', Date.now());
+    await one.leftOut.write([countedWith({ organizationId, keyId, lastAtMs: MINUTE * MINUTE_MS + 7 })]);
+    expect(await sql(url, `select last_used_at, last_address from key_activity where key_id = '${keyId}'`)).toEqual([
+      { last_used_at: new Date(MINUTE * MINUTE_MS + 7), last_address: '192.0.2.1' },
+    ]);
+  });
+
+  it('go with the lines of their time', async () => {
+    const organizationId = newOrganization();
+    await one.leftOut.write([
+      countedWith({ organizationId, minute: MINUTE - 3 * 1440 }),
+      countedWith({ organizationId, requests: 3 }),
+    ]);
+    const pool = createPool(url, 1, PATIENT, LOG);
+    await dropOldLog(pool, Date.now(), 2 * DAY_MS, LOG);
+    await pool.end();
+    expect(await countLeftOut(database, { organizationId })).toBe(3);
+  });
+});
