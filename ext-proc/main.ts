@@ -3,6 +3,7 @@ import { flushCompileCache } from 'node:module';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Accounting } from './accounting/accounting.ts';
 import { createTokenCounter } from './accounting/count-tokens.ts';
+import { JudgingTurns } from './admission/judging-turns.ts';
 import { estimateTokens } from './admission/text-meter.ts';
 import { readDrainTimeoutMs } from './config/drain-timeout.ts';
 import type { GatewayConfig } from './config/gateway-config.ts';
@@ -168,6 +169,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
     claims: money.claims,
     delivery,
     boundTokens: tokens.boundTokens,
+    judging: new JudgingTurns(),
     clock,
     metrics,
     log,

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../errors/refusal.ts';
-import type { JsonCursor } from './json-cursor.ts';
-import type { PromptSink } from './prompt-sink.ts';
+import type { JsonCursor, Span } from './json-cursor.ts';
+import { PromptRecorder } from './prompt-record.ts';
 
 /** What the rules for the fields of a request find out while they check it. */
 export interface ChatFacts {
@@ -13,13 +13,15 @@ export interface ChatFacts {
   jsonFormat: boolean;
   hasTools: boolean;
   hasImages: boolean;
-  /** The first image that is a remote link, as `param` names it. */
-  remoteImageParam?: string;
   reasoningEffort?: string;
-  readonly prompt: PromptSink;
+  /** `user` and the like, by field: sent on as hashes. */
+  readonly identities: Map<string, string>;
+  /** Members of `stream_options` but `include_usage`, in pieces to be joined with commas. */
+  otherStreamOptions: readonly Span[];
+  readonly prompt: PromptRecorder;
 }
 
-export function newChatFacts(prompt: PromptSink): ChatFacts {
+export function newChatFacts(): ChatFacts {
   return {
     stream: false,
     includeUsage: false,
@@ -27,7 +29,9 @@ export function newChatFacts(prompt: PromptSink): ChatFacts {
     jsonFormat: false,
     hasTools: false,
     hasImages: false,
-    prompt,
+    identities: new Map(),
+    otherStreamOptions: [],
+    prompt: new PromptRecorder(),
   };
 }
 
@@ -37,4 +41,23 @@ export type FieldRule = (cursor: JsonCursor, facts: ChatFacts, field: string) =>
 /** `requirement` ends the sentence that begins with the field: `must be a string`. The client's value is not repeated. */
 export function invalidField(param: string, requirement: string): Refusal {
   return refuse('invalid_request', { problem: `${param} ${requirement}.` }, { param });
+}
+
+/** Longest part of a name that is echoed. */
+export const LONGEST_ECHO = 128;
+
+/**
+ * Reads the members of an object of the official API. One whose name differs from a known one by nothing but case is that one to parsers
+ * in Go and .NET, and would reach the provider unjudged: it is refused. `paramOf` names a member (`.url`).
+ */
+export function eachMember(
+  cursor: JsonCursor,
+  paramOf: (member: string) => string,
+  read: (name: string) => Refusal | undefined,
+): Refusal | undefined {
+  return cursor.eachMember((name) => {
+    const meant = name === '' ? cursor.nameBesidesCase() : '';
+    if (meant === '') return read(name);
+    return invalidField(paramOf(`.${cursor.keyText(LONGEST_ECHO)}`), `is not a field; ${meant} is`);
+  });
 }

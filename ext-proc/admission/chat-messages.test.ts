@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import { isRefusal, type Refusal } from '../errors/refusal.ts';
-import { readChatRequest } from './read-chat-request.ts';
 
 const PIXEL =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -1,6 +1,5 @@
 import type { Refusal } from '../errors/refusal.ts';
-import { type ChatFacts, type FieldRule, invalidField } from './chat-facts.ts';
-import { imageSource } from './image-source.ts';
+import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import type { JsonCursor } from './json-cursor.ts';
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function']);
@@ -32,8 +31,8 @@ class MessageReader {
 
   read(): Refusal | undefined {
     if (this.#cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
-    this.#facts.prompt.addMessage();
-    const refusal = this.#cursor.eachMember((key) => this.#member(key));
+    this.#facts.prompt.messages++;
+    const refusal = this.#eachMember('', (name) => this.#member(name));
     if (refusal) return refusal;
     if (this.#role === '') return this.#invalid('.role', `must be one of ${[...ROLES].join(', ')}`);
     if (!this.#hasContent && !(this.#role === 'assistant' && this.#speaksOtherwise)) {
@@ -43,12 +42,12 @@ class MessageReader {
     return undefined;
   }
 
-  #member(key: string): Refusal | undefined {
+  #member(name: string): Refusal | undefined {
     const cursor = this.#cursor;
     const kind = cursor.kind();
-    switch (key) {
+    switch (name) {
       case 'role':
-        this.#role = kind === 'string' ? cursor.text() : '';
+        this.#role = kind === 'string' ? cursor.word() : '';
         return ROLES.has(this.#role) ? undefined : this.#invalid('.role', `must be one of ${[...ROLES].join(', ')}`);
       case 'content':
         return this.#content();
@@ -70,16 +69,14 @@ class MessageReader {
         this.#speaksOtherwise = true;
         return this.#countedText('.refusal');
       default:
-        return this.#unknownMember(key);
+        return this.#unknownMember(name);
     }
   }
 
   /** Unknown nested fields pass (`reasoning_content`, `cache_control`); providers may show them to the model, so they are counted. */
-  #unknownMember(key: string): undefined {
-    const start = this.#cursor.pos;
-    if (key === 'audio' && this.#cursor.kind() === 'object') this.#speaksOtherwise = true;
-    this.#cursor.skip();
-    this.#facts.prompt.addJson(this.#cursor.bytes, start, this.#cursor.pos);
+  #unknownMember(name = ''): undefined {
+    if (name === 'audio' && this.#cursor.kind() === 'object') this.#speaksOtherwise = true;
+    this.#facts.prompt.addJson(this.#cursor.span());
     return undefined;
   }
 
@@ -111,72 +108,62 @@ class MessageReader {
   #part(): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
-    this.#facts.prompt.addPart();
-    const before = cursor.pos;
-    const type = this.#typeOfPart();
-    cursor.pos = before;
-    const member = type === undefined ? undefined : PART_MEMBERS.get(type);
-    if (member === undefined) return this.#invalid('.type', 'must be text or image_url');
+    this.#facts.prompt.parts++;
+    const type = cursor.wordOfMember('type');
+    if (!PART_TYPES.has(type)) {
+      return this.#eachMember('', () => void cursor.skip()) ?? this.#invalid('.type', 'must be text or image_url');
+    }
     let isThere = false;
-    const refusal = cursor.eachMember((key) => {
-      if (key === 'type') return void cursor.skip();
-      if (key !== member) return this.#unknownMember(key);
-      isThere = true;
-      return key === 'image_url' ? this.#image() : this.#countedText(`.${key}`);
+    const refusal = this.#eachMember('', (name) => {
+      if (name === 'type') return void cursor.skip();
+      if (name === type) {
+        isThere = true;
+        return type === 'image_url' ? this.#image() : this.#countedText(`.${type}`);
+      }
+      if (MEDIA.has(name) && cursor.kind() !== 'null')
+        return this.#invalid(`.${name}`, `has no place in a part of type ${type}`);
+      return this.#unknownMember();
     });
     if (refusal) return refusal;
-    return isThere ? undefined : this.#invalid(`.${member}`, 'is missing');
-  }
-
-  #typeOfPart(): string | undefined {
-    return this.#cursor.eachMember((key) => {
-      if (key === 'type' && this.#cursor.kind() === 'string') return this.#cursor.text();
-      return void this.#cursor.skip();
-    });
+    return isThere ? undefined : this.#invalid(`.${type}`, 'is missing');
   }
 
   #image(): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid('.image_url', 'must be an object with a url');
     let hasUrl = false;
-    const refusal = cursor.eachMember((key) => {
-      if (key !== 'url') return this.#unknownMember(key);
+    const refusal = this.#eachMember('.image_url', (name) => {
+      if (name !== 'url') return this.#unknownMember();
       if (cursor.kind() !== 'string') return this.#invalid('.image_url.url', 'must be a string');
       hasUrl = true;
-      return this.#imageUrl();
+      this.#facts.hasImages = true;
+      const { isEscaped } = cursor;
+      const { start, end } = cursor.textSpan();
+      this.#facts.prompt.images.push({ start, end, isEscaped, param: this.#param('.image_url') });
+      return undefined;
     });
     return refusal ?? (hasUrl ? undefined : this.#invalid('.image_url.url', 'must be a string'));
-  }
-
-  #imageUrl(): Refusal | undefined {
-    const { start, end } = this.#cursor.textSpan();
-    const source = imageSource(this.#cursor.bytes, start, end);
-    this.#facts.hasImages = true;
-    if (source.kind === 'invalid') return this.#invalid('.image_url', source.requirement);
-    if (source.kind === 'remote') this.#facts.remoteImageParam ??= this.#param('.image_url');
-    else this.#facts.prompt.addImage(source.size);
-    return undefined;
   }
 
   #toolCall(): Refusal | undefined {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid('', 'must be an object');
     this.#speaksOtherwise = true;
-    this.#facts.prompt.addToolCall();
+    this.#facts.prompt.toolCalls++;
     let [hasId, isFunction, isDefined] = [false, false, false];
-    const refusal = cursor.eachMember((key) => {
-      switch (key) {
+    const refusal = this.#eachMember('', (name) => {
+      switch (name) {
         case 'id':
           hasId = true;
           return this.#countedText('.id');
         case 'type':
-          isFunction = cursor.kind() === 'string' && cursor.text() === 'function';
+          isFunction = cursor.kind() === 'string' && cursor.word() === 'function';
           return isFunction ? undefined : this.#invalid('.type', 'must be "function"');
         case 'function':
           isDefined = true;
           return this.#calledFunction('.function');
         default:
-          return this.#unknownMember(key);
+          return this.#unknownMember();
       }
     });
     if (refusal) return refusal;
@@ -189,21 +176,24 @@ class MessageReader {
     const cursor = this.#cursor;
     if (cursor.kind() !== 'object') return this.#invalid(at, 'must be an object');
     let [hasName, hasArguments] = [false, false];
-    const refusal = cursor.eachMember((key) => {
-      if (key !== 'name' && key !== 'arguments') return this.#unknownMember(key);
-      if (key === 'name') hasName = true;
+    const refusal = this.#eachMember(at, (name) => {
+      if (name !== 'name' && name !== 'arguments') return this.#unknownMember();
+      if (name === 'name') hasName = true;
       else hasArguments = true;
-      return this.#countedText(`${at}.${key}`);
+      return this.#countedText(`${at}.${name}`);
     });
     if (refusal) return refusal;
     if (!hasName) return this.#invalid(`${at}.name`, 'must be a string');
     return hasArguments ? undefined : this.#invalid(`${at}.arguments`, 'must be a string');
   }
 
+  #eachMember(at: string, read: (name: string) => Refusal | undefined): Refusal | undefined {
+    return eachMember(this.#cursor, (member) => this.#param(at + member), read);
+  }
+
   #countedText(at: string): Refusal | undefined {
     if (this.#cursor.kind() !== 'string') return this.#invalid(at, 'must be a string');
-    const { start, end } = this.#cursor.textSpan();
-    this.#facts.prompt.addText(this.#cursor.bytes, start, end);
+    this.#facts.prompt.addText(this.#cursor.textSpan());
     return undefined;
   }
 
@@ -217,9 +207,8 @@ class MessageReader {
   }
 }
 
-/** The content parts that are accepted, with the member each must have. */
-const PART_MEMBERS: ReadonlyMap<string, string> = new Map([
-  ['text', 'text'],
-  ['image_url', 'image_url'],
-  ['refusal', 'refusal'],
-]);
+/** The content parts that are accepted. Each has the member that it is named for. */
+const PART_TYPES: ReadonlySet<string> = new Set(['text', 'image_url', 'refusal']);
+
+/** Members that carry media: some parsers go by them, whatever the part's type says. */
+const MEDIA: ReadonlySet<string> = new Set(['image_url', 'video_url', 'audio_url', 'input_audio', 'file']);

@@ -1,4 +1,4 @@
-import { type FieldRule, invalidField } from './chat-facts.ts';
+import { eachMember, type FieldRule, invalidField } from './chat-facts.ts';
 import type { JsonCursor } from './json-cursor.ts';
 
 type Rule = (...rule: Parameters<FieldRule>) => ReturnType<FieldRule>;
@@ -8,20 +8,21 @@ export const checkTools: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'array') return invalidField(field, 'must be an array of tools');
   return cursor.eachElement((index) => {
     facts.hasTools = true;
-    const start = cursor.pos;
-    const refusal = checkTool(cursor, `${field}[${index}]`);
-    facts.prompt.addTool(cursor.bytes, start, cursor.pos);
-    return refusal;
+    facts.prompt.addTool(cursor);
+    return checkTool(cursor, `${field}[${index}]`);
   });
 };
+
+/** Names a member of what `param` names. */
+const at = (param: string) => (member: string) => param + member;
 
 function checkTool(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(param, 'must be an object');
   let isFunction = false;
   let isDefined = false;
-  const refusal = cursor.eachMember((key) => {
+  const refusal = eachMember(cursor, at(param), (key) => {
     if (key === 'type') {
-      isFunction = cursor.kind() === 'string' && cursor.text() === 'function';
+      isFunction = cursor.kind() === 'string' && cursor.word() === 'function';
       return isFunction
         ? undefined
         : invalidField(`${param}.type`, 'must be "function"; other tools are not supported');
@@ -38,11 +39,12 @@ function checkTool(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
 function checkFunction(cursor: JsonCursor, param: string): ReturnType<FieldRule> {
   if (cursor.kind() !== 'object') return invalidField(param, 'must be an object');
   let isNamed = false;
-  const refusal = cursor.eachMember((key) => {
+  const refusal = eachMember(cursor, at(param), (key) => {
     const kind = cursor.kind();
     switch (key) {
       case 'name':
-        isNamed = kind === 'string' && cursor.text() !== '';
+        isNamed = kind === 'string' && cursor.end - cursor.start > 2;
+        cursor.skip();
         return isNamed ? undefined : invalidField(`${param}.name`, 'must be a string that is not empty');
       case 'description':
         if (kind !== 'string' && kind !== 'null') return invalidField(`${param}.description`, 'must be a string');
@@ -65,16 +67,16 @@ const TOOL_CHOICES: ReadonlySet<string> = new Set(['none', 'auto', 'required']);
 /** A word, `{"type":"function","function":{"name"}}`, or `{"type":"allowed_tools","allowed_tools":{…}}`. */
 export const checkToolChoice: Rule = (cursor, _facts, field) => {
   if (cursor.kind() === 'string') {
-    return TOOL_CHOICES.has(cursor.text())
+    return TOOL_CHOICES.has(cursor.word())
       ? undefined
       : invalidField(field, 'must be none, auto, required or an object');
   }
   if (cursor.kind() !== 'object') return invalidField(field, 'must be none, auto, required or an object');
   let type = '';
   const described = new Set<string>();
-  const refusal = cursor.eachMember((key) => {
+  const refusal = eachMember(cursor, at(field), (key) => {
     if (key === 'type' && cursor.kind() === 'string') {
-      type = cursor.text();
+      type = cursor.word();
       return undefined;
     }
     if (key === 'function') {
@@ -96,12 +98,12 @@ const RESPONSE_FORMATS: ReadonlySet<string> = new Set(['text', 'json_object', 'j
 /** Type `text` is no JSON format. A schema is shown to some models, so it is counted like a tool. */
 export const checkResponseFormat: Rule = (cursor, facts, field) => {
   if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
-  const start = cursor.pos;
+  const { start, end } = cursor;
   let type = '';
   let hasSchema = false;
-  const refusal = cursor.eachMember((key) => {
+  const refusal = eachMember(cursor, at(field), (key) => {
     if (key === 'type' && cursor.kind() === 'string') {
-      type = cursor.text();
+      type = cursor.word();
       return undefined;
     }
     if (key === 'json_schema' && cursor.kind() === 'object') {
@@ -114,6 +116,6 @@ export const checkResponseFormat: Rule = (cursor, facts, field) => {
   if (!RESPONSE_FORMATS.has(type)) return invalidField(`${field}.type`, 'must be text, json_object or json_schema');
   if (type === 'json_schema' && !hasSchema) return invalidField(`${field}.json_schema`, 'must be an object');
   facts.jsonFormat = type !== 'text';
-  if (hasSchema) facts.prompt.addTool(cursor.bytes, start, cursor.pos);
+  if (hasSchema) facts.prompt.addTool({ start, end });
   return undefined;
 };

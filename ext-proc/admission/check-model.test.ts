@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import type { Model } from '../config/gateway-config.ts';
@@ -6,7 +7,6 @@ import type { ChatRequest } from '../domain/chat-request.ts';
 import type { Key, Organization } from '../domain/principal.ts';
 import { envelopeOf, isRefusal } from '../errors/refusal.ts';
 import { checkModel } from './check-model.ts';
-import { readChatRequest } from './read-chat-request.ts';
 
 interface Given {
   readonly model?: Partial<Model>;
@@ -114,16 +114,6 @@ describe('the output limit', () => {
     expect(limit({}, { organization: { maxTokens: 100 } })).toBe(100);
     expect(limit({}, { model: { contextWindow: estimate + 50 } })).toBe(50);
     expect(limit({}, { model: { contextWindow: estimate + 1 } })).toBe(1);
-  });
-
-  it('is decided near the window by all of a long text, not by samples of it, which differ between processes', () => {
-    const messages = [
-      { role: 'user', content: 'Once upon a time, in 1987, there was a {"key": "value"} 狐狸. '.repeat(3000) },
-    ];
-    const whole = requestOf({ messages }).wholeEstimate();
-    expect(limit({ messages }, { model: { contextWindow: whole + 7 } })).toBe(7);
-    const refusal = check({ messages }, { model: { contextWindow: whole - 1 } });
-    expect(isRefusal(refusal) && refusal.values.estimated_tokens).toBe(whole);
   });
 
   it('is one token where the input fills the window, and none fits where it overflows', () => {

@@ -13,8 +13,16 @@ export interface ModelChoice {
 /** Longest part of a model id that is echoed. */
 const LONGEST_ECHO = 128;
 
-/** Everything after the fields' own rules, in the order of INTERFACE 4, from `n_not_allowed` to `upstream_config_error`. */
-export function checkModel(chat: ChatRequest, principal: Principal, config: GatewayConfig): ModelChoice | Refusal {
+/**
+ * Everything after the fields' own rules, in the order of INTERFACE 4, from `n_not_allowed` to `upstream_config_error`. `inputTokens` is
+ * what the input is taken for.
+ */
+export function checkModel(
+  chat: ChatRequest,
+  principal: Principal,
+  config: GatewayConfig,
+  inputTokens = chat.inputTokens.estimate,
+): ModelChoice | Refusal {
   const combination = checkCombinations(chat, principal.organization);
   if (combination) return combination;
   const model = config.models.get(chat.model);
@@ -23,7 +31,8 @@ export function checkModel(chat: ChatRequest, principal: Principal, config: Gate
   if (principal.key.models && !principal.key.models.has(model.id)) return refuse('model_not_allowed', { model: name });
   const incapable = checkCapabilities(chat, model);
   if (incapable) return incapable;
-  const outputLimit = outputLimitFor(chat, model, principal.organization.maxTokens ?? model.maxOutputTokens);
+  const cap = Math.min(principal.organization.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
+  const outputLimit = outputLimitFor(chat, model, cap, inputTokens);
   if (typeof outputLimit !== 'number') return outputLimit;
   if (model.problem !== undefined || model.targets.length === 0)
     return refuse('upstream_config_error', { model: name });
@@ -46,8 +55,7 @@ function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined
  * The client's limit, or the model's default, which is lowered to the organization's cap and to what the context window leaves: a
  * default never causes a refusal. Input that leaves no room at all does.
  */
-function outputLimitFor(chat: ChatRequest, model: Model, organizationCap: number): number | Refusal {
-  const cap = Math.min(organizationCap, model.maxOutputTokens);
+function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputTokens: number): number | Refusal {
   if (chat.maxTokens !== undefined && chat.maxTokens > cap) {
     return refuse(
       'max_tokens_exceeds_cap',
@@ -55,7 +63,6 @@ function outputLimitFor(chat: ChatRequest, model: Model, organizationCap: number
       { param: chat.maxTokensParam ?? 'max_tokens' },
     );
   }
-  const inputTokens = estimateFor(chat, model);
   const estimatedTokens = inputTokens + (chat.maxTokens ?? 0);
   if (estimatedTokens > model.contextWindow) {
     return refuse('context_length_exceeded', {
@@ -70,8 +77,7 @@ function outputLimitFor(chat: ChatRequest, model: Model, organizationCap: number
 /** Samples are within 6 % (text-meter.ts), and each process takes others: what they leave open is decided by all of the text, everywhere alike. */
 const SAMPLES_LEAVE_OPEN = 1.25;
 
-function estimateFor({ inputTokens, maxTokens = 0, wholeEstimate }: ChatRequest, { contextWindow }: Model): number {
-  const { estimate, isCounted } = inputTokens;
-  if (isCounted || SAMPLES_LEAVE_OPEN * estimate + maxTokens <= contextWindow) return estimate;
-  return wholeEstimate();
+/** The input may be too long for the model's context window, and samples cannot tell. */
+export function isLengthOpen({ inputTokens, maxTokens = 0 }: ChatRequest, { contextWindow }: Model): boolean {
+  return inputTokens.isCounted !== true && SAMPLES_LEAVE_OPEN * inputTokens.estimate + maxTokens > contextWindow;
 }

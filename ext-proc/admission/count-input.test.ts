@@ -1,14 +1,16 @@
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { pino } from 'pino';
 import { afterAll, describe, expect, it } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import { createTokenCounter } from '../accounting/count-tokens.ts';
-import type { Model } from '../config/gateway-config.ts';
+import type { GatewayConfig, Model } from '../config/gateway-config.ts';
+import type { ChatRequest } from '../domain/chat-request.ts';
+import { finish } from '../domain/steps.ts';
 import type { BoundTokens } from '../domain/tokenizer.ts';
 import { isRefusal } from '../errors/refusal.ts';
 import { chooseByCount, chooseModel } from './count-input.ts';
-import { readChatRequest } from './read-chat-request.ts';
 
 const counter = createTokenCounter({ log: pino({ level: 'silent' }), timeoutMs: 60_000 });
 afterAll(counter.close);
@@ -27,6 +29,12 @@ function chatOf(content: string, more: object = {}) {
 const principal = principalWith();
 const configOf = (changes: Partial<Model>) => configWith(modelWith({ tokenizer: 'o200k_base', ...changes }));
 
+async function choose(chat: ChatRequest, config: GatewayConfig, boundTokens: BoundTokens) {
+  const chosen = await chooseModel(chat, principal, config, boundTokens, finish);
+  if (chosen === undefined) throw new Error('the client left');
+  return chosen;
+}
+
 /** The estimate finds long words dearer than they are. */
 const CHEAP = 'internationalization '.repeat(400);
 const TRUTH = encode(CHEAP).length;
@@ -37,7 +45,7 @@ describe('input that the estimate finds too long', () => {
   it('is counted, and served when it fits', async () => {
     const chat = chatOf(CHEAP, { max_tokens: 50 });
     expect(chat.inputTokens.estimate).toBeGreaterThan(window);
-    const chosen = await chooseModel(chat, principal, configOf({ contextWindow: window }), counter.boundTokens);
+    const chosen = await choose(chat, configOf({ contextWindow: window }), counter.boundTokens);
     if (isRefusal(chosen)) throw new Error(chosen.code);
     const { estimate, ceiling, normalizedCeiling } = chosen.chat.inputTokens;
     expect(estimate).toBeGreaterThanOrEqual(TRUTH);
@@ -49,12 +57,8 @@ describe('input that the estimate finds too long', () => {
   });
 
   it('is refused with the count when that does not fit either', async () => {
-    const refusal = await chooseModel(
-      chatOf(CHEAP, { max_tokens: 200 }),
-      principal,
-      configOf({ contextWindow: window }),
-      counter.boundTokens,
-    );
+    const chat = chatOf(CHEAP, { max_tokens: 200 });
+    const refusal = await choose(chat, configOf({ contextWindow: window }), counter.boundTokens);
     expect(isRefusal(refusal) && refusal.code).toBe('context_length_exceeded');
     expect(isRefusal(refusal) && Number(refusal.values.estimated_tokens)).toBeLessThan(TRUTH * 1.05 + 220);
   });
@@ -65,13 +69,13 @@ describe('input that the estimate finds too long', () => {
     ['it cannot be counted in time', {}, async () => undefined],
   ])('is refused as it is when %s', async (_, changes, boundTokens) => {
     const config = configOf({ contextWindow: window, ...changes });
-    const refusal = await chooseModel(chatOf(CHEAP), principal, config, boundTokens);
+    const refusal = await choose(chatOf(CHEAP), config, boundTokens);
     expect(isRefusal(refusal) && refusal.code).toBe('context_length_exceeded');
   });
 });
 
 it('is not counted when it fits, nor a second time', async () => {
-  const chosen = await chooseModel(chatOf(CHEAP), principal, configOf({}), never);
+  const chosen = await choose(chatOf(CHEAP), configOf({}), never);
   if (isRefusal(chosen)) throw new Error(chosen.code);
   const counted = await chooseByCount(chosen.chat, principal, configOf({}), counter.boundTokens);
   if (counted === undefined || isRefusal(counted)) throw new Error('counted');
@@ -86,4 +90,20 @@ it('keeps what is no text in the ceiling as it was', async () => {
   if (counted === undefined || isRefusal(counted)) throw new Error('counted');
   expect(counted.chat.inputTokens.ceiling).toBeGreaterThan(2000 + TRUTH);
   expect(counted.chat.inputTokens.ceiling).toBeLessThan(chat.inputTokens.ceiling);
+});
+
+it('is decided near the window by all of a long text, not by samples of it, which differ between processes', async () => {
+  const chat = chatOf('Once upon a time, in 1987, there was a {"key": "value"} 狐狸. '.repeat(3000));
+  const whole = finish(chat.wholeEstimate());
+  const inWindow = (contextWindow: number) => choose(chat, configOf({ tokenizer: 'bytes', contextWindow }), never);
+  const chosen = await inWindow(whole + 7);
+  expect(isRefusal(chosen) || chosen.choice.outputLimit).toBe(7);
+  const refusal = await inWindow(whole - 1);
+  expect(isRefusal(refusal) && refusal.values.estimated_tokens).toBe(whole);
+});
+
+it('is given up when the client leaves', async () => {
+  const chat = chatOf('word '.repeat(3000));
+  const left = await chooseModel(chat, principal, configOf({ contextWindow: 3000 }), never, async () => undefined);
+  expect(left).toBeUndefined();
 });

@@ -1,9 +1,10 @@
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { ChatRequest, InputTokens } from '../domain/chat-request.ts';
 import type { Principal } from '../domain/principal.ts';
+import type { Steps } from '../domain/steps.ts';
 import type { BoundTokens } from '../domain/tokenizer.ts';
 import { isRefusal, type Refusal } from '../errors/refusal.ts';
-import { checkModel, type ModelChoice } from './check-model.ts';
+import { checkModel, isLengthOpen, type ModelChoice } from './check-model.ts';
 
 /** A request whose model and output limit are decided. */
 export interface ChosenChat {
@@ -14,19 +15,34 @@ export interface ChosenChat {
 /** Further above the window than this no count brings an estimate below it (token-bounds.test.ts). */
 const ESTIMATE_AT_MOST_TIMES = 2;
 
-/** `checkModel`, but input is counted before it is refused for being too long, where the model's tokenizer is known. */
+/** Does the work in turns with that of others; `undefined`: the client left. */
+export type InTurns = <Result>(steps: Steps<Result>) => Result | undefined | Promise<Result | undefined>;
+
+/** `checkModel`, but input is counted before it is refused for being too long, where the model's tokenizer is known. `undefined`: the client left. */
 export async function chooseModel(
   chat: ChatRequest,
   principal: Principal,
   config: GatewayConfig,
   boundTokens: BoundTokens,
-): Promise<ChosenChat | Refusal> {
-  const choice = checkModel(chat, principal, config);
+  inTurns: InTurns,
+): Promise<ChosenChat | Refusal | undefined> {
+  let choice = checkModel(chat, principal, config);
+  const model = config.models.get(chat.model);
+  if (model !== undefined && reachedLength(choice) && isLengthOpen(chat, model)) {
+    const estimate = await inTurns(chat.wholeEstimate());
+    if (estimate === undefined) return undefined;
+    choice = checkModel(chat, principal, config, estimate);
+  }
   if (!isRefusal(choice)) return { chat, choice };
-  const window = config.models.get(chat.model)?.contextWindow ?? 0;
+  const window = model?.contextWindow ?? 0;
   if (choice.code !== 'context_length_exceeded' || chat.inputTokens.estimate > ESTIMATE_AT_MOST_TIMES * window)
     return choice;
   return (await chooseByCount(chat, principal, config, boundTokens)) ?? choice;
+}
+
+/** Nothing that is judged before the length of the input refused it. */
+function reachedLength(choice: ModelChoice | Refusal): boolean {
+  return !isRefusal(choice) || choice.code === 'context_length_exceeded' || choice.code === 'upstream_config_error';
 }
 
 /**

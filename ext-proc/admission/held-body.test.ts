@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import { isRefusal } from '../errors/refusal.ts';
-import { readChatRequest } from './read-chat-request.ts';
 import { estimateTokens } from './text-meter.ts';
 
 function requestOf(messages: unknown[], isAscii = false): ChatRequest {

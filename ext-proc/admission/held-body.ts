@@ -1,57 +1,67 @@
-import type { ProviderFields } from '../domain/chat-request.ts';
-import { newChatFacts } from './chat-facts.ts';
-import { CHAT_FIELDS } from './chat-fields.ts';
-import { JsonCursor } from './json-cursor.ts';
-import { PromptHead } from './prompt-head.ts';
-import type { PromptSink } from './prompt-sink.ts';
-import { PromptTextCollector } from './prompt-text.ts';
-import { type BodyField, providerBody } from './provider-body.ts';
+import type { InputTokens, ProviderFields } from '../domain/chat-request.ts';
+import { finish, type Steps } from '../domain/steps.ts';
+import type { ImageSize } from './image-size.ts';
+import { promptHead } from './prompt-head.ts';
+import type { PromptRecord } from './prompt-record.ts';
+import { promptTexts } from './prompt-text.ts';
+import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';
 import { estimateTokens } from './text-meter.ts';
 import { TokenTally } from './token-tally.ts';
 
+/** What a model reads of a body, and what it is counted by. */
+export interface ReadBody {
+  readonly bytes: Buffer;
+  /** ASCII, escaped characters included. */
+  readonly isPlain: boolean;
+  readonly prompt: PromptRecord;
+  /** Of images whose size could not be read: `undefined`. */
+  readonly imageSizes: readonly (ImageSize | undefined)[];
+  readonly fields: readonly BodyField[];
+}
+
 /** The bytes of a body that was accepted, for as long as they are needed. The one place that refers to them, so that they can be freed. */
 export class HeldBody {
-  #bytes: Buffer | undefined;
-  readonly #fields: readonly BodyField[];
-  readonly #isPlain: boolean;
+  #body: ReadBody | undefined;
   /** What is left of the prompt's text once the bytes are free. */
   #text: Buffer = NOTHING;
   #tokensLeftOut = 0;
 
-  constructor(bytes: Buffer, fields: readonly BodyField[], isPlain: boolean) {
-    this.#bytes = bytes;
-    this.#fields = fields;
-    this.#isPlain = isPlain;
+  constructor(body: ReadBody) {
+    this.#body = body;
   }
 
-  wholeEstimate(): number {
-    return this.#walk(new TokenTally(this.#isPlain, false)).total().estimate;
+  *wholeEstimate(): Steps<number> {
+    const { estimate } = yield* countTokens(this.#whole(), false);
+    return estimate;
   }
 
   promptText(): string {
-    return this.#bytes === undefined ? this.#text.toString() : this.#walk(new PromptTextCollector()).text();
+    if (this.#body === undefined) return this.#text.toString();
+    return promptTexts(this.#body.bytes, this.#body.prompt, true).join('\n');
   }
 
   promptTexts(): readonly string[] {
-    return this.#walk(new PromptTextCollector()).texts();
+    const { bytes, prompt } = this.#whole();
+    return promptTexts(bytes, prompt, false);
   }
 
-  encodeFor(stream: boolean, provider: ProviderFields): readonly Buffer[] {
-    return providerBody(this.#whole(), this.#fields, stream, provider);
+  encodeFor(facts: SentFacts, provider: ProviderFields): readonly Buffer[] {
+    const { bytes, fields } = this.#whole();
+    return providerBody(bytes, fields, facts, provider);
   }
 
   /** As ChatRequest.keepText(). `estimate`: of the whole prompt. */
   keepText(mostBytes: number, estimate: number): number {
     if (mostBytes === 0) {
       this.#tokensLeftOut =
-        this.#bytes === undefined ? this.#tokensLeftOut + estimateTokens(this.#text.toString()) : estimate;
+        this.#body === undefined ? this.#tokensLeftOut + estimateTokens(this.#text.toString()) : estimate;
       this.#text = NOTHING;
-    } else if (this.#bytes !== undefined) {
-      const head = this.#walk(new PromptHead(mostBytes, this.#isPlain));
-      this.#text = head.text();
-      this.#tokensLeftOut = head.restTokens();
+    } else if (this.#body !== undefined) {
+      const head = finish(promptHead(this.#body.bytes, this.#body.prompt, mostBytes));
+      this.#text = head.text;
+      this.#tokensLeftOut = head.restTokens;
     }
-    this.#bytes = undefined;
+    this.#body = undefined;
     return this.#text.length;
   }
 
@@ -59,19 +69,18 @@ export class HeldBody {
     return this.#tokensLeftOut;
   }
 
-  #whole(): Buffer {
-    if (this.#bytes === undefined) throw new Error('the body of a request is free already');
-    return this.#bytes;
-  }
-
-  /** A second walk over what the first one accepted. */
-  #walk<Sink extends PromptSink>(sink: Sink): Sink {
-    const bytes = this.#whole();
-    const facts = newChatFacts(sink);
-    for (const { name, valueStart } of this.#fields)
-      CHAT_FIELDS.get(name)?.(new JsonCursor(bytes, valueStart), facts, name);
-    return sink;
+  #whole(): ReadBody {
+    if (this.#body === undefined) throw new Error('the body of a request is free already');
+    return this.#body;
   }
 }
 
 const NOTHING = Buffer.alloc(0);
+
+/** `samples`: of long texts, not every byte is looked at. */
+export function* countTokens(body: ReadBody, samples: boolean): Steps<InputTokens> {
+  const tally = new TokenTally(body.isPlain, samples);
+  for (const size of body.imageSizes) tally.addImage(size);
+  yield* tally.add(body.bytes, body.prompt);
+  return tally.total();
+}

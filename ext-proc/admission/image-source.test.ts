@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { finish } from '../domain/steps.ts';
 import { imageSource } from './image-source.ts';
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -6,7 +7,7 @@ const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 /** `literal` is what stands between the quotes in the body. */
 function sourceOf(literal: string) {
   const bytes = Buffer.from(`"${literal}"`);
-  return imageSource(bytes, 1, bytes.length - 1);
+  return finish(imageSource(bytes, { start: 1, end: bytes.length - 1 }));
 }
 
 describe('imageSource', () => {

@@ -1,6 +1,8 @@
+import type { Steps } from '../domain/steps.ts';
+import { Base64Text } from './base64-text.ts';
 import { type ImageSize, imageSize, isJpeg } from './image-size.ts';
-import { BACKSLASH } from './json-bytes.ts';
-import { unescapeText } from './json-text.ts';
+import type { Span } from './json-cursor.ts';
+import { characterEnd, textUpTo } from './json-text.ts';
 
 export type ImageSource =
   | { readonly kind: 'inline'; readonly size: ImageSize | undefined }
@@ -14,37 +16,22 @@ const REMOTE = /^\s*https?:/i;
 
 const INLINE_ONLY = 'must be a data: URI with an image media type and base64 data';
 
-/** What an image's `url` is: the text between the quotes at `start` and `end`. */
-export function imageSource(bytes: Buffer, start: number, end: number): ImageSource {
-  // PHP writes every slash as \/, so base64 data may be full of escapes.
-  if (bytes.subarray(start, end).includes(BACKSLASH)) {
-    const text = Buffer.from(unescapeText(bytes, start, end));
-    return sourceOf(text, 0, text.length);
-  }
-  return sourceOf(bytes, start, end);
-}
+const STEP_BYTES = 1024 * 1024;
 
-function sourceOf(bytes: Buffer, start: number, end: number): ImageSource {
-  const head = bytes.toString('latin1', start, Math.min(end, start + LONGEST_HEAD));
+/** What an image's `url` is: the text between the quotes at `start` and `end`. */
+export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSource> {
+  const head = textUpTo(LONGEST_HEAD, bytes, start, end);
   if (REMOTE.test(head)) return { kind: 'remote' };
   const uri = DATA_URI.exec(head);
   if (!uri) return { kind: 'invalid', requirement: INLINE_ONLY };
-  const data = start + uri[0].length;
-  if (!isBase64(bytes, data, end)) return { kind: 'invalid', requirement: 'has data that is not base64' };
-  return { kind: 'inline', size: sizeOf(bytes, data, end) };
-}
-
-/** Standard alphabet, padded or not, nothing between. */
-function isBase64(bytes: Buffer, start: number, end: number): boolean {
-  let dataEnd = end;
-  while (dataEnd > start && end - dataEnd < 2 && bytes[dataEnd - 1] === 0x3d) dataEnd--;
-  const padding = end - dataEnd;
-  const rest = (dataEnd - start) % 4;
-  if (dataEnd === start || rest === 1 || (padding > 0 && rest + padding !== 4)) return false;
-  for (let pos = start; pos < dataEnd; pos++) {
-    if (BASE64[bytes[pos] as number] === 0) return false;
+  const data = new Base64Text();
+  const dataStart = characterEnd(bytes, start, uri[0].length);
+  for (let pos = dataStart; pos < end; ) {
+    pos = data.read(bytes, pos, Math.min(end, pos + STEP_BYTES));
+    if (pos < end) yield;
   }
-  return true;
+  if (!data.isWhole) return { kind: 'invalid', requirement: 'has data that is not base64' };
+  return { kind: 'inline', size: sizeOf(bytes, dataStart, end) };
 }
 
 /** Base64 characters to decode: a header, or as much metadata as cameras put before a JPEG's frame header. Multiples of four. */
@@ -52,14 +39,10 @@ const HEADER_CHARACTERS = 64;
 const JPEG_CHARACTERS = 262_144;
 
 function sizeOf(bytes: Buffer, start: number, end: number): ImageSize | undefined {
-  const header = decode(bytes, start, Math.min(end, start + HEADER_CHARACTERS));
-  return imageSize(isJpeg(header) ? decode(bytes, start, Math.min(end, start + JPEG_CHARACTERS)) : header);
+  const header = decode(HEADER_CHARACTERS, bytes, start, end);
+  return imageSize(isJpeg(header) ? decode(JPEG_CHARACTERS, bytes, start, end) : header);
 }
 
-function decode(bytes: Buffer, start: number, end: number): Buffer {
-  return Buffer.from(bytes.toString('latin1', start, end), 'base64');
+function decode(characters: number, bytes: Buffer, start: number, end: number): Buffer {
+  return Buffer.from(textUpTo(characters, bytes, start, end), 'base64');
 }
-
-const BASE64 = new Uint8Array(256);
-for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
-  BASE64[character.charCodeAt(0)] = 1;

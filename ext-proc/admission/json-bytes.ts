@@ -35,15 +35,15 @@ export function isDigit(byte: number): boolean {
   return byte >= ZERO && byte <= 0x39;
 }
 
-/** The value of four hexadecimal digits from `pos` on, or -1. */
+/** The value of four hexadecimal digits from `pos` on; less than 0 when they are not. */
 export function hexQuad(bytes: Uint8Array, pos: number): number {
-  let value = 0;
-  for (let at = pos; at < pos + 4; at++) {
-    const digit = HEX_DIGITS[byteAt(bytes, at)] as number;
-    if (digit < 0) return -1;
-    value = value * 16 + digit;
-  }
-  return value;
+  if (pos + 4 > bytes.length) return -1;
+  return (
+    ((HEX_DIGITS[bytes[pos] as number] as number) << 12) |
+    ((HEX_DIGITS[bytes[pos + 1] as number] as number) << 8) |
+    ((HEX_DIGITS[bytes[pos + 2] as number] as number) << 4) |
+    (HEX_DIGITS[bytes[pos + 3] as number] as number)
+  );
 }
 
 const HEX_DIGITS = new Int8Array(256).fill(-1);

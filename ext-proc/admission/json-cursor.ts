@@ -1,36 +1,50 @@
-import assert from 'node:assert';
-import {
-  BACKSLASH,
-  byteAt,
-  CLOSE_ARRAY,
-  CLOSE_OBJECT,
-  COMMA,
-  MINUS,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
-  skipSpace,
-} from './json-bytes.ts';
-import { unescapeText } from './json-text.ts';
-import { frequentWord } from './json-words.ts';
+import { byteAt, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
+import type { ScannedObject } from './json-scan.ts';
+import { ENTRY, ESCAPED, type JsonTape, REPLACED } from './json-tape.ts';
+import { textUpTo } from './json-text.ts';
+import { nestedNameBesidesCase, wordAt } from './json-words.ts';
 
 export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
+/** Between quotes, or a whole value. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
- * Reads a text that the scanner has accepted, value by value, and decodes only what is asked for. It stands at the first byte of a
- * value; every reading method leaves it behind that value. Nothing is checked again.
+ * Reads a text that the scanner has accepted, value by value along its tape, and decodes only what is asked for. It stands at a value;
+ * every reading method leaves it behind that value. Members that a later one replaces are not there.
  */
 export class JsonCursor {
   readonly bytes: Buffer;
-  pos: number;
+  readonly #tape: JsonTape;
+  #place = 0;
+  #keyPlace = 0;
 
-  constructor(bytes: Buffer, pos: number) {
+  /** Stands at the outermost object. */
+  constructor({ bytes, tape }: Pick<ScannedObject, 'bytes' | 'tape'>) {
     this.bytes = bytes;
-    this.pos = pos;
+    this.#tape = tape;
+  }
+
+  /** Another one at the same value. */
+  copy(): JsonCursor {
+    const copy = new JsonCursor({ bytes: this.bytes, tape: this.#tape });
+    copy.#place = this.#place;
+    return copy;
+  }
+
+  get start(): number {
+    return this.#tape.slots[this.#place] as number;
+  }
+
+  get end(): number {
+    return this.#tape.slots[this.#place + 1] as number;
   }
 
   kind(): JsonKind {
-    switch (byteAt(this.bytes, this.pos)) {
+    switch (byteAt(this.bytes, this.start)) {
       case OPEN_OBJECT:
         return 'object';
       case OPEN_ARRAY:
@@ -49,124 +63,130 @@ export class JsonCursor {
 
   /** Steps over a value of any kind. */
   skip(): void {
-    const first = byteAt(this.bytes, this.pos);
-    if (first === QUOTE) this.pos = this.#afterString(this.pos);
-    else if (first === OPEN_OBJECT || first === OPEN_ARRAY) this.#skipNested();
-    else this.#skipScalar();
+    this.#place = this.#tape.behind(this.bytes, this.#place);
   }
 
-  /** The string's text. */
-  text(): string {
-    const start = this.pos;
-    this.pos = this.#afterString(start);
-    const known = frequentWord(this.bytes, start + 1, this.pos - 1);
-    if (known !== undefined) return known;
-    const text = this.bytes.toString('utf8', start + 1, this.pos - 1);
-    return text.includes('\\') ? Buffer.from(unescapeText(this.bytes, start + 1, this.pos - 1)).toString() : text;
+  /** The string, if it is one of the words of `json-words.ts`; else an empty one. */
+  word(): string {
+    const word = wordAt(this.bytes, this.start + 1, this.end - 1, this.isEscaped);
+    this.skip();
+    return word;
   }
 
-  /** Steps over a string and says where its text stands, between the quotes. */
-  textSpan(): { readonly start: number; readonly end: number } {
-    const start = this.pos;
-    this.pos = this.#afterString(start);
-    return { start: start + 1, end: this.pos - 1 };
+  /** The string's text, cut to so many characters. */
+  text(characters: number): string {
+    const text = textUpTo(characters, this.bytes, this.start + 1, this.end - 1);
+    this.skip();
+    return text;
+  }
+
+  /** The string has escapes. */
+  get isEscaped(): boolean {
+    return ((this.#tape.slots[this.#place + 2] as number) & ESCAPED) !== 0;
+  }
+
+  /** Steps over a value and says where it stands. */
+  span(): Span {
+    const { start, end } = this;
+    this.skip();
+    return { start, end };
+  }
+
+  /** As `span`, of a string, without its quotes. */
+  textSpan(): Span {
+    const { start, end } = this.span();
+    return { start: start + 1, end: end - 1 };
+  }
+
+  /** The word that a member of the object is; an empty text where it is none or not there. The cursor stays at the object. */
+  wordOfMember(name: string): string {
+    const place = this.#place;
+    const word = this.eachMember((key) => {
+      if (key === name && this.kind() === 'string') return this.word();
+      return void this.skip();
+    });
+    this.#place = place;
+    return word ?? '';
   }
 
   number(): number {
-    const start = this.pos;
-    this.#skipScalar();
-    return Number(this.bytes.toString('latin1', start, this.pos));
+    const { start, end } = this.span();
+    return Number(this.bytes.toString('latin1', start, end));
   }
 
   boolean(): boolean {
-    const value = byteAt(this.bytes, this.pos) === 0x74;
-    this.#skipScalar();
+    const value = byteAt(this.bytes, this.start) === 0x74;
+    this.skip();
     return value;
   }
 
-  /** Calls `read` at each member's value, which it must step over; stops at the first answer. The cursor stands at an object. */
-  eachMember<Answer>(read: (key: string) => Answer | undefined): Answer | undefined {
-    this.pos = skipSpace(this.bytes, this.pos + 1);
-    while (byteAt(this.bytes, this.pos) !== CLOSE_OBJECT) {
-      const key = this.text();
-      this.pos = skipSpace(this.bytes, skipSpace(this.bytes, this.pos) + 1);
-      const answer = read(key);
+  /**
+   * Calls `read` at each member's value, which it must step over; stops at the first answer. The cursor stands at an object. The key is
+   * given as a word, and its text can be asked for.
+   */
+  eachMember<Answer>(read: (word: string) => Answer | undefined): Answer | undefined {
+    const { slots } = this.#tape;
+    const behind = slots[this.#place + 2] as number;
+    this.#place += ENTRY;
+    while (this.#place < behind) {
+      const isReplaced = ((slots[this.#place + 2] as number) & REPLACED) !== 0;
+      const word = isReplaced ? '' : this.#readKey();
+      this.#place += ENTRY;
+      const answer = isReplaced ? void this.skip() : read(word);
       if (answer !== undefined) return answer;
-      this.#nextSibling();
     }
-    this.pos++;
+    return undefined;
+  }
+
+  /** Calls `read` for each key of an object, replaced ones too, in the order in which they were sent. */
+  eachKey<Answer>(read: (word: string) => Answer | undefined): Answer | undefined {
+    const behind = this.#tape.slots[this.#place + 2] as number;
+    this.#place += ENTRY;
+    while (this.#place < behind) {
+      const answer = read(this.#readKey());
+      if (answer !== undefined) return answer;
+      this.#place += ENTRY;
+      this.skip();
+    }
     return undefined;
   }
 
   /** As `eachMember`, for the elements of an array. */
   eachElement<Answer>(read: (index: number) => Answer | undefined): Answer | undefined {
-    this.pos = skipSpace(this.bytes, this.pos + 1);
-    for (let index = 0; byteAt(this.bytes, this.pos) !== CLOSE_ARRAY; index++) {
+    const behind = this.#tape.slots[this.#place + 2] as number;
+    this.#place += ENTRY;
+    for (let index = 0; this.#place < behind; index++) {
       const answer = read(index);
       if (answer !== undefined) return answer;
-      this.#nextSibling();
     }
-    this.pos++;
     return undefined;
   }
 
-  #nextSibling(): void {
-    this.pos = skipSpace(this.bytes, this.pos);
-    if (byteAt(this.bytes, this.pos) === COMMA) this.pos = skipSpace(this.bytes, this.pos + 1);
+  /** Where the key that was read last begins. */
+  get keyStart(): number {
+    return this.#tape.slots[this.#keyPlace] as number;
   }
 
-  #afterString(start: number): number {
-    const { bytes } = this;
-    const near = Math.min(start + NEAR, bytes.length);
-    let pos = start + 1;
-    while (pos < near) {
-      const byte = bytes[pos] as number;
-      if (byte === QUOTE) return pos + 1;
-      pos += byte === BACKSLASH ? 2 : 1;
-    }
-    return afterLongString(bytes, pos);
+  /** The text of the key that was read last, cut to so many characters. */
+  keyText(characters: number): string {
+    const [start, end] = this.#key();
+    return textUpTo(characters, this.bytes, start, end);
   }
 
-  #skipNested(): void {
-    const { bytes } = this;
-    let depth = 0;
-    let pos = this.pos;
-    do {
-      const byte = byteAt(bytes, pos);
-      if (byte === QUOTE) {
-        pos = this.#afterString(pos);
-        continue;
-      }
-      if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
-      else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
-      pos++;
-    } while (depth > 0);
-    this.pos = pos;
+  /** The nested member's name that the key that was read last is to parsers that compare without case; else an empty text. */
+  nameBesidesCase(): string {
+    return nestedNameBesidesCase(this.bytes, ...this.#key());
   }
 
-  /** A number or a word. */
-  #skipScalar(): void {
-    let pos = this.pos;
-    while (IN_SCALAR[byteAt(this.bytes, pos)] === 1) pos++;
-    this.pos = pos;
+  #readKey(): string {
+    this.#keyPlace = this.#place;
+    return wordAt(this.bytes, ...this.#key());
+  }
+
+  #key(): readonly [start: number, end: number, isEscaped: boolean] {
+    const { slots } = this.#tape;
+    const place = this.#keyPlace;
+    const isEscaped = ((slots[place + 2] as number) & ESCAPED) !== 0;
+    return [(slots[place] as number) + 1, (slots[place + 1] as number) - 1, isEscaped];
   }
 }
-
-/** Within this many bytes a loop finds the end of a string sooner than a search, which costs 50 ns to call. */
-const NEAR = 128;
-
-/** Behind the closing quote: the first one from `from` on, where no escape is cut, with an even number of backslashes before it. */
-function afterLongString(bytes: Buffer, from: number): number {
-  let quote = bytes.indexOf(QUOTE, from);
-  for (;;) {
-    assert(quote >= 0, 'a text that was not scanned');
-    let first = quote;
-    while (first > from && bytes[first - 1] === BACKSLASH) first--;
-    if ((quote - first) % 2 === 0) return quote + 1;
-    quote = bytes.indexOf(QUOTE, quote + 1);
-  }
-}
-
-const IN_SCALAR = new Uint8Array(256);
-for (const character of '0123456789+.eEtrufalsn') IN_SCALAR[character.charCodeAt(0)] = 1;
-IN_SCALAR[MINUS] = 1;

@@ -1,27 +1,28 @@
 import { randomInt } from 'node:crypto';
-import { SPACE } from './json-bytes.ts';
-import { unescapeText } from './json-text.ts';
-
-/** For as many keys as most texts have open at once: a text is scanned in one go, so that one place does for all. */
-const SHARED_STACK = new Int32Array(3 * 256);
+import { type JsonTape, REPLACED } from './json-tape.ts';
+import { unescapeInto } from './json-text.ts';
 
 /**
- * Notes the keys of objects while a text is scanned, and blanks out every member that a later one with the same key replaces: from its
- * key to the next key, which keeps the text valid and all positions in place. Linear in the number of keys; the keys of open objects
- * stand on one stack.
+ * Knows the keys of the objects that are open while a text is scanned, and marks on the tape every member that a later one with the same
+ * key replaces. Linear in the number of keys. A key with escapes is decoded once.
  */
 export class KeyRegister {
-  readonly #bytes: Buffer;
-  /** A copy of the text, made when the first duplicate is found. */
-  #clean: Buffer | undefined;
-  /** Per key: start, end (negative when it contains escapes), hash. */
-  #stack = SHARED_STACK;
+  readonly #bytes: Uint8Array;
+  readonly #tape: JsonTape;
+  readonly #memory: KeyMemory;
   #top = 0;
-  #table: Int32Array | undefined;
-  #outermost: readonly number[] = [];
+  /** End of the decoded texts of open objects' keys. */
+  #decodedEnd = 0;
+  #hasDuplicates = false;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Uint8Array, tape: JsonTape, memory: KeyMemory) {
     this.#bytes = bytes;
+    this.#tape = tape;
+    this.#memory = memory;
+  }
+
+  get hasDuplicates(): boolean {
+    return this.#hasDuplicates;
   }
 
   /** Begins an object; what it returns closes it. */
@@ -29,105 +30,130 @@ export class KeyRegister {
     return this.#top;
   }
 
-  /** A key with its quotes. */
-  add(start: number, end: number, escaped: boolean): void {
-    if (this.#top + 3 > this.#stack.length) this.#grow();
-    this.#stack[this.#top] = start;
-    this.#stack[this.#top + 1] = escaped ? -end : end;
-    this.#stack[this.#top + 2] = escaped
-      ? hashOf(unescapeText(this.#bytes, start + 1, end - 1))
-      : hashOf(this.#bytes, start + 1, end - 1);
-    this.#top += 3;
+  /** A key at its place on the tape, which stands in the text from `start` to `end`, without its quotes. */
+  add(place: number, start: number, end: number, escaped: boolean): void {
+    const memory = this.#memory;
+    memory.makeRoom(this.#top);
+    const { entries } = memory;
+    entries[this.#top + PLACE] = place;
+    if (escaped) {
+      const at = this.#decodedEnd;
+      const decoded = memory.makeRoomForText(at, end - start);
+      const length = unescapeInto(decoded, at, this.#bytes, start, end) - at;
+      this.#decodedEnd = at + length;
+      entries[this.#top + TEXT] = -1 - at;
+      entries[this.#top + LENGTH] = length;
+      entries[this.#top + HASH] = hashOf(decoded, at, at + length);
+    } else {
+      entries[this.#top + TEXT] = start;
+      entries[this.#top + LENGTH] = end - start;
+      entries[this.#top + HASH] = hashOf(this.#bytes, start, end);
+    }
+    this.#top += ENTRY;
   }
 
   close(first: number): void {
-    const count = (this.#top - first) / 3;
-    if (count > SMALL_OBJECT) this.#blankByTable(first, count);
-    else if (count > 1) this.#blankByPairs(first);
-    if (first === 0) this.#outermost = this.#starts();
+    const count = (this.#top - first) / ENTRY;
+    if (count > SMALL_OBJECT) this.#markByTable(first, count);
+    else if (count > 1) this.#markByPairs(first);
     this.#top = first;
+    if (first === 0) this.#decodedEnd = 0;
   }
 
-  withoutDuplicates(): Buffer {
-    return this.#clean ?? this.#bytes;
-  }
-
-  outermost(): readonly number[] {
-    return this.#outermost;
-  }
-
-  #starts(): readonly number[] {
-    const starts: number[] = [];
-    for (let entry = 0; entry < this.#top; entry += 3) starts.push(this.#stack[entry] as number);
-    return starts;
-  }
-
-  #blankByPairs(first: number): void {
-    const stack = this.#stack;
-    for (let entry = first; entry < this.#top; entry += 3) {
-      for (let later = entry + 3; later < this.#top; later += 3) {
-        if (stack[entry + 2] !== stack[later + 2] || !this.#same(entry, later)) continue;
-        this.#blank(entry);
+  #markByPairs(first: number): void {
+    const { entries } = this.#memory;
+    for (let entry = first; entry < this.#top; entry += ENTRY) {
+      for (let later = entry + ENTRY; later < this.#top; later += ENTRY) {
+        if (entries[entry + HASH] !== entries[later + HASH] || !this.#same(entry, later)) continue;
+        this.#mark(entry);
         break;
       }
     }
   }
 
   /** From the last key to the first: a key that is in the table already is replaced by a later one. */
-  #blankByTable(first: number, count: number): void {
+  #markByTable(first: number, count: number): void {
     const slots = 2 ** Math.ceil(Math.log2(count * 2));
-    if (this.#table === undefined || this.#table.length < slots) this.#table = new Int32Array(slots);
-    const table = this.#table.fill(0, 0, slots);
-    for (let entry = this.#top - 3; entry >= first; entry -= 3) {
-      let slot = (this.#stack[entry + 2] as number) & (slots - 1);
+    const table = this.#memory.emptyTable(slots);
+    const { entries } = this.#memory;
+    for (let entry = this.#top - ENTRY; entry >= first; entry -= ENTRY) {
+      let slot = (entries[entry + HASH] as number) & (slots - 1);
       while (table[slot] !== 0 && !this.#same((table[slot] as number) - 1, entry)) slot = (slot + 1) & (slots - 1);
       if (table[slot] === 0) table[slot] = entry + 1;
-      else this.#blank(entry);
+      else this.#mark(entry);
     }
   }
 
-  #blank(entry: number): void {
-    this.#clean ??= Buffer.from(this.#bytes);
-    // A member that is replaced always has a next one: the one that replaces it, if no other.
-    const end = this.#stack[entry + 3] as number;
-    for (let pos = this.#stack[entry] as number; pos < end; pos++) this.#clean[pos] = SPACE;
+  #mark(entry: number): void {
+    const flags = (this.#memory.entries[entry + PLACE] as number) + 2;
+    this.#tape.slots[flags] = (this.#tape.slots[flags] as number) | REPLACED;
+    this.#hasDuplicates = true;
   }
 
   #same(a: number, b: number): boolean {
-    const stack = this.#stack;
-    if (stack[a + 2] !== stack[b + 2]) return false;
-    const startA = stack[a] as number;
-    const endA = stack[a + 1] as number;
-    const startB = stack[b] as number;
-    const endB = stack[b + 1] as number;
-    if (endA > 0 && endB > 0) return sameBytes(this.#bytes, startA, startB, endA - startA, endB - startB);
-    const textA = unescapeText(this.#bytes, startA + 1, Math.abs(endA) - 1);
-    return Buffer.compare(textA, unescapeText(this.#bytes, startB + 1, Math.abs(endB) - 1)) === 0;
+    const { entries } = this.#memory;
+    const length = entries[a + LENGTH] as number;
+    if (entries[a + HASH] !== entries[b + HASH] || length !== entries[b + LENGTH]) return false;
+    const [textOfA, startOfA] = this.#textOf(a);
+    const [textOfB, startOfB] = this.#textOf(b);
+    for (let i = 0; i < length; i++) {
+      if (textOfA[startOfA + i] !== textOfB[startOfB + i]) return false;
+    }
+    return true;
   }
 
-  #grow(): void {
-    const larger = new Int32Array(this.#stack.length * 2);
-    larger.set(this.#stack);
-    this.#stack = larger;
+  #textOf(entry: number): readonly [text: Uint8Array, start: number] {
+    const text = this.#memory.entries[entry + TEXT] as number;
+    return text < 0 ? [this.#memory.decoded, -1 - text] : [this.#bytes, text];
   }
 }
+
+/** What a register works with. It may serve one text after the other. */
+export class KeyMemory {
+  /** Of the keys of open objects. */
+  entries = new Int32Array(ENTRY * 256);
+  decoded = new Uint8Array(0);
+  #table = new Int32Array(64);
+
+  makeRoom(top: number): void {
+    if (top + ENTRY <= this.entries.length) return;
+    const larger = new Int32Array(this.entries.length * 2);
+    larger.set(this.entries);
+    this.entries = larger;
+  }
+
+  /** A text is never longer decoded than it was with its escapes. */
+  makeRoomForText(end: number, bytes: number): Uint8Array {
+    if (end + bytes > this.decoded.length) {
+      const larger = new Uint8Array(Math.max(2 * this.decoded.length, end + bytes));
+      larger.set(this.decoded.subarray(0, end));
+      this.decoded = larger;
+    }
+    return this.decoded;
+  }
+
+  /** `slots` is a power of two. */
+  emptyTable(slots: number): Int32Array {
+    if (this.#table.length < slots) this.#table = new Int32Array(slots);
+    return this.#table.fill(0, 0, slots);
+  }
+}
+
+/** An entry: its key's place on the tape, its hash, where its text begins (below 0: among the decoded ones), and the length of that. */
+const PLACE = 0;
+const HASH = 1;
+const TEXT = 2;
+const LENGTH = 3;
+const ENTRY = 4;
 
 /** Up to this many keys are compared pair by pair, which is faster than a table. */
 const SMALL_OBJECT = 8;
-
-function sameBytes(bytes: Buffer, startA: number, startB: number, lengthA: number, lengthB: number): boolean {
-  if (lengthA !== lengthB) return false;
-  for (let i = 0; i < lengthA; i++) {
-    if (bytes[startA + i] !== bytes[startB + i]) return false;
-  }
-  return true;
-}
 
 /** Unpredictable, so that nobody can choose keys that collide; answers do not depend on it. */
 const HASH_SEED = randomInt(2 ** 31);
 
 /** Mixing after each byte keeps it from being a polynomial, whose collisions would not depend on the seed. */
-function hashOf(bytes: Uint8Array, start = 0, end = bytes.length): number {
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = HASH_SEED;
   for (let pos = start; pos < end; pos++) {
     hash = Math.imul(hash ^ (bytes[pos] as number), 0x5bd1e995);

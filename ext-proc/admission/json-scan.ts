@@ -6,35 +6,33 @@ import {
   CLOSE_OBJECT,
   COLON,
   COMMA,
-  DOT,
   hexQuad,
   isDigit,
-  LETTER_E,
   LETTER_U,
   MINUS,
   OPEN_ARRAY,
   OPEN_OBJECT,
-  PLUS,
   QUOTE,
   skipSpace,
-  ZERO,
 } from './json-bytes.ts';
-import { KeyRegister } from './json-keys.ts';
+import { KeyMemory, KeyRegister } from './json-keys.ts';
+import { MAX_NUMBER_BYTES, NOT_A_NUMBER, numberEnd, TOO_LARGE, TOO_LONG } from './json-number.ts';
 import { PlainText } from './json-plain-text.ts';
+import { ESCAPED, JsonTape } from './json-tape.ts';
 import { SHORT_ESCAPES } from './json-text.ts';
 
 /**
- * Strict JSON in one pass over the bytes, without building anything. For 20 MiB of empty arrays JSON.parse needs 2 s and 560 MiB, this
- * 100 ms and nothing; and JSON.parse loses what must survive (large integers, `1.0`) and what must be seen (duplicates).
+ * Strict JSON in one pass over the bytes, without building anything but a tape of where its values stand. For 20 MiB of empty arrays
+ * JSON.parse needs 2 s and 560 MiB; and JSON.parse loses what must survive (large integers, `1.0`) and what must be seen (duplicates).
  *
  * Accepted is what RFC 8259 accepts, in UTF-8, with these decisions:
  * - the text is one object; invalid UTF-8 and a byte order mark are refused, as is anything behind the object but white space;
  * - arrays and objects nest at most 128 deep, and there are at most 250,000 values, counting those inside others. A conversation that
  *   fills a context window of a million tokens has some ten thousand; twenty million numbers would keep everybody else waiting for seconds;
  * - of members with the same key, at any depth, the last counts, and only it reaches the provider. Keys are compared decoded, so that
- *   `"a"` and `"\u0061"` are the same. The others are blanked out, so that no later reader can disagree about which one counts;
+ *   `"a"` and `"\u0061"` are the same. The others are blanked out before anything is read, so that no later reader can disagree about which one counts;
  * - an escaped surrogate without its other half is refused: it is no character, and no provider could encode it;
- * - a number that overflows a double is refused. Digits are not limited, and reach the provider as they were written;
+ * - a number that overflows a double is refused, and so is one of more than 4,096 bytes. Digits reach the provider as they were written;
  * - `\u0000` is a character like any other, and so is `__proto__` as a key; a raw control byte in a string is refused.
  */
 export const MAX_DEPTH = 128;
@@ -42,10 +40,11 @@ export const MAX_VALUES = 250_000;
 
 export interface ScannedObject {
   readonly kind: 'object';
-  /** The text, with blanks in place of members that a later one with the same key replaces. */
   readonly bytes: Buffer;
-  /** Where the keys of the outermost object stand, in order; a replaced one has a blank there in `bytes`. */
-  readonly keyStarts: readonly number[];
+  /** Of all keys and values, replaced ones too. Another scan may write over it: it is to be read before the event loop goes on. */
+  readonly tape: JsonTape;
+  /** There are members that a later one with the same key replaces. */
+  readonly hasReplaced: boolean;
   /** Every byte is ASCII, and no character is escaped by its code point. */
   readonly isPlain: boolean;
 }
@@ -55,173 +54,231 @@ export interface JsonProblem {
   readonly problem: string;
 }
 
-export function scanJsonObject(bytes: Buffer): ScannedObject | JsonProblem {
-  if (bytes.length === 0) return { kind: 'problem', problem: 'it is empty' };
-  if (!isUtf8(bytes)) return { kind: 'problem', problem: 'it is not UTF-8' };
-  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
-    return { kind: 'problem', problem: 'it begins with a byte order mark' };
-  }
-  return new Scanner(bytes).scan();
-}
+/** Texts up to this length are scanned in one step, which takes 5 ms at worst; longer ones by steps of this length. */
+export const STEP_BYTES = 128 * 1024;
 
-/** Failure is a position of -1; what failed is noted first. */
+/** Where to read on after a failure. */
 const FAILED = -1;
 
-class Scanner {
+/** What stands next. */
+const VALUE = 0;
+const VALUE_OR_END = 1;
+const KEY = 2;
+const KEY_OR_END = 3;
+const COMMA_OR_END = 4;
+const REST_OF_STRING = 5;
+
+/** What texts that take one step are scanned with, one after the other. */
+const SHARED_TAPE = new JsonTape();
+const SHARED_MEMORY = new KeyMemory();
+
+export class JsonScan {
   readonly #bytes: Buffer;
+  readonly #tape: JsonTape;
   readonly #keys: KeyRegister;
   readonly #plain: PlainText;
+  /** Where the next step begins. */
+  #pos: number;
+  #stop = 0;
+  #next = VALUE;
   #problem = '';
   #values = 0;
-  /** Set by `#string` when it met an escape. */
-  #escaped = false;
+  /** Of the arrays and objects that are open: their places on the tape, and what the register of keys calls them. */
+  readonly #open: number[] = [];
+  readonly #openKeys: number[] = [];
+  #inObject = false;
+  /** The string that is being read. */
+  #stringStart = 0;
+  #isKey = false;
+  #flags = 0;
   #hasCodePoints = false;
 
   constructor(bytes: Buffer) {
+    const inOneStep = bytes.length <= STEP_BYTES;
     this.#bytes = bytes;
-    this.#keys = new KeyRegister(bytes);
+    this.#tape = inOneStep ? SHARED_TAPE : new JsonTape();
+    this.#tape.length = 0;
+    this.#keys = new KeyRegister(bytes, this.#tape, inOneStep ? SHARED_MEMORY : new KeyMemory());
     this.#plain = new PlainText(bytes);
+    this.#pos = this.#begin();
   }
 
-  scan(): ScannedObject | JsonProblem {
-    const start = skipSpace(this.#bytes, 0);
-    if (start === this.#bytes.length) return { kind: 'problem', problem: 'it is empty' };
-    if (this.#bytes[start] !== OPEN_OBJECT) return { kind: 'problem', problem: 'it is not an object' };
-    const end = this.#object(start, 1);
-    if (end !== FAILED && skipSpace(this.#bytes, end) !== this.#bytes.length)
-      this.#fail('something follows its end', end);
+  /** Takes one step. True: that was the last. */
+  step(): boolean {
+    const length = this.#bytes.length;
+    this.#stop = this.#pos + STEP_BYTES;
+    let pos = this.#pos;
+    while (this.#open.length > 0 && pos !== FAILED) {
+      if (pos >= this.#stop && pos < length) {
+        this.#pos = pos;
+        return false;
+      }
+      pos = this.#next === REST_OF_STRING ? this.#readString(pos) : this.#readToken(skipSpace(this.#bytes, pos));
+    }
+    if (this.#problem === '' && skipSpace(this.#bytes, pos) !== length) this.#fail('something follows its end', pos);
+    return true;
+  }
+
+  /** After the last step. */
+  result(): ScannedObject | JsonProblem {
     if (this.#problem !== '') return { kind: 'problem', problem: this.#problem };
-    const isPlain = !this.#hasCodePoints && isAscii(this.#bytes);
-    return { kind: 'object', bytes: this.#keys.withoutDuplicates(), keyStarts: this.#keys.outermost(), isPlain };
+    const bytes = this.#bytes;
+    return {
+      kind: 'object',
+      bytes,
+      tape: this.#tape,
+      hasReplaced: this.#keys.hasDuplicates,
+      isPlain: !this.#hasCodePoints && isAscii(bytes),
+    };
   }
 
-  #value(pos: number, depth: number): number {
-    if (++this.#values > MAX_VALUES) return this.#fail(`it has more than ${MAX_VALUES} values`, pos);
+  /** Where the first member stands. */
+  #begin(): number {
+    const bytes = this.#bytes;
+    const start = skipSpace(bytes, 0);
+    if (bytes.length === 0) this.#problem = 'it is empty';
+    else if (!isUtf8(bytes)) this.#problem = 'it is not UTF-8';
+    else if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf)
+      this.#problem = 'it begins with a byte order mark';
+    else if (start === bytes.length) this.#problem = 'it is empty';
+    else if (bytes[start] !== OPEN_OBJECT) this.#problem = 'it is not an object';
+    return this.#problem === '' ? this.#openNested(start, true) : FAILED;
+  }
+
+  /** As all that follow: where to read on, or `FAILED`. */
+  #readToken(pos: number): number {
     const byte = byteAt(this.#bytes, pos);
+    switch (this.#next) {
+      case COMMA_OR_END:
+        if (byte === (this.#inObject ? CLOSE_OBJECT : CLOSE_ARRAY)) return this.#close(pos);
+        this.#next = this.#inObject ? KEY : VALUE;
+        return byte === COMMA ? pos + 1 : this.#unexpected(pos);
+      case KEY_OR_END:
+        if (byte === CLOSE_OBJECT) return this.#close(pos);
+        return byte === QUOTE ? this.#beginString(pos, true) : this.#unexpected(pos);
+      case KEY:
+        return byte === QUOTE ? this.#beginString(pos, true) : this.#unexpected(pos);
+      case VALUE_OR_END:
+        return byte === CLOSE_ARRAY ? this.#close(pos) : this.#readValue(pos, byte);
+      default:
+        return this.#readValue(pos, byte);
+    }
+  }
+
+  #readValue(pos: number, byte: number): number {
+    if (++this.#values > MAX_VALUES) return this.#fail(`it has more than ${MAX_VALUES} values`, pos);
     switch (byte) {
       case QUOTE:
-        return this.#string(pos);
+        return this.#beginString(pos, false);
       case OPEN_OBJECT:
-        return this.#object(pos, depth + 1);
+        return this.#openNested(pos, true);
       case OPEN_ARRAY:
-        return this.#array(pos, depth + 1);
+        return this.#openNested(pos, false);
       case 0x74:
-        return this.#literal('true', pos);
+        return this.#readLiteral('true', pos);
       case 0x66:
-        return this.#literal('false', pos);
+        return this.#readLiteral('false', pos);
       case 0x6e:
-        return this.#literal('null', pos);
+        return this.#readLiteral('null', pos);
       default:
-        return byte === MINUS || isDigit(byte) ? this.#number(pos) : this.#unexpected(pos);
+        return byte === MINUS || isDigit(byte) ? this.#readNumber(pos) : this.#unexpected(pos);
     }
   }
 
-  #object(start: number, depth: number): number {
-    if (depth > MAX_DEPTH) return this.#fail(`it nests deeper than ${MAX_DEPTH} levels`, start);
-    const bytes = this.#bytes;
-    const first = this.#keys.open();
-    let pos = skipSpace(bytes, start + 1);
-    if (byteAt(bytes, pos) === CLOSE_OBJECT) return pos + 1;
-    for (;;) {
-      if (byteAt(bytes, pos) !== QUOTE) return this.#unexpected(pos);
-      this.#escaped = false;
-      const keyEnd = this.#string(pos);
-      if (keyEnd === FAILED) return FAILED;
-      this.#keys.add(pos, keyEnd, this.#escaped);
-      pos = skipSpace(bytes, keyEnd);
-      if (byteAt(bytes, pos) !== COLON) return this.#unexpected(pos);
-      pos = this.#value(skipSpace(bytes, pos + 1), depth);
-      if (pos === FAILED) return FAILED;
-      pos = skipSpace(bytes, pos);
-      const byte = byteAt(bytes, pos);
-      if (byte === CLOSE_OBJECT) break;
-      if (byte !== COMMA) return this.#unexpected(pos);
-      pos = skipSpace(bytes, pos + 1);
-    }
-    this.#keys.close(first);
+  #openNested(pos: number, isObject: boolean): number {
+    if (this.#open.length === MAX_DEPTH) return this.#fail(`it nests deeper than ${MAX_DEPTH} levels`, pos);
+    this.#open.push(this.#tape.add(pos, 0, 0));
+    this.#openKeys.push(this.#keys.open());
+    this.#inObject = isObject;
+    this.#next = isObject ? KEY_OR_END : VALUE_OR_END;
     return pos + 1;
   }
 
-  #array(start: number, depth: number): number {
-    if (depth > MAX_DEPTH) return this.#fail(`it nests deeper than ${MAX_DEPTH} levels`, start);
-    const bytes = this.#bytes;
-    let pos = skipSpace(bytes, start + 1);
-    if (byteAt(bytes, pos) === CLOSE_ARRAY) return pos + 1;
-    for (;;) {
-      pos = this.#value(pos, depth);
-      if (pos === FAILED) return FAILED;
-      pos = skipSpace(bytes, pos);
-      const byte = byteAt(bytes, pos);
-      if (byte === CLOSE_ARRAY) return pos + 1;
-      if (byte !== COMMA) return this.#unexpected(pos);
-      pos = skipSpace(bytes, pos + 1);
-    }
+  #close(pos: number): number {
+    const { slots, length } = this.#tape;
+    const place = this.#open.pop() as number;
+    slots[place + 1] = pos + 1;
+    slots[place + 2] = length;
+    const firstKey = this.#openKeys.pop() as number;
+    if (this.#inObject) this.#keys.close(firstKey);
+    const outer = slots[this.#open.at(-1) ?? 0] as number;
+    this.#inObject = this.#bytes[outer] === OPEN_OBJECT;
+    this.#next = COMMA_OR_END;
+    return pos + 1;
   }
 
-  #string(start: number): number {
+  #beginString(start: number, isKey: boolean): number {
+    this.#stringStart = start;
+    this.#isKey = isKey;
+    this.#flags = 0;
+    return this.#readString(start + 1);
+  }
+
+  /** To the string's end, or to where this step has to stop. */
+  #readString(start: number): number {
     const bytes = this.#bytes;
-    const end = bytes.length;
-    let pos = start + 1;
-    for (;;) {
+    let pos = start;
+    do {
       pos = this.#plain.endFrom(pos);
-      if (pos === end) return this.#unexpected(pos);
-      const byte = bytes[pos];
-      if (byte === QUOTE) return pos + 1;
+      const byte = byteAt(bytes, pos);
+      if (byte === QUOTE) return this.#endString(pos);
+      if (pos === bytes.length) return this.#unexpected(pos);
       if (byte !== BACKSLASH) return this.#fail('a control character stands in a string', pos);
-      this.#escaped = true;
-      pos = this.#escape(pos);
-      if (pos === FAILED) return FAILED;
-    }
-  }
-
-  #escape(pos: number): number {
-    const kind = byteAt(this.#bytes, pos + 1);
-    if (kind !== LETTER_U) return SHORT_ESCAPES[kind] !== 0 ? pos + 2 : this.#unexpected(pos + 1);
-    this.#hasCodePoints = true;
-    const unit = hexQuad(this.#bytes, pos + 2);
-    if (unit < 0) return this.#unexpected(pos + 2);
-    if (unit < 0xd800 || unit > 0xdfff) return pos + 6;
-    const paired =
-      unit < 0xdc00 && byteAt(this.#bytes, pos + 6) === BACKSLASH && byteAt(this.#bytes, pos + 7) === LETTER_U;
-    const low = paired ? hexQuad(this.#bytes, pos + 8) : -1;
-    return low >= 0xdc00 && low <= 0xdfff ? pos + 12 : this.#fail('it has half of a surrogate pair', pos);
-  }
-
-  #number(start: number): number {
-    const bytes = this.#bytes;
-    const firstDigit = bytes[start] === MINUS ? start + 1 : start;
-    let pos = afterDigits(bytes, firstDigit);
-    const integerDigits = pos - firstDigit;
-    if (integerDigits === 0) return this.#unexpected(pos);
-    if (integerDigits > 1 && bytes[firstDigit] === ZERO) return this.#unexpected(firstDigit + 1);
-    let next = byteAt(bytes, pos);
-    if (next === DOT) {
-      const firstDecimal = pos + 1;
-      pos = afterDigits(bytes, firstDecimal);
-      if (pos === firstDecimal) return this.#unexpected(pos);
-      next = byteAt(bytes, pos);
-    }
-    let exponentDigits = 0;
-    if ((next | 0x20) === LETTER_E) {
-      const sign = byteAt(bytes, pos + 1);
-      const first = sign === MINUS || sign === PLUS ? pos + 2 : pos + 1;
-      pos = afterDigits(bytes, first);
-      exponentDigits = pos - first;
-      if (exponentDigits === 0) return this.#unexpected(pos);
-    }
-    // Below 200 digits and 1e99 nothing overflows, and the conversion, which costs 100 ns, is left out.
-    const mayOverflow = integerDigits > 200 || exponentDigits > 2;
-    if (mayOverflow && !Number.isFinite(Number(bytes.toString('latin1', start, pos)))) {
-      return this.#fail('a number is out of range', start);
-    }
+      this.#flags = ESCAPED;
+      // Escapes often follow each other.
+      do {
+        pos = this.#escapeEnd(pos);
+        if (pos === FAILED) return FAILED;
+      } while (bytes[pos] === BACKSLASH && pos < this.#stop);
+    } while (pos < this.#stop);
+    this.#next = REST_OF_STRING;
     return pos;
   }
 
-  #literal(word: string, pos: number): number {
-    for (let i = 0; i < word.length; i++) {
-      if (byteAt(this.#bytes, pos + i) !== word.charCodeAt(i)) return this.#unexpected(pos + i);
+  #endString(quote: number): number {
+    const start = this.#stringStart;
+    const place = this.#tape.add(start, quote + 1, this.#flags);
+    if (!this.#isKey) {
+      this.#next = COMMA_OR_END;
+      return quote + 1;
     }
-    return pos + word.length;
+    this.#keys.add(place, start + 1, quote, this.#flags === ESCAPED);
+    this.#next = VALUE;
+    const colon = skipSpace(this.#bytes, quote + 1);
+    return byteAt(this.#bytes, colon) === COLON ? colon + 1 : this.#unexpected(colon);
+  }
+
+  #escapeEnd(pos: number): number {
+    const bytes = this.#bytes;
+    const kind = byteAt(bytes, pos + 1);
+    if (kind !== LETTER_U) return SHORT_ESCAPES[kind] !== 0 ? pos + 2 : this.#unexpected(pos + 1);
+    this.#hasCodePoints = true;
+    const unit = hexQuad(bytes, pos + 2);
+    if (unit < 0) return this.#unexpected(pos + 2);
+    if (unit < 0xd800 || unit > 0xdfff) return pos + 6;
+    const isPair = unit < 0xdc00 && byteAt(bytes, pos + 6) === BACKSLASH && byteAt(bytes, pos + 7) === LETTER_U;
+    const low = isPair ? hexQuad(bytes, pos + 8) : -1;
+    return low >= 0xdc00 && low <= 0xdfff ? pos + 12 : this.#fail('it has half of a surrogate pair', pos);
+  }
+
+  #readNumber(start: number): number {
+    const end = numberEnd(this.#bytes, start);
+    if (end === TOO_LARGE) return this.#fail('a number is out of range', start);
+    if (end === TOO_LONG) return this.#fail(`a number is longer than ${MAX_NUMBER_BYTES} bytes`, start);
+    return end < 0 ? this.#unexpected(NOT_A_NUMBER - end) : this.#endScalar(start, end);
+  }
+
+  #readLiteral(word: string, start: number): number {
+    for (let i = 0; i < word.length; i++) {
+      if (byteAt(this.#bytes, start + i) !== word.charCodeAt(i)) return this.#unexpected(start + i);
+    }
+    return this.#endScalar(start, start + word.length);
+  }
+
+  #endScalar(start: number, end: number): number {
+    this.#tape.add(start, end, 0);
+    this.#next = COMMA_OR_END;
+    return end;
   }
 
   #unexpected(pos: number): number {
@@ -233,10 +290,4 @@ class Scanner {
     this.#problem = `${problem} (byte ${pos})`;
     return FAILED;
   }
-}
-
-function afterDigits(bytes: Uint8Array, start: number): number {
-  let pos = start;
-  while (pos < bytes.length && isDigit(bytes[pos] as number)) pos++;
-  return pos;
 }

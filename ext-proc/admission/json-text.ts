@@ -6,23 +6,58 @@ import { BACKSLASH, hexQuad, LETTER_U } from './json-bytes.ts';
  */
 export function unescapeText(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const text = new Uint8Array(end - start);
-  let length = 0;
+  return text.subarray(0, unescapeInto(text, 0, bytes, start, end));
+}
+
+/** As `unescapeText`, into `text` from `at` on. The end of what was written. */
+export function unescapeInto(text: Uint8Array, at: number, bytes: Uint8Array, start: number, end: number): number {
+  let length = at;
   let pos = start;
   while (pos < end) {
     const byte = bytes[pos] as number;
     if (byte !== BACKSLASH) {
       text[length++] = byte;
       pos++;
-    } else if (bytes[pos + 1] !== LETTER_U) {
-      text[length++] = SHORT_ESCAPES[bytes[pos + 1] as number] as number;
-      pos += 2;
-    } else {
-      const point = escapedCodePoint(bytes, pos);
-      length = appendUtf8(text, length, point);
-      pos += point > 0xffff ? 12 : 6;
+      continue;
     }
+    const point = escapedCharacter(bytes, pos);
+    if (point < 0x80) text[length++] = point;
+    else length = appendUtf8(text, length, point);
+    pos = escapeEnd(bytes, pos, point);
   }
-  return text.subarray(0, length);
+  return length;
+}
+
+/** The longest way to write a character (UTF-16 unit). */
+const LONGEST_BYTES = 6;
+
+/** The text of a string, cut to so many characters (UTF-16 units). */
+export function textUpTo(characters: number, bytes: Buffer, start: number, end: number): string {
+  const wanted = Math.min(end, start + LONGEST_BYTES * characters);
+  const hasEscapes = bytes.subarray(start, wanted).includes(BACKSLASH);
+  const text = hasEscapes ? Buffer.from(unescapeText(bytes, start, wanted)) : bytes.subarray(start, wanted);
+  return text.toString().slice(0, characters);
+}
+
+const ASCII = 0x7f;
+
+/** Behind so many characters of a string, each of them ASCII. */
+export function characterEnd(bytes: Uint8Array, start: number, characters: number): number {
+  let pos = start;
+  for (let i = 0; i < characters; i++) pos = bytes[pos] === BACKSLASH ? escapeEnd(bytes, pos, ASCII) : pos + 1;
+  return pos;
+}
+
+/** The code point that the escape at `pos`, or the pair of them, stands for. */
+export function escapedCharacter(bytes: Uint8Array, pos: number): number {
+  const letter = bytes[pos + 1] as number;
+  return letter === LETTER_U ? escapedCodePoint(bytes, pos) : (SHORT_ESCAPES[letter] as number);
+}
+
+/** Behind the escape at `pos`, or the pair of them, which stands for the character `point`. */
+export function escapeEnd(bytes: Uint8Array, pos: number, point: number): number {
+  if (bytes[pos + 1] !== LETTER_U) return pos + 2;
+  return point > 0xffff ? pos + 12 : pos + 6;
 }
 
 /** The code point that the `\u` escape at `pos`, or the pair of them, stands for. */

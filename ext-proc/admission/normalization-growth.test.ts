@@ -1,12 +1,15 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { normalizationGrowth } from './normalization-growth.ts';
+import { NormalizationGrowth } from './normalization-growth.ts';
 
 const FORMS = ['NFC', 'NFKC'] as const;
 
 function growthOf(text: string): number {
   const bytes = Buffer.from(text);
-  return normalizationGrowth(bytes, 0, bytes.length);
+  const growth = new NormalizationGrowth();
+  growth.read(bytes, 0, bytes.length);
+  growth.endText();
+  return growth.bytes;
 }
 
 function longestBytes(text: string): number {
@@ -52,6 +55,33 @@ it('covers any text of composed characters, marks and others, escaped or not', (
       expect(growthOf(escaped)).toBe(growthOf(text));
     }),
     { numRuns: 5000 },
+  );
+});
+
+it('is the same for a text that is read in parts', () => {
+  const character = fc.constantFrom(...COMPOSED, ...MARKS).map((point) => String.fromCodePoint(point));
+  fc.assert(
+    fc.property(
+      fc.string({ unit: character, maxLength: 30 }),
+      fc.boolean(),
+      fc.array(fc.nat(60)),
+      (text, isEscaped, cuts) => {
+        const written = isEscaped
+          ? JSON.stringify(text).replace(
+              /[^\0-\x7f]/g,
+              (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+            )
+          : text;
+        const bytes = Buffer.from(written.replaceAll('\\\\', '/'));
+        const growth = new NormalizationGrowth();
+        let pos = 0;
+        for (const cut of [...cuts.toSorted((a, b) => a - b), bytes.length]) {
+          if (cut > pos && cut <= bytes.length) pos = growth.read(bytes, pos, cut);
+        }
+        growth.endText();
+        expect(growth.bytes).toBe(growthOf(bytes.toString()));
+      },
+    ),
   );
 });
 

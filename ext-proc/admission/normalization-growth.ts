@@ -10,41 +10,54 @@ import { escapedCodePoint } from './json-text.ts';
  * which is composed already, stays in pieces when a mark behind it (U+0323) belongs before its own. So what it grows by in pieces is added
  * where a mark follows. normalization-growth.test.ts holds that against String.normalize, all code points and random text.
  */
-export function normalizationGrowth(bytes: Uint8Array, start: number, end: number): number {
-  let growth = 0;
-  /** Of the character before, should a mark follow. */
-  let inPieces = 0;
-  let pos = start;
-  while (pos < end) {
-    const byte = bytes[pos] as number;
-    let point = byte;
-    if (byte >= 0x80) {
-      const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
-      point = byte & (0x7f >> length);
-      for (let i = 1; i < length; i++) point = (point << 6) | ((bytes[pos + i] as number) & 0x3f);
-      pos += length;
-    } else if (byte !== BACKSLASH) {
-      pos++;
-    } else if (bytes[pos + 1] === LETTER_U) {
-      point = escapedCodePoint(bytes, pos);
-      pos += point > 0xffff ? 12 : 6;
-    } else {
-      pos += 2;
+export class NormalizationGrowth {
+  bytes = 0;
+  /** By how much more the character before grows in pieces, should a mark follow. */
+  #inPieces = 0;
+
+  /** Reads a part of a text; behind its last character that begins before `end`. */
+  read(bytes: Uint8Array, start: number, end: number): number {
+    let growth = 0;
+    let inPieces = this.#inPieces;
+    let pos = start;
+    while (pos < end) {
+      const byte = bytes[pos] as number;
+      let point = byte;
+      if (byte >= 0x80) {
+        const length = byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+        point = byte & (0x7f >> length);
+        for (let i = 1; i < length; i++) point = (point << 6) | ((bytes[pos + i] as number) & 0x3f);
+        pos += length;
+      } else if (byte !== BACKSLASH) {
+        pos++;
+      } else if (bytes[pos + 1] === LETTER_U) {
+        point = escapedCodePoint(bytes, pos);
+        pos += point > 0xffff ? 12 : 6;
+      } else {
+        pos += 2;
+      }
+      if (point < 0x80) {
+        inPieces = 0;
+        continue;
+      }
+      const facts = factsOf(point);
+      growth += facts & GROWTH_BITS;
+      if ((facts & IS_MARK) === 0) inPieces = facts >> IN_PIECES_SHIFT;
+      else {
+        growth += inPieces + (facts >> IN_PIECES_SHIFT);
+        inPieces = 0;
+      }
     }
-    if (point < 0x80) {
-      inPieces = 0;
-      continue;
-    }
-    const facts = factsOf(point);
-    growth += facts & GROWTH_BITS;
-    if ((facts & IS_MARK) === 0) inPieces = facts >> IN_PIECES_SHIFT;
-    else {
-      growth += inPieces + (facts >> IN_PIECES_SHIFT);
-      inPieces = 0;
-    }
+    this.bytes += growth;
+    this.#inPieces = inPieces;
+    return pos;
   }
-  // The next text may begin with a mark.
-  return growth + inPieces;
+
+  /** The next text may begin with a mark. */
+  endText(): void {
+    this.bytes += this.#inPieces;
+    this.#inPieces = 0;
+  }
 }
 
 /** Of one character: by how much it grows alone, whether it is a mark, by how much more it grows in pieces. */
@@ -66,7 +79,12 @@ function factsOf(point: number): number {
   return page[point & 0xff] as number;
 }
 
+/** Behind these pages only one has a mark or a character that decomposes: that of variation selectors. */
+const LAST_PAGE = 0x2ff;
+const VARIATION_SELECTORS = 0xe01;
+
 function pageOf(index: number): Uint16Array {
+  if (index > LAST_PAGE && index !== VARIATION_SELECTORS) return EMPTY_PAGE;
   const characters = Array.from({ length: 256 }, (_, low) => String.fromCodePoint((index << 8) | low));
   const all = characters.join('');
   if (all.normalize('NFKD') === all && !MARK.test(all)) return EMPTY_PAGE;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import type { Model } from '../config/gateway-config.ts';
@@ -12,7 +13,6 @@ import { authenticate, checkKey } from './authenticate.ts';
 import { authorizeCaller } from './authorize.ts';
 import { checkModel } from './check-model.ts';
 import { clientAddress } from './client-address.ts';
-import { readChatRequest } from './read-chat-request.ts';
 import { findRoute } from './route.ts';
 
 /** A request and its surroundings, good but for what defects change. */

@@ -1,66 +1,33 @@
+import type { Steps } from '../domain/steps.ts';
 import { BACKSLASH, LETTER_U } from './json-bytes.ts';
 import { escapedCodePoint, unescapeText } from './json-text.ts';
-import type { PromptSink } from './prompt-sink.ts';
+import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TextMeter } from './text-meter.ts';
 
-/** Collects the beginning of the prompt's text, so many bytes of the body, and measures the rest. */
-export class PromptHead implements PromptSink {
-  readonly #pieces: Buffer[] = [];
-  readonly #rest: TextMeter;
-  #roomBytes: number;
-  #isFull = false;
-
-  /** `isPlain`: as for TextMeter. */
-  constructor(mostBytes: number, isPlain: boolean) {
-    this.#roomBytes = mostBytes;
-    this.#rest = new TextMeter(isPlain);
-  }
-
-  addText(bytes: Buffer, start: number, end: number): void {
-    const cut = this.#cut(bytes, start, end, true);
-    if (cut !== undefined) this.#pieces.push(Buffer.from(unescapeText(bytes, start, cut)));
-  }
-
-  addJson(bytes: Buffer, start: number, end: number): void {
-    const cut = this.#cut(bytes, start, end, false);
-    if (cut !== undefined) this.#pieces.push(Buffer.from(bytes.subarray(start, cut)));
-  }
-
-  addTool(bytes: Buffer, start: number, end: number): void {
-    this.addJson(bytes, start, end);
-  }
-
-  addMessage(): void {}
-
-  addPart(): void {}
-
-  addToolCall(): void {}
-
-  addImage(): void {}
-
+export interface PromptHead {
   /** Copied out of the body. */
-  text(): Buffer {
-    return Buffer.concat(this.#pieces.flatMap((piece, at) => (at === 0 ? [piece] : [LINE_END, piece])));
-  }
-
+  readonly text: Buffer;
   /** About how many tokens the rest has. */
-  restTokens(): number {
-    return Math.ceil(this.#rest.estimatedTokens());
-  }
+  readonly restTokens: number;
+}
 
-  /** Up to where it is collected; `undefined`: not at all. */
-  #cut(bytes: Buffer, start: number, end: number, isEscaped: boolean): number | undefined {
-    if (this.#isFull) {
-      this.#rest.add(bytes, start, end);
-      return undefined;
-    }
-    this.#isFull = end - start > this.#roomBytes;
-    this.#roomBytes -= end - start;
-    if (!this.#isFull) return end;
-    const cut = wholeCharacters(bytes, start, this.#roomBytes + end - start, isEscaped);
-    this.#rest.add(bytes, cut, end);
-    return cut;
+/** The beginning of the prompt's text, so many bytes of the body; the rest is measured. */
+export function* promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): Steps<PromptHead> {
+  const texts: Buffer[] = [];
+  // What normalization adds is not asked for.
+  const rest = new TextMeter(true);
+  let roomBytes = mostBytes;
+  for (let at = 0; at < pieces.length; at += 3) {
+    const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+    if (roomBytes >= 0) {
+      const cut = end - start <= roomBytes ? end : wholeCharacters(bytes, start, roomBytes, kind === TEXT);
+      roomBytes -= end - start;
+      if (texts.length > 0) texts.push(LINE_END);
+      texts.push(Buffer.from(kind === TEXT ? unescapeText(bytes, start, cut) : bytes.subarray(start, cut)));
+      yield* rest.add(bytes, cut, end);
+    } else yield* rest.add(bytes, start, end);
   }
+  return { text: Buffer.concat(texts), restTokens: Math.ceil(rest.estimatedTokens()) };
 }
 
 const LINE_END = Buffer.from('\n');

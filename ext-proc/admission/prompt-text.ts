@@ -1,40 +1,15 @@
 import { unescapeText } from './json-text.ts';
-import type { PromptSink } from './prompt-sink.ts';
+import { JSON_TEXT, type PromptRecord } from './prompt-record.ts';
 
-/** Collects the prompt's text, for counting tokens. Images have no text. */
-export class PromptTextCollector implements PromptSink {
-  readonly #pieces: string[] = [];
-  readonly #texts: string[] = [];
-
-  addText(bytes: Buffer, start: number, end: number): void {
+/** The prompt's text, for counting tokens: with tool definitions and unknown fields, or only the texts that a model reads as they are. Images have none. */
+export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: boolean): readonly string[] {
+  const texts: string[] = [];
+  for (let at = 0; at < pieces.length; at += 3) {
+    const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+    if (kind === JSON_TEXT && !withJson) continue;
     const raw = bytes.toString('utf8', start, end);
-    const text = raw.includes('\\') ? Buffer.from(unescapeText(bytes, start, end)).toString() : raw;
-    this.#pieces.push(text);
-    this.#texts.push(text);
+    const isEscaped = kind !== JSON_TEXT && raw.includes('\\');
+    texts.push(isEscaped ? Buffer.from(unescapeText(bytes, start, end)).toString() : raw);
   }
-
-  addJson(bytes: Buffer, start: number, end: number): void {
-    this.#pieces.push(bytes.toString('utf8', start, end));
-  }
-
-  addTool(bytes: Buffer, start: number, end: number): void {
-    this.addJson(bytes, start, end);
-  }
-
-  addMessage(): void {}
-
-  addPart(): void {}
-
-  addToolCall(): void {}
-
-  addImage(): void {}
-
-  text(): string {
-    return this.#pieces.join('\n');
-  }
-
-  /** Those that stand in no JSON. */
-  texts(): readonly string[] {
-    return this.#texts;
-  }
+  return texts;
 }

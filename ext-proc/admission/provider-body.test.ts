@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { isRefusal } from '../errors/refusal.ts';
-import { readChatRequest } from './read-chat-request.ts';
 
 const identify = (field: string, value: string) => `${field} of ${value.length}`;
 const FIELDS = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77, identify };

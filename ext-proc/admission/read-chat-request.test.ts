@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import { isRefusal, type Refusal } from '../errors/refusal.ts';
-import { readChatRequest } from './read-chat-request.ts';
 
 const HELLO = [{ role: 'user', content: 'Hello' }];
 
@@ -153,11 +153,11 @@ describe('types and ranges of fields', () => {
     logprobs: [true],
     parallel_tool_calls: [false],
     seed: [0, -1, 1e20],
-    stop: ['x', '', [], ['a', 'b', 'c', 'd']],
+    stop: ['x', '', [], ['a', 'b', 'c', 'd'], ['😀'.repeat(8192)]],
     logit_bias: [{}, { 50256: -100, 1: 100 }],
-    user: ['u', ''],
-    safety_identifier: ['u'],
-    prompt_cache_key: ['u'],
+    user: ['u', '', 'é'.repeat(512), '😀'.repeat(512)],
+    safety_identifier: ['u', '\n'.repeat(512)],
+    prompt_cache_key: ['u', '😀'.repeat(512)],
     verbosity: ['low'],
     reasoning_effort: ['low'],
     tool_choice: [
@@ -191,13 +191,13 @@ describe('types and ranges of fields', () => {
     logprobs: [1, 'yes'],
     parallel_tool_calls: ['no', 0],
     seed: [1.5, '1'],
-    stop: [1, {}, [1], ['a', 'b', 'c', 'd', 'e'], ['a', null]],
+    stop: [1, {}, [1], ['a', 'b', 'c', 'd', 'e'], ['a', null], 'x'.repeat(8193), ['a', '😀'.repeat(8193)]],
     logit_bias: [[], 'x', { 1: '1' }, { 1: 101 }],
-    user: [1, {}, []],
-    safety_identifier: [1],
-    prompt_cache_key: [false],
-    verbosity: [1],
-    reasoning_effort: [1, []],
+    user: [1, {}, [], 'x'.repeat(10_000), 'é'.repeat(513), '😀'.repeat(513)],
+    safety_identifier: [1, '\n'.repeat(513)],
+    prompt_cache_key: [false, '😀'.repeat(513)],
+    verbosity: [1, 'x'.repeat(65)],
+    reasoning_effort: [1, [], 'x'.repeat(65)],
     tool_choice: ['maybe', 1, []],
     response_format: ['json', []],
     tools: [{}, 'x', 1],

@@ -1,25 +1,46 @@
-import type { ChatRequest } from '../domain/chat-request.ts';
-import { type Refusal, refuse } from '../errors/refusal.ts';
-import { type ChatFacts, newChatFacts } from './chat-facts.ts';
+import type { ChatRequest, InputTokens } from '../domain/chat-request.ts';
+import type { Steps } from '../domain/steps.ts';
+import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
+import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
-import { HeldBody } from './held-body.ts';
-import { skipSpace } from './json-bytes.ts';
+import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
+import type { ImageSize } from './image-size.ts';
+import { imageSource } from './image-source.ts';
 import { JsonCursor } from './json-cursor.ts';
-import { type ScannedObject, scanJsonObject } from './json-scan.ts';
+import { JsonScan, type ScannedObject } from './json-scan.ts';
+import type { PromptRecord } from './prompt-record.ts';
 import type { BodyField } from './provider-body.ts';
-import { TokenTally } from './token-tally.ts';
 
 /**
  * Reads and checks the body of a chat completion, in the order of INTERFACE 4, from a compressed body to a field of the wrong type.
- * Pure: the same bytes always get the same answer.
+ * Pure: the same bytes always get the same answer. All that takes time by the length of the body is done in steps of some ms; the rules
+ * take one, which is bounded by the number of values.
  */
-export function readChatRequest(bytes: Buffer, contentEncoding: string | undefined): ChatRequest | Refusal {
+export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefined): Steps<ChatRequest | Refusal> {
   if (!isIdentity(contentEncoding)) return COMPRESSED;
-  const body = scanJsonObject(bytes);
+  const scan = new JsonScan(bytes);
+  while (!scan.step()) yield;
+  const body = scan.result();
   if (body.kind === 'problem') return refuse('invalid_json', { problem: body.problem });
-  const unknown = firstUnknownField(bytes, body.keyStarts);
+  const unknown = firstUnknownField(body);
   if (unknown !== undefined) return refuse('unknown_parameter', { name: unknown }, { param: unknown });
-  return checkFields(body);
+  if (body.hasReplaced) body.tape.blankReplaced(bytes);
+  const present = presentFields(body);
+  const model = modelOf(present);
+  if (model === undefined) return refuse('missing_model');
+  if (!hasMessages(present)) return refuse('missing_messages');
+  const facts = newChatFacts();
+  const refusal = checkFields(present, facts);
+  // From here on the tape may be another request's.
+  const prompt = facts.prompt.record();
+  const fields = [...present.values()].map(({ name, start, end }) => ({ name, start, end }));
+  const images = yield* readImages(body.bytes, prompt);
+  // These images stand before what was refused.
+  if (isRefusal(images)) return images;
+  if (refusal) return refusal;
+  const read = { bytes, isPlain: body.isPlain, prompt, fields, imageSizes: images.sizes };
+  const inputTokens = yield* countTokens(read, true);
+  return chatRequest(model, facts, read, inputTokens, images.remoteParam);
 }
 
 const COMPRESSED = refuse(
@@ -33,76 +54,78 @@ function isIdentity(contentEncoding = ''): boolean {
   return contentEncoding.split(',').every((coding) => ['', 'identity'].includes(coding.trim().toLowerCase()));
 }
 
-/** Longest part of an unknown field's name that is echoed. */
-const LONGEST_ECHO = 128;
-
 /** In the order of the body as it was sent: a field that is given twice stands where it stood first. */
-function firstUnknownField(bytes: Buffer, keyStarts: readonly number[]): string | undefined {
-  const cursor = new JsonCursor(bytes, 0);
-  for (const start of keyStarts) {
-    cursor.pos = start;
-    const name = cursor.text();
-    if (!CHAT_FIELDS.has(name)) return name.slice(0, LONGEST_ECHO);
+function firstUnknownField(body: ScannedObject): string | undefined {
+  const cursor = new JsonCursor(body);
+  return cursor.eachKey((name) => (CHAT_FIELDS.has(name) ? undefined : cursor.keyText(LONGEST_ECHO)));
+}
+
+/** A top-level member, and a cursor at its value. */
+type PresentFields = ReadonlyMap<string, BodyField & { readonly cursor: JsonCursor }>;
+
+/** Fields that count: neither replaced by a later one of the same name nor null. */
+function presentFields(body: ScannedObject): PresentFields {
+  const present = new Map<string, BodyField & { readonly cursor: JsonCursor }>();
+  const cursor = new JsonCursor(body);
+  cursor.eachMember((name) => {
+    const { keyStart, end } = cursor;
+    if (cursor.kind() !== 'null') present.set(name, { name, start: keyStart, end, cursor: cursor.copy() });
+    return void cursor.skip();
+  });
+  return present;
+}
+
+/** Longer names are no model's. */
+const LONGEST_MODEL = 1024;
+
+function modelOf(present: PresentFields): string | undefined {
+  const cursor = present.get('model')?.cursor;
+  const model = cursor?.kind() === 'string' ? cursor.copy().text(LONGEST_MODEL) : '';
+  return model === '' ? undefined : model;
+}
+
+function hasMessages(present: PresentFields): boolean {
+  const cursor = present.get('messages')?.cursor;
+  return cursor?.kind() === 'array' && cursor.copy().eachElement(() => true) === true;
+}
+
+function checkFields(present: PresentFields, facts: ChatFacts): Refusal | undefined {
+  for (const { name, cursor } of present.values()) {
+    const refusal = CHAT_FIELDS.get(name)?.(cursor, facts, name);
+    if (refusal) return refusal;
   }
   return undefined;
 }
 
-function checkFields(body: ScannedObject): ChatRequest | Refusal {
-  const { bytes, isPlain } = body;
-  const present = presentFields(body);
-  const model = modelOf(bytes, present);
-  if (model === undefined) return refuse('missing_model');
-  if (!hasMessages(bytes, present)) return refuse('missing_messages');
-  const tally = new TokenTally(isPlain);
-  const facts = newChatFacts(tally);
-  const fields: BodyField[] = [];
-  for (const [name, { start, valueStart }] of present) {
-    const cursor = new JsonCursor(bytes, valueStart);
-    const refusal = CHAT_FIELDS.get(name)?.(cursor, facts, name);
-    if (refusal) return refusal;
-    fields.push({ name, start, valueStart, end: cursor.pos });
+interface Images {
+  readonly sizes: readonly (ImageSize | undefined)[];
+  /** The first that is a remote link, as `param` names it. */
+  readonly remoteParam: string | undefined;
+}
+
+function* readImages(bytes: Buffer, { images }: PromptRecord): Steps<Images | Refusal> {
+  const sizes: (ImageSize | undefined)[] = [];
+  let remoteParam: string | undefined;
+  for (const image of images) {
+    const source = yield* imageSource(bytes, image);
+    if (source.kind === 'invalid') return invalidField(image.param, source.requirement);
+    if (source.kind === 'inline') sizes.push(source.size);
+    else remoteParam ??= image.param;
+    yield;
   }
-  return chatRequest(model, body, fields, facts, tally);
-}
-
-type PresentFields = ReadonlyMap<string, { readonly start: number; readonly valueStart: number }>;
-
-/** Fields that count: neither replaced by a later one of the same name nor null. */
-function presentFields({ bytes, keyStarts }: ScannedObject): PresentFields {
-  const present = new Map<string, { readonly start: number; readonly valueStart: number }>();
-  const cursor = new JsonCursor(bytes, 0);
-  for (const start of keyStarts) {
-    cursor.pos = start;
-    if (cursor.kind() !== 'string') continue;
-    const name = cursor.text();
-    const valueStart = skipSpace(bytes, skipSpace(bytes, cursor.pos) + 1);
-    cursor.pos = valueStart;
-    if (cursor.kind() !== 'null') present.set(name, { start, valueStart });
-  }
-  return present;
-}
-
-function modelOf(bytes: Buffer, present: PresentFields): string | undefined {
-  const cursor = new JsonCursor(bytes, present.get('model')?.valueStart ?? bytes.length);
-  const model = cursor.kind() === 'string' ? cursor.text() : '';
-  return model === '' ? undefined : model;
-}
-
-function hasMessages(bytes: Buffer, present: PresentFields): boolean {
-  const cursor = new JsonCursor(bytes, present.get('messages')?.valueStart ?? bytes.length);
-  return cursor.kind() === 'array' && cursor.eachElement(() => true) === true;
+  return { sizes, remoteParam };
 }
 
 function chatRequest(
   model: string,
-  { bytes, isPlain }: ScannedObject,
-  fields: readonly BodyField[],
   facts: ChatFacts,
-  tally: TokenTally,
+  read: ReadBody,
+  inputTokens: InputTokens,
+  remoteImageParam: string | undefined,
 ): ChatRequest {
-  const held = new HeldBody(bytes, fields, isPlain);
-  const { stream } = facts;
-  const inputTokens = tally.total();
+  const { stream, otherStreamOptions, identities } = facts;
+  const sent = { stream, otherStreamOptions, identities };
+  const held = new HeldBody(read);
   const request: Writable<ChatRequest> = {
     model,
     stream,
@@ -111,18 +134,18 @@ function chatRequest(
     jsonFormat: facts.jsonFormat,
     hasTools: facts.hasTools,
     hasImages: facts.hasImages,
-    hasRemoteImages: facts.remoteImageParam !== undefined,
+    hasRemoteImages: remoteImageParam !== undefined,
     inputTokens,
     wholeEstimate: () => held.wholeEstimate(),
     promptText: () => held.promptText(),
     promptTexts: () => held.promptTexts(),
-    encodeFor: (provider) => held.encodeFor(stream, provider),
+    encodeFor: (provider) => held.encodeFor(sent, provider),
     keepText: (mostBytes) => held.keepText(mostBytes, inputTokens.estimate),
     tokensLeftOut: () => held.tokensLeftOut(),
   };
   if (facts.maxTokens !== undefined) request.maxTokens = facts.maxTokens;
   if (facts.maxTokensParam !== undefined) request.maxTokensParam = facts.maxTokensParam;
-  if (facts.remoteImageParam !== undefined) request.remoteImageParam = facts.remoteImageParam;
+  if (remoteImageParam !== undefined) request.remoteImageParam = remoteImageParam;
   if (facts.reasoningEffort !== undefined) request.reasoningEffort = facts.reasoningEffort;
   return request;
 }

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { finish } from '../domain/steps.ts';
 import { TextMeter } from './text-meter.ts';
 
 function measure(literal: string): TextMeter {
   const meter = new TextMeter(false);
   const bytes = Buffer.from(literal);
-  meter.add(bytes, 1, bytes.length - 1);
+  finish(meter.add(bytes, 1, bytes.length - 1));
   return meter;
 }
 
@@ -56,8 +57,8 @@ describe('TextMeter', () => {
   it('adds up over texts', () => {
     const meter = new TextMeter(false);
     const bytes = Buffer.from('one two');
-    meter.add(bytes, 0, 3);
-    meter.add(bytes, 3, 7);
+    finish(meter.add(bytes, 0, 3));
+    finish(meter.add(bytes, 3, 7));
     expect(meter.bytes()).toBe(7);
     expect(meter.estimatedTokens()).toBeGreaterThan(1.5);
   });
@@ -81,7 +82,7 @@ describe('TextMeter', () => {
     const estimates = [0, 1, 2, 3].map((cheap) => {
       const blocks = Array.from({ length: 4000 }, (_, index) => (index % 4 === cheap ? blank : block));
       const meter = new TextMeter(true);
-      meter.add(Buffer.concat(blocks), 0, 4000 * 256);
+      finish(meter.add(Buffer.concat(blocks), 0, 4000 * 256));
       return meter.estimatedTokens();
     });
     // Three blocks of 256 signs of four, at 0.55 tokens a sign.
@@ -91,8 +92,8 @@ describe('TextMeter', () => {
   it('samples nothing where all has to be measured', () => {
     const bytes = Buffer.from('The quick brown fox, jumps 12 !@# lazy dogs. '.repeat(5000));
     const [whole, pieces] = [new TextMeter(true, false), new TextMeter(true, false)];
-    whole.add(bytes, 0, bytes.length);
-    for (let start = 0; start < bytes.length; start += 45) pieces.add(bytes, start, start + 45);
+    finish(whole.add(bytes, 0, bytes.length));
+    for (let start = 0; start < bytes.length; start += 45) finish(pieces.add(bytes, start, start + 45));
     expect(whole.estimatedTokens() / pieces.estimatedTokens()).toBeCloseTo(1, 2);
     expect(whole.bytes()).toBe(bytes.length);
   });
@@ -104,7 +105,7 @@ describe('TextMeter', () => {
     let cuts = 0;
     for (let block = 1; block * 256 < bytes.length; block++, cuts++) bytes.write(cut, block * 256 - 1);
     const meter = new TextMeter(false);
-    meter.add(bytes, 0, bytes.length);
+    finish(meter.add(bytes, 0, bytes.length));
     expect(meter.bytes()).toBeGreaterThanOrEqual(bytes.length - cuts);
   });
 });

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { finish, type Steps } from '../domain/steps.ts';
 import { BACKSLASH, LETTER_U } from './json-bytes.ts';
 import { escapedCodePoint, SHORT_ESCAPES } from './json-text.ts';
-import { normalizationGrowth } from './normalization-growth.ts';
+import { NormalizationGrowth } from './normalization-growth.ts';
 import { weightOf } from './script-weights.ts';
 
 /**
@@ -17,7 +18,7 @@ export class TextMeter {
   readonly #measuredWhole: number;
   #bytes = 0;
   #bytesOutsideAscii = 0;
-  #growth = 0;
+  readonly #growth = new NormalizationGrowth();
   /** Tokens x 1000. */
   #weight = 0;
   /** The kind of what was measured last: an escaped sign or line end that follows one of its kind adds little. */
@@ -39,21 +40,29 @@ export class TextMeter {
 
   /** By how many bytes it can grow where a tokenizer normalizes it first. */
   normalizationGrowth(): number {
-    return this.#growth;
+    return this.#growth.bytes;
   }
 
   estimatedTokens(): number {
     return this.#weight / 1000;
   }
 
-  add(bytes: Uint8Array, start: number, end: number): void {
-    if (this.#bytes + end - start <= this.#measuredWhole) this.#measure(bytes, start, end);
-    else this.#sample(bytes, start, end);
-    if (!this.#isPlain) this.#growth += normalizationGrowth(bytes, start, end);
+  /** A whole text. */
+  *add(bytes: Uint8Array, start: number, end: number): Steps<void> {
+    const isSampled = this.#bytes + end - start > this.#measuredWhole;
+    let measured = start;
+    let grown = start;
+    while (measured < end) {
+      const stop = Math.min(end, measured - (measured % BLOCK) + STEP_BYTES);
+      measured = isSampled ? this.#sample(bytes, measured, stop) : this.#measure(bytes, measured, stop);
+      if (!this.#isPlain) grown = this.#growth.read(bytes, grown, stop);
+      if (measured < end) yield;
+    }
+    this.#growth.endText();
   }
 
   /** Blocks lie at fixed places of the body, so that many short texts are sampled just as one long text is. */
-  #sample(bytes: Uint8Array, start: number, end: number): void {
+  #sample(bytes: Uint8Array, start: number, end: number): number {
     let pos = start;
     while (pos < end) {
       const block = Math.floor(pos / BLOCK);
@@ -69,9 +78,11 @@ export class TextMeter {
       }
       pos = blockEnd;
     }
+    return pos;
   }
 
-  #measure(bytes: Uint8Array, start: number, end: number): void {
+  /** Behind the last character that begins before `end`. */
+  #measure(bytes: Uint8Array, start: number, end: number): number {
     this.#previous = WIDE;
     let pos = start;
     while (pos < end) {
@@ -80,6 +91,7 @@ export class TextMeter {
       else if (kind === WIDE) pos = this.#addWide(bytes, pos);
       else pos = this.#addRuns(bytes, pos, end);
     }
+    return pos;
   }
 
   /** Up to the next escape or wide character. One step for each byte and no branch on its kind, which takes half the time. */
@@ -145,6 +157,8 @@ export class TextMeter {
   }
 }
 
+/** A multiple of `BLOCK`; takes 2 ms at worst. */
+const STEP_BYTES = 128 * 1024;
 const MEASURED_WHOLE = 32 * 1024;
 /** Short, so that a body of many scripts is met in all its parts: 1.3 % off on average at 100 KB, 6 % at worst (measured). */
 const BLOCK = 256;
@@ -265,6 +279,6 @@ const LETTER_T = 0x74;
 export function estimateTokens(text: string): number {
   const meter = new TextMeter(true);
   const bytes = Buffer.from(text.replaceAll('\\', '/'));
-  meter.add(bytes, 0, bytes.length);
+  finish(meter.add(bytes, 0, bytes.length));
   return meter.estimatedTokens();
 }

@@ -1,7 +1,8 @@
 import type { InputTokens, TokenBounds } from '../domain/chat-request.ts';
+import type { Steps } from '../domain/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
-import type { PromptSink } from './prompt-sink.ts';
+import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TextMeter } from './text-meter.ts';
 
 /**
@@ -9,52 +10,42 @@ import { TextMeter } from './text-meter.ts';
  * bytes, or that fall back to bytes, never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it first. To that come what chat templates put
  * around messages, calls and tools, and the instructions some of them add on their own.
  */
-export class TokenTally implements PromptSink {
+export class TokenTally {
   readonly #text: TextMeter;
   /** Tool definitions and unknown fields, which templates write anew. */
   readonly #json: TextMeter;
   #estimate = REQUEST.estimate;
   #ceiling = REQUEST.ceiling;
   #imageCeiling = 0;
-  #hasTools = false;
 
   /** `isPlain`: the body is ASCII, escaped characters included. */
-  constructor(isPlain: boolean, samples = true) {
+  constructor(isPlain: boolean, samples: boolean) {
     this.#text = new TextMeter(isPlain, samples);
     this.#json = new TextMeter(isPlain, samples);
   }
 
-  addMessage(): void {
-    this.#add(MESSAGE);
-  }
-
-  addPart(): void {
-    this.#add(PART);
-  }
-
-  addText(bytes: Buffer, start: number, end: number): void {
-    this.#text.add(bytes, start, end);
-  }
-
-  addJson(bytes: Buffer, start: number, end: number): void {
-    this.#json.add(bytes, start, end);
-  }
-
-  addTool(bytes: Buffer, start: number, end: number): void {
-    if (!this.#hasTools) this.#add(TOOLS);
-    this.#hasTools = true;
-    this.#add(TOOL);
-    this.addJson(bytes, start, end);
-  }
-
-  addToolCall(): void {
-    this.#add(TOOL_CALL);
+  *add(bytes: Buffer, record: PromptRecord): Steps<void> {
+    const { messages, parts, toolCalls, tools, pieces } = record;
+    this.#add(MESSAGE, messages);
+    this.#add(PART, parts);
+    this.#add(TOOL_CALL, toolCalls);
+    this.#add(TOOL, tools);
+    this.#add(TOOLS, Math.min(1, tools));
+    let sinceStep = 0;
+    for (let at = 0; at < pieces.length; at += 3) {
+      const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+      yield* (kind === TEXT ? this.#text : this.#json).add(bytes, start, end);
+      sinceStep += PIECE_BYTES + end - start;
+      if (sinceStep < STEP_BYTES) continue;
+      sinceStep = 0;
+      yield;
+    }
   }
 
   addImage(size: ImageSize | undefined): void {
     const tokens = imageTokens(size);
     this.#imageCeiling += tokens.ceiling;
-    this.#add(tokens);
+    this.#add(tokens, 1);
   }
 
   total(): InputTokens {
@@ -74,11 +65,15 @@ export class TokenTally implements PromptSink {
     };
   }
 
-  #add(tokens: TokenBounds): void {
-    this.#estimate += tokens.estimate;
-    this.#ceiling += tokens.ceiling;
+  #add({ estimate, ceiling }: TokenBounds, times: number): void {
+    this.#estimate += estimate * times;
+    this.#ceiling += ceiling * times;
   }
 }
+
+/** Short pieces are measured in steps of so many bytes, where each counts as a little more than it has. */
+const STEP_BYTES = 128 * 1024;
+const PIECE_BYTES = 64;
 
 /** The frame of a request. Templates of open models put a system message of up to 80 tokens of their own before the first one. */
 const REQUEST: TokenBounds = { estimate: 3, ceiling: 128 };

@@ -1,3 +1,4 @@
+import { doneWith } from '../../test/fixtures/chat-request.ts';
 import type { GatewayConfig, Model, Provider } from '../config/gateway-config.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import { systemClock } from '../domain/clock.ts';
@@ -55,7 +56,7 @@ export function order(options: OrderOptions = {}): Order {
       besidesText: { estimate: 0, ceiling: 17 },
       ...(options.imageCeiling === undefined ? {} : { imageCeiling: options.imageCeiling }),
     },
-    wholeEstimate: () => 3,
+    wholeEstimate: () => doneWith(3),
     promptText: () => 'one two three',
     promptTexts: () => ['one two three'],
     encodeFor: (fields) => [Buffer.from(JSON.stringify(fields))],

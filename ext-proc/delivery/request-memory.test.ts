@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { readChatRequest } from '../admission/read-chat-request.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
 import { isRefusal } from '../errors/refusal.ts';
 import { client, deliverTo, openDelivery } from './client.fixture.ts';

@@ -1,3 +1,5 @@
+import type { Steps } from './steps.ts';
+
 /**
  * A chat completion request after parsing and validation: the facts the rest of the gateway decides by. The client's own bytes stay
  * untouched in `encodeFor`, which is the only way they leave the gateway.
@@ -21,7 +23,7 @@ export interface ChatRequest {
   readonly reasoningEffort?: string;
   readonly inputTokens: InputTokens;
   /** The estimate without samples, the same in every process. Takes 2 to 3 ms for a MiB. */
-  wholeEstimate(): number;
+  wholeEstimate(): Steps<number>;
   /** All text of the prompt, for counting when the provider sends no usage. Each call is a walk through the body. Never logged. */
   promptText(): string;
   /** The texts that a model reads as they are, for counting them: what `inputTokens` has besides them is not in there. Never logged. */

@@ -1,7 +1,9 @@
 import { chooseModel } from '../admission/count-input.ts';
+import type { JudgingTurns } from '../admission/judging-turns.ts';
 import { readChatRequest } from '../admission/read-chat-request.ts';
 import type { ChatRequest } from '../domain/chat-request.ts';
 import { newId } from '../domain/ids.ts';
+import { finish, type Steps } from '../domain/steps.ts';
 import { isRefusal, refuse } from '../errors/refusal.ts';
 import type { Claims, FinishedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../idempotency/idempotency-key.ts';
@@ -12,6 +14,7 @@ import { type Call, type EndpointResult, tooManyAtOnce } from './call.ts';
 export interface ChatDeps extends ServingDeps {
   readonly claims: Claims;
   readonly turns: ReadTurns;
+  readonly judging: JudgingTurns;
 }
 
 /** Longest silence inside an upload. */
@@ -23,13 +26,16 @@ export async function completeChat(deps: ChatDeps, call: Call): Promise<Endpoint
   const body = await readBody(call);
   if (!Buffer.isBuffer(body)) return body;
   call.trace?.step('validate');
-  const chat = readChatRequest(body, call.exchange.header('content-encoding'));
+  const inTurns = <Result>(steps: Steps<Result>) => takeTurns(deps.judging, call, body, steps);
+  const chat = await inTurns(readChatRequest(body, call.exchange.header('content-encoding')));
+  if (chat === undefined) return clientGone(call);
   if (isRefusal(chat)) return chat;
   const idempotencyKey = readIdempotencyKey(call.exchange.header('idempotency-key'));
   if (isRefusal(idempotencyKey)) return idempotencyKey;
   call.notes.model = chat.model;
   call.notes.streamed = chat.stream;
-  const chosen = await chooseModel(chat, call.principal, call.config, deps.boundTokens);
+  const chosen = await chooseModel(chat, call.principal, call.config, deps.boundTokens, inTurns);
+  if (chosen === undefined) return clientGone(call);
   if (isRefusal(chosen)) return chosen;
   // Charges that PostgreSQL could not take yet are not in any balance it reports, and one that nothing takes would be lost.
   deps.accounting.sees(call.principal.account.ledgerEpoch);
@@ -38,6 +44,19 @@ export async function completeChat(deps: ChatDeps, call: Call): Promise<Endpoint
   return idempotencyKey === undefined
     ? admitAndDeliver(deps, call, request)
     : completeOnce(deps, call, request, idempotencyKey, body);
+}
+
+/** Work on a body of up to this length takes a millisecond at worst, and goes at once. */
+const SMALL_BODY_BYTES = 32 * 1024;
+
+function takeTurns<Result>(
+  judging: JudgingTurns,
+  { principal, exchange }: Call,
+  body: Buffer,
+  steps: Steps<Result>,
+): Result | Promise<Result | undefined> {
+  if (body.length <= SMALL_BODY_BYTES) return finish(steps);
+  return judging.run(principal.organization.id, steps, () => exchange.gone);
 }
 
 /** One answer for a key, however often it is asked for (INTERFACE 4). */
@@ -109,9 +128,13 @@ async function readBody({ exchange, config, notes, principal }: Call): Promise<B
     case 'no_room':
       return refuse('no_capacity');
     case 'gone':
-      notes.clientGone = true;
-      return { kind: 'answered', status: CLIENT_GONE_STATUS };
+      return clientGone({ notes });
   }
+}
+
+function clientGone({ notes }: Pick<Call, 'notes'>): EndpointResult {
+  notes.clientGone = true;
+  return { kind: 'answered', status: CLIENT_GONE_STATUS };
 }
 
 /** For log and metrics only: the client left before there was an answer. */

@@ -10,6 +10,7 @@ import { isRefusal } from '../../ext-proc/errors/refusal.ts';
 import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
+import { doneWith } from '../fixtures/chat-request.ts';
 import { configWith, modelWith } from '../fixtures/gateway-config.ts';
 import { noJournal, noRecentCharges } from '../fixtures/no-journal.ts';
 import { principalWith } from '../fixtures/principal.ts';
@@ -257,9 +258,8 @@ const CHAT = {
   jsonFormat: false,
   ...{ hasTools: false, hasImages: false, hasRemoteImages: false },
   inputTokens: { estimate: 1, ceiling: 1, normalizedCeiling: 1, besidesText: { estimate: 1, ceiling: 1 } },
-  wholeEstimate: () => 1,
-  promptText: () => '',
-  promptTexts: () => [],
+  wholeEstimate: () => doneWith(1),
+  ...{ promptText: () => '', promptTexts: () => [] },
   encodeFor: () => [],
   keepText: () => 0,
   tokensLeftOut: () => 0,

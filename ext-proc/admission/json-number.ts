@@ -1,0 +1,41 @@
+import { byteAt, DOT, isDigit, LETTER_E, MINUS, PLUS, ZERO } from './json-bytes.ts';
+
+/** Python reads integers of up to 4,300 digits, and no double needs as many. */
+export const MAX_NUMBER_BYTES = 4096;
+
+/** Answers of `numberEnd`; what is less than `NOT_A_NUMBER` says by how much where the number is broken. */
+export const TOO_LARGE = -1;
+export const TOO_LONG = -2;
+export const NOT_A_NUMBER = -3;
+
+/** Behind the number at `start`, if it is one and a double can hold it. */
+export function numberEnd(bytes: Buffer, start: number): number {
+  const firstDigit = bytes[start] === MINUS ? start + 1 : start;
+  let pos = digitsEnd(bytes, firstDigit);
+  const integerDigits = pos - firstDigit;
+  if (integerDigits === 0) return NOT_A_NUMBER - pos;
+  if (integerDigits > 1 && bytes[firstDigit] === ZERO) return NOT_A_NUMBER - (firstDigit + 1);
+  if (byteAt(bytes, pos) === DOT) {
+    const firstDecimal = pos + 1;
+    pos = digitsEnd(bytes, firstDecimal);
+    if (pos === firstDecimal) return NOT_A_NUMBER - pos;
+  }
+  let exponentDigits = 0;
+  if ((byteAt(bytes, pos) | 0x20) === LETTER_E) {
+    const sign = byteAt(bytes, pos + 1);
+    const first = sign === MINUS || sign === PLUS ? pos + 2 : pos + 1;
+    pos = digitsEnd(bytes, first);
+    exponentDigits = pos - first;
+    if (exponentDigits === 0) return NOT_A_NUMBER - pos;
+  }
+  if (pos - start > MAX_NUMBER_BYTES) return TOO_LONG;
+  // The conversion costs 100 ns, and 2 us for 300 digits.
+  const mayOverflow = exponentDigits > 2 || integerDigits > (exponentDigits === 0 ? 308 : 200);
+  return mayOverflow && !Number.isFinite(Number(bytes.toString('latin1', start, pos))) ? TOO_LARGE : pos;
+}
+
+function digitsEnd(bytes: Uint8Array, start: number): number {
+  let pos = start;
+  while (pos < bytes.length && isDigit(bytes[pos] as number)) pos++;
+  return pos;
+}

@@ -1,0 +1,60 @@
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, SPACE } from './json-bytes.ts';
+
+/**
+ * Where every key and value of a text stands, in the order of the text. The scan writes it, so that no later reader walks through the
+ * bytes again. An entry is three numbers: where it begins, where it ends, and of a key or string its flags, of an array or object the
+ * place on the tape behind all that it contains.
+ */
+export class JsonTape {
+  slots = new Int32Array(ENTRY * 256);
+  length = 0;
+
+  /** Its place on the tape. */
+  add(start: number, end: number, third: number): number {
+    const place = this.length;
+    if (place + ENTRY > this.slots.length) this.#grow();
+    this.slots[place] = start;
+    this.slots[place + 1] = end;
+    this.slots[place + 2] = third;
+    this.length = place + ENTRY;
+    return place;
+  }
+
+  /**
+   * Writes blanks over every replaced member, from its key to the next one: the text stays valid, and all places stay right. In place, since
+   * a copy of a large body would be held as long as the body.
+   */
+  blankReplaced(bytes: Buffer): void {
+    const { slots } = this;
+    for (let place = 0; place < this.length; ) {
+      const isReplacedKey = bytes[slots[place] as number] === QUOTE && ((slots[place + 2] as number) & REPLACED) !== 0;
+      if (!isReplacedKey) {
+        place += ENTRY;
+        continue;
+      }
+      // It always has a next one: the one that replaces it, if no other.
+      const next = this.behind(bytes, place + ENTRY);
+      bytes.fill(SPACE, slots[place], slots[next]);
+      place = next;
+    }
+  }
+
+  /** The place behind the value at `place`, with all that it contains. */
+  behind(bytes: Uint8Array, place: number): number {
+    const first = bytes[this.slots[place] as number];
+    return first === OPEN_OBJECT || first === OPEN_ARRAY ? (this.slots[place + 2] as number) : place + ENTRY;
+  }
+
+  #grow(): void {
+    const larger = new Int32Array(this.slots.length * 2);
+    larger.set(this.slots);
+    this.slots = larger;
+  }
+}
+
+export const ENTRY = 3;
+
+/** Flags of a key or a string. */
+export const ESCAPED = 1;
+/** A later member of the object has the same key. */
+export const REPLACED = 2;

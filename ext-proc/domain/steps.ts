@@ -1,0 +1,10 @@
+/** Work in steps of bounded length: whoever drives it may let others work between two of them. */
+export type Steps<Result> = Generator<undefined, Result, undefined>;
+
+/** All steps at once. */
+export function finish<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value as Result;
+  }
+}
