@@ -1,9 +1,12 @@
 import { normalizeEmail } from '../dashboard/store/email-address.ts';
 import { MAX_MEMBERS } from '../dashboard/store/member-rows.ts';
 import { findUserByEmail, listUsers, type UserRecord } from '../dashboard/store/user-rows.ts';
-import { setDisabled } from '../dashboard/store/users.ts';
+import { type KeysOfDisabled, setDisabled } from '../dashboard/store/users.ts';
+import { countOf } from '../ext-proc/domain/count-of.ts';
+import type { FlagSpec } from './arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import type { Database, Pool } from './database.ts';
+import type { ValueReader } from './flag-values.ts';
 import { type Result, refused } from './result.ts';
 import { table } from './table.ts';
 import { createUserWithPassword, resetPassword, userJson, userState } from './users.ts';
@@ -80,12 +83,15 @@ const reset = onUser(
   },
 );
 
-const disable = onUser('user disable', 'Sign a user out and let nobody in as this user.', (database, email) =>
-  disableOrEnable(database, email, true),
+const disable = onUser(
+  'user disable',
+  'Sign a user out, let nobody in as this user, and revoke the keys that belong to the user unless they are kept.',
+  ({ pool }, email, values) => disableOrEnable(pool, email, true, values.isOn('keep-keys') ? 'keep' : 'revoke'),
+  [{ name: 'keep-keys' }],
 );
 
 const enable = onUser('user enable', 'Let a disabled user in again.', (database, email) =>
-  disableOrEnable(database, email, false),
+  disableOrEnable(database.pool, email, false),
 );
 
 export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, enable];
@@ -94,13 +100,14 @@ export const USER_COMMANDS: readonly Command[] = [create, list, reset, disable, 
 function onUser(
   name: string,
   summary: string,
-  change: (database: Database, email: string) => Promise<Result | undefined>,
+  change: (database: Database, email: string, values: ValueReader) => Promise<Result | undefined>,
+  flags: readonly FlagSpec[] = [],
 ): Command {
   return {
     name,
     summary,
     positionals: ['EMAIL'],
-    flags: [],
+    flags,
     async run(call) {
       const [given = ''] = call.positionals;
       const email = normalizeEmail(given);
@@ -108,21 +115,33 @@ function onUser(
       if (email === undefined) return nobody;
       return onDatabase(
         call,
-        () => undefined,
-        async (database) => (await change(database, email)) ?? nobody,
+        (values) => values,
+        async (database, values) => (await change(database, email, values)) ?? nobody,
       );
     },
   };
 }
 
-async function disableOrEnable({ pool }: Database, email: string, disabled: boolean): Promise<Result | undefined> {
+async function disableOrEnable(
+  pool: Pool,
+  email: string,
+  disabled: boolean,
+  keys?: KeysOfDisabled,
+): Promise<Result | undefined> {
   const found = await findUserByEmail(pool, email);
-  const result = found && (await setDisabled(pool, found.id, disabled, operatorHere()));
+  const result = found && (await setDisabled(pool, found.id, disabled, operatorHere(), keys));
   switch (result?.kind) {
     case 'last_operator':
       return refused(`${email} is the last operator who can sign in.`);
     case 'done':
-      return { kind: 'done', json: userJson(result.user), text: `${email} is ${userState(result.user)} now.` };
+      return {
+        kind: 'done',
+        json: { ...userJson(result.user), ...(disabled ? { revoked_keys: result.revokedKeys } : {}) },
+        text: [
+          `${email} is ${userState(result.user)} now.`,
+          ...(result.revokedKeys > 0 ? [`${countOf(result.revokedKeys, 'key was', 'keys were')} revoked.`] : []),
+        ].join(' '),
+      };
     default:
       return undefined;
   }

@@ -22,7 +22,7 @@ export interface KeyView extends KeyRestrictions {
   readonly last4: string;
   readonly state: KeyStateName;
   readonly createdAtMs: number;
-  /** E-mail address, absent when it was made on the command line. */
+  /** E-mail address of who made it, or to whom it was handed; absent when it was made on the command line. */
   readonly createdBy?: string;
   readonly revokedAtMs?: number;
   readonly lastUsedAtMs?: number;

@@ -151,7 +151,8 @@ export interface OperatorApi {
   };
   /** A link to set a new password; until it is used, the former password stays. */
   'POST /api/users/:user/reset': { body: Empty; answer: LinkView };
-  'POST /api/users/:user/disablement': { body: Empty; answer: UserRow };
+  /** Keys that work and belong to the user, in every organization, are revoked unless they are kept. */
+  'POST /api/users/:user/disablement': { body: { keepKeys?: boolean }; answer: UserRow };
   'DELETE /api/users/:user/disablement': { body: Empty; answer: UserRow };
   'GET /api/mapping': { query: Empty; answer: MappingView };
   'GET /api/system': { query: Empty; answer: SystemView };

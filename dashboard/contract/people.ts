@@ -10,7 +10,7 @@ export interface MemberView {
   readonly disabled: boolean;
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
-  /** Keys of the organization that this member made and that work now. */
+  /** Keys of the organization that belong to this member, who made them or to whom they were handed, and that work now. */
   readonly activeKeys: number;
 }
 
@@ -72,8 +72,14 @@ export interface PeopleApi {
     answer: { member: MemberView; link?: LinkView };
   };
   'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };
-  /** Keys that the member made work on, unless they are revoked with it. */
-  'DELETE /api/organizations/:organization/members/:user': { body: { revokeKeys?: boolean }; answer: Empty };
+  /**
+   * Keys that work and belong to the member are revoked with it, or handed to an owner: whom `keysTo` names by user id, or who asks, with
+   * `revokeKeys: false`.
+   */
+  'DELETE /api/organizations/:organization/members/:user': {
+    body: { revokeKeys?: boolean; keysTo?: string };
+    answer: Empty;
+  };
   /** A new link for somebody who was invited and has not come yet; the former one is worth nothing any more. */
   'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; answer: LinkView };
   'GET /api/organizations/:organization/audit': { query: AuditFilter & { before?: string }; answer: AuditPage };

@@ -3,7 +3,7 @@ import type { Actor, AuditAction } from '../../ext-proc/stores/audit.ts';
 import { changesBetween } from '../../ext-proc/stores/audit-changes.ts';
 import { addAuditEvent } from '../../ext-proc/stores/postgres/audit-log.ts';
 import { inTransaction, run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
-import { revokeKeysOf } from '../../ext-proc/stores/postgres/key-changes.ts';
+import { handOverKeysOf, revokeKeysOf } from '../../ext-proc/stores/postgres/keys-of-user.ts';
 import { findMember, MAX_MEMBERS, type MemberRecord } from './member-rows.ts';
 import { findUser, type MemberRole } from './user-rows.ts';
 
@@ -19,10 +19,10 @@ export type SetRoleResult =
   | { readonly kind: 'done'; readonly member: MemberRecord }
   | { readonly kind: 'not_a_member' }
   | { readonly kind: 'last_owner' };
-export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' };
+export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
-/** What becomes of the keys that a member made: they are the organization's, and work on unless somebody says otherwise. */
-export type MadeKeys = 'work_on' | 'revoke';
+/** What becomes of the keys of a member who leaves: nobody knows who has a copy of them, unless an owner answers for them. */
+export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
 /** Whether the last owner may go or become a member: for operators only. */
 export type LastOwner = 'must_stay' | 'may_go';
@@ -107,26 +107,33 @@ export async function setRole(
   });
 }
 
-/** Who has a password stays a user. Rights end with the next request: every one reads its memberships anew. */
+/** Who has a password stays a user. `no_such_owner`: nobody to hand the keys to. Rights end with the next request: every one reads its memberships anew. */
 export async function removeMember(
   pool: pg.Pool,
   organizationId: string,
   userId: string,
   lastOwner: LastOwner,
   by: Actor,
-  madeKeys: MadeKeys = 'work_on',
+  keys: KeysOfLeaver = 'revoke',
 ): Promise<RemoveMemberResult> {
   return inTransaction(pool, 'begin', async (client): Promise<RemoveMemberResult> => {
     await lockOrganization(client, organizationId);
     const before = await findMember(client, organizationId, userId);
     if (!before) return { kind: 'not_a_member' };
     if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
+    const heir = keys === 'revoke' ? undefined : await findMember(client, organizationId, keys.handTo);
+    if (keys !== 'revoke' && !(heir && heir.userId !== userId && mayInherit(heir))) return { kind: 'no_such_owner' };
     await run(client, REMOVE, [organizationId, userId]);
-    if (madeKeys === 'revoke') await revokeKeysOf(client, organizationId, userId, by);
+    if (heir) await handOverKeysOf(client, organizationId, before, heir, by);
+    else await revokeKeysOf(client, organizationId, userId, by);
     const changes = changesBetween({ role: before.role }, {});
     await addEvent(client, 'user.removed', organizationId, before, changes, by);
     return { kind: 'removed' };
   });
+}
+
+function mayInherit({ role, invited, disabled }: MemberRecord): boolean {
+  return role === 'owner' && !invited && !disabled;
 }
 
 /** `open`: it takes one more member, those who are invited counted, and nobody else changes its members until the transaction ends. */

@@ -3,6 +3,7 @@ import type { Actor } from '../../ext-proc/stores/audit.ts';
 import { changesBetween } from '../../ext-proc/stores/audit-changes.ts';
 import { addAuditEvent } from '../../ext-proc/stores/postgres/audit-log.ts';
 import { inTransaction, run, type Statement } from '../../ext-proc/stores/postgres/connection-pool.ts';
+import { revokeKeysOf } from '../../ext-proc/stores/postgres/keys-of-user.ts';
 import { insertMembership, lockOrganization } from './memberships.ts';
 import { findUser, type MemberRole, type UserRecord } from './user-rows.ts';
 
@@ -23,7 +24,7 @@ export type CreateUserResult =
   | { readonly kind: 'organization_full' };
 
 export type SetDisabledResult =
-  | { readonly kind: 'done'; readonly user: UserRecord }
+  | { readonly kind: 'done'; readonly user: UserRecord; readonly revokedKeys: number }
   | { readonly kind: 'unknown_user' }
   /** Nobody else could enable anybody again. */
   | { readonly kind: 'last_operator' };
@@ -104,28 +105,33 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
   return { userId: id, disabled, ...(passwordHash === null ? {} : { passwordHash }) };
 }
 
+/** What becomes of the keys of a user who is disabled, in every organization. Revoked keys do not come back when the user does. */
+export type KeysOfDisabled = 'revoke' | 'keep';
+
 /** Who is disabled is signed out at once and keeps no link. Disabling twice keeps the first time. */
 export async function setDisabled(
   pool: pg.Pool,
   userId: string,
   disabled: boolean,
   by: Actor,
+  keys: KeysOfDisabled = 'revoke',
 ): Promise<SetDisabledResult> {
   return inTransaction(pool, 'begin', async (client): Promise<SetDisabledResult> => {
     const operators = disabled ? await run<{ id: string; can_work: boolean }>(client, LOCK_OPERATORS, []) : [];
     await run(client, LOCK, [userId]);
     const before = await findUser(client, userId);
     if (!before) return { kind: 'unknown_user' };
-    if (disabled === (before.disabledAtMs !== undefined)) return { kind: 'done', user: before };
     const others = operators.some(({ id, can_work: canWork }) => id !== userId && canWork);
     if (disabled && before.isOperator && !others) return { kind: 'last_operator' };
+    const revokedKeys = disabled && keys === 'revoke' ? await revokeKeysOf(client, undefined, userId, by) : 0;
+    if (disabled === (before.disabledAtMs !== undefined)) return { kind: 'done', user: before, revokedKeys };
     await run(client, SET_DISABLED, [userId, disabled]);
     if (disabled) await signOut(client, userId);
     const user = await present(client, userId);
     const changes = changesBetween({ disabledAtMs: before.disabledAtMs }, { disabledAtMs: user.disabledAtMs });
     const subject = { subjectId: userId, subjectName: user.email };
     await addAuditEvent(client, { action: disabled ? 'user.disabled' : 'user.enabled', ...subject, changes }, by);
-    return { kind: 'done', user };
+    return { kind: 'done', user, revokedKeys };
   });
 }
 

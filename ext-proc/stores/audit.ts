@@ -20,6 +20,8 @@ export type AuditAction =
   | 'key.updated'
   | 'key.revoked'
   | 'key.replaced'
+  /** It belongs to another member now, as its maker has left. */
+  | 'key.handed_over'
   | 'user.created'
   /** To an organization. */
   | 'user.added'

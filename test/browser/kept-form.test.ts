@@ -5,7 +5,7 @@ import { requirement } from '../requirement.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
 
-/** A session ends while somebody types, and a member goes with the keys he made. */
+/** A session ends while somebody types. */
 requirement(NO_CHROMIUM, () => {
   let stack: DashboardStack;
   let organizationId: string;
@@ -75,34 +75,5 @@ requirement(NO_CHROMIUM, () => {
     await other.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     await other.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await other.close();
-  });
-
-  test('a member is removed together with the keys that he made, if wished', async () => {
-    const { page } = owner;
-    const member = await stack.createUser('ben@acme.example', { organizationId, role: 'member' });
-    const ben = await openPage(stack);
-    await signIn(ben.page, 'ben@acme.example', member);
-    await ben.page.goto(`/o/${organizationId}/keys?dialog=create`);
-    await ben.page.getByRole('dialog').getByLabel('Name').fill('Made by Ben');
-    await ben.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-    await ben.page
-      .getByText(/sk-gw-/)
-      .first()
-      .waitFor();
-    await page.goto(`/o/${organizationId}/members`);
-    await page
-      .getByRole('row', { name: /ben@acme/ })
-      .getByRole('button')
-      .click();
-    await page.getByRole('menuitem', { name: 'Remove' }).click();
-    await page.getByRole('checkbox', { name: 'Revoke 1 active key that they made' }).check();
-    await page.getByRole('button', { name: 'Remove', exact: true }).click();
-    await page.getByText('ben@acme.example was removed. 1 key was revoked.').waitFor();
-    await page.goto(`/o/${organizationId}/audit`);
-    await page.getByLabel('Action').selectOption({ label: 'Revoked a key' });
-    await page.waitForURL((url) => url.searchParams.get('action') === 'key.revoked');
-    await page.getByRole('row', { name: /Revoked the key Made by Ben/ }).waitFor();
-    await page.getByText('1 event', { exact: true }).waitFor();
-    expect(owner.complaints()).toEqual([]);
   });
 });

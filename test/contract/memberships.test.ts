@@ -44,7 +44,7 @@ describe('memberships', () => {
     ]);
   });
 
-  it('tell how many keys of a member work, which go on after it or are revoked with it', async () => {
+  it('tell how many keys of a member work, which are revoked with it or handed to an owner', async () => {
     const { pool, addOrganization, addUser, events, administration } = database;
     const organizationId = await addOrganization();
     const [ana, ben] = [await addUser({ member: organizationId }), await addUser({ member: organizationId })];
@@ -72,9 +72,15 @@ describe('memberships', () => {
       [ana.id]: 1,
       [ben.id]: 1,
     });
-    await removeMember(pool, organizationId, ben.id, 'must_stay', ADA);
-    expect((await administration.key(organizationId, other))?.revoked).toBe(false);
-    await removeMember(pool, organizationId, ana.id, 'must_stay', ADA, 'revoke');
+    const cy = await addUser({ owner: organizationId });
+    const removed = await removeMember(pool, organizationId, ben.id, 'must_stay', ADA, { handTo: cy.id });
+    expect(removed).toEqual({ kind: 'removed' });
+    expect(await administration.key(organizationId, other)).toMatchObject({ revoked: false, createdBy: cy.id });
+    expect((await events(other)).at(-1)).toMatchObject({
+      ...{ action: 'key.handed_over', actor: ADA.actor },
+      changes: { belongsTo: [ben.email, cy.email] },
+    });
+    await removeMember(pool, organizationId, ana.id, 'must_stay', ADA);
     expect((await administration.key(organizationId, works))?.revoked).toBe(true);
     expect((await administration.key(organizationId, expired))?.revoked).toBe(false);
     expect((await events(works)).map(({ action, actor }) => [action, actor])).toEqual([

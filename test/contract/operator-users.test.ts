@@ -7,7 +7,7 @@ import { findCredentials } from '../../dashboard/store/users.ts';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
-import { sql } from './database.ts';
+import { addKey, sql } from './database.ts';
 
 type Json = Record<string, unknown>;
 
@@ -102,6 +102,20 @@ describe('users on the operator command line', () => {
     await done('user', 'create', '--email', 'last@example.com', '--operator');
     expect(await refusal('refused', 'user', 'disable', 'last@example.com')).toContain('the last operator');
     expect(await listed('last@example.com')).toMatchObject({ state: 'active' });
+  });
+
+  it('are disabled together with their keys, unless these are kept', async () => {
+    const organizationId = await database.addOrganization();
+    const disabled = async (email: string, ...flags: string[]) => {
+      const { id } = (await done('user', 'create', '--email', email, '--org', organizationId)) as { id: string };
+      const { keyId } = await addKey(database, organizationId);
+      await sql(database.url, `update keys set created_by = '${id}' where id = '${keyId}'`);
+      const result = await done('user', 'disable', email, ...flags);
+      return [result.revoked_keys, (await database.administration.key(organizationId, keyId))?.revoked];
+    };
+    expect(await disabled('kept@example.com', '--keep-keys')).toEqual([0, false]);
+    expect(await disabled('gone@example.com')).toEqual([1, true]);
+    expect(await done('user', 'disable', 'kept@example.com')).toMatchObject({ state: 'disabled', revoked_keys: 1 });
   });
 
   it('are refused where they cannot be', async () => {

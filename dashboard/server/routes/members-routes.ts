@@ -8,14 +8,14 @@ import {
   withdrawInvitation,
 } from '../../store/invitations.ts';
 import { findMember, membersOf } from '../../store/member-rows.ts';
-import { addMember, type LastOwner, removeMember, setRole } from '../../store/memberships.ts';
+import { addMember, type KeysOfLeaver, type LastOwner, removeMember, setRole } from '../../store/memberships.ts';
 import { findUserByEmail, type MemberRole, type UserRecord } from '../../store/user-rows.ts';
-import { conflictingField, notFound, type Problem, problem } from '../http/problem.ts';
+import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../route.ts';
 import { actorOf } from '../sign-in/actor.ts';
 import { linkWith, makePasswordLink } from '../sign-in/password-link.ts';
 import { newToken } from '../sign-in/session-token.ts';
-import { email, nothing } from './input-fields.ts';
+import { email, idOf, nothing } from './input-fields.ts';
 
 export const memberRole = z.enum(['owner', 'member'], { error: 'Owner or member.' });
 
@@ -54,16 +54,18 @@ export const MEMBER_ROUTES: readonly Route[] = [
   route('DELETE /api/organizations/:organization/members/:user', {
     access: 'owner',
     endsAccess: true,
-    input: z.strictObject({ revokeKeys: z.boolean().exactOptional() }),
+    input: z.strictObject({ revokeKeys: z.boolean().exactOptional(), keysTo: idOf('usr').exactOptional() }),
     async answer(call) {
       const { deps, organizationId, params, input } = call;
       const { database } = deps;
-      const keys = input.revokeKeys ? 'revoke' : 'work_on';
+      const keys = keysOfLeaver(call, input);
+      if (keys !== 'revoke' && isProblem(keys)) return keys;
       const result = await removeMember(database, organizationId, params.user, lastOwner(call), actorOf(call), keys);
       if (result.kind === 'not_a_member') {
         const withdrawn = await withdrawInvitation(database, organizationId, params.user, actorOf(call));
         return withdrawn ? {} : notFound('member');
       }
+      if (result.kind === 'no_such_owner') return chooseOwner();
       return result.kind === 'last_owner' ? nobodyLeft() : {};
     },
   }),
@@ -154,6 +156,22 @@ function operatorsOwn(): Problem {
 
 function alreadyMember(): Problem {
   return conflictingField('email', 'Is a member already.');
+}
+
+/** Revoked, unless somebody says to whom they are handed: who asks, where nobody else is named. */
+function keysOfLeaver(
+  { session, params }: OrganizationCall,
+  { revokeKeys, keysTo }: { readonly revokeKeys?: boolean; readonly keysTo?: string },
+): KeysOfLeaver | Problem {
+  if (keysTo !== undefined) {
+    return revokeKeys ? wrongField('keysTo', 'Keys that are revoked go to nobody.') : { handTo: keysTo };
+  }
+  if (revokeKeys !== false) return 'revoke';
+  return params.user === session.user.id ? chooseOwner() : { handTo: session.user.id };
+}
+
+function chooseOwner(): Problem {
+  return wrongField('keysTo', 'Choose an owner of the organization who gets the keys, and who stays.');
 }
 
 function lastOwner({ role }: OrganizationCall): LastOwner {

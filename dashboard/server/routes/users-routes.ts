@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { newId } from '../../../ext-proc/domain/ids.ts';
 import type { UserRow } from '../../contract/operator.ts';
 import { findUser, listUsers, type UserRecord } from '../../store/user-rows.ts';
-import { createUser, setDisabled } from '../../store/users.ts';
+import { createUser, type KeysOfDisabled, setDisabled } from '../../store/users.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { type Route, route, type UserCall } from '../route.ts';
 import { actorOf } from '../sign-in/actor.ts';
@@ -75,8 +75,8 @@ export const USER_ROUTES: readonly Route[] = [
   route('POST /api/users/:user/disablement', {
     access: 'operator',
     endsAccess: true,
-    input: nothing,
-    answer: (call) => disable(call, call.params.user, true),
+    input: z.strictObject({ keepKeys: z.boolean().exactOptional() }),
+    answer: (call) => disable(call, call.params.user, true, call.input.keepKeys ? 'keep' : 'revoke'),
   }),
   route('DELETE /api/users/:user/disablement', {
     access: 'operator',
@@ -85,8 +85,13 @@ export const USER_ROUTES: readonly Route[] = [
   }),
 ];
 
-async function disable(call: UserCall, userId: string, disabled: boolean): Promise<UserRow | Problem> {
-  const result = await setDisabled(call.deps.database, userId, disabled, actorOf(call));
+async function disable(
+  call: UserCall,
+  userId: string,
+  disabled: boolean,
+  keys?: KeysOfDisabled,
+): Promise<UserRow | Problem> {
+  const result = await setDisabled(call.deps.database, userId, disabled, actorOf(call), keys);
   switch (result.kind) {
     case 'done':
       return rowOf(result.user);

@@ -12,7 +12,6 @@ import { changesBetween, isEmpty } from '../audit-changes.ts';
 import { addAuditEvent } from './audit-log.ts';
 import { afterChange, changedLimits } from './changed-limits.ts';
 import { inTransaction, run, type Statement } from './connection-pool.ts';
-import { IS_ACTIVE } from './key-lookup.ts';
 import {
   insertKey,
   KEY_COLUMNS,
@@ -46,12 +45,6 @@ const REVOKE: Statement = {
   text: `update keys k
     set revoked_at = greatest(now(), to_timestamp($2::double precision / 1000)), revocation_decided_at = now()
     where k.id = $1 returning ${KEY_COLUMNS}`,
-};
-
-/** In an order, so that two who do this do not wait for each other. */
-const ACTIVE_OF: Statement = {
-  name: 'active_keys_of',
-  text: `select k.id from keys k where k.organization_id = $1 and k.created_by = $2 and ${IS_ACTIVE} order by k.id`,
 };
 
 export async function updateKey(
@@ -122,18 +115,8 @@ export async function revokeKey(
   return inTransaction(pool, 'begin', (client) => revokeHere(client, id, by, organizationId));
 }
 
-/** All that a user made in the organization and that work; within a transaction of the caller's. */
-export async function revokeKeysOf(
-  client: pg.PoolClient,
-  organizationId: string,
-  userId: string,
-  by: Actor,
-): Promise<void> {
-  for (const { id } of await run<{ id: string }>(client, ACTIVE_OF, [organizationId, userId]))
-    await revokeHere(client, id, by, organizationId);
-}
-
-async function revokeHere(
+/** Within a transaction of the caller's. */
+export async function revokeHere(
   client: pg.PoolClient,
   id: string,
   by: Actor,
@@ -147,7 +130,8 @@ async function revokeHere(
   return key;
 }
 
-async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
+/** Nobody changes it until the transaction ends. */
+export async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
   const [row] = await run<LockedKeyRow>(client, LOCK, [id, organizationId ?? null]);
   return row && { key: keyRecord(row), expired: row.expired };
 }
@@ -171,7 +155,7 @@ function settingsOf(key: KeyRecord): KeySettings {
   return changed(key, {});
 }
 
-function present(row: KeyRow | undefined): KeyRecord {
+export function present(row: KeyRow | undefined): KeyRecord {
   if (!row) throw new Error('a locked key did not come back');
   return keyRecord(row);
 }

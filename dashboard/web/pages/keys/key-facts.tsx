@@ -34,9 +34,9 @@ export function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
           <Instant atMs={key.revokedAtMs} show="full" />
         </Fact>
       )}
+      <Fact label="Belongs to">{key.createdBy ?? 'the organization (made on the command line)'}</Fact>
       <Fact label="Created">
         <Instant atMs={key.createdAtMs} />
-        <div className={styles.muted}>by {key.createdBy ?? 'the command line'}</div>
       </Fact>
       <Fact label="Id">
         <code>{key.id}</code>

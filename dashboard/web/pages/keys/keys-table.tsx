@@ -73,7 +73,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
   { id: 'spent', header: 'Spent today', numeric: true, width: '13%', cell: (key) => <KeySpend of={key} /> },
   {
     id: 'creator',
-    header: 'Created by',
+    header: 'Belongs to',
     width: '14%',
     hideBelow: 'wide',
     cell: ({ createdBy, createdAtMs }) => (

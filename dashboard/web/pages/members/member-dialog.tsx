@@ -1,13 +1,8 @@
-import { useNavigate } from '@tanstack/react-router';
-import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
+import type { ReactNode } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Checkbox } from '../../components/checkbox.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
-
-import styles from './members.module.css';
 
 export interface MemberDialogProps {
   readonly organization: string;
@@ -40,58 +35,6 @@ export function RoleDialog({ organization, of: member, isSelf, onClose }: Member
       {role === 'owner'
         ? 'Owners manage all keys and members of the organization, other owners too, and see the audit log.'
         : `${isSelf ? 'You' : 'They'} will no longer see members and audit log, and manage only keys that ${isSelf ? 'you' : 'they'} made.`}
-    </ConfirmDialog>
-  );
-}
-
-export interface RemoveDialogProps extends MemberDialogProps {
-  /** Takes the focus of the row that is gone. */
-  readonly inviteButton: RefObject<HTMLElement | null>;
-}
-
-export function RemoveDialog({
-  organization,
-  of: member,
-  isSelf,
-  onClose,
-  inviteButton,
-}: RemoveDialogProps): ReactNode {
-  const finalFocus = useRef<HTMLElement>(null);
-  const [revokeKeys, setRevokeKeys] = useState(false);
-  const toast = useToast();
-  const navigate = useNavigate();
-  const remove = useSend('DELETE /api/organizations/:organization/members/:user', {
-    onDone: () => {
-      const keys = revokeKeys ? ` ${countOf(member.activeKeys, 'key was', 'keys were')} revoked.` : '';
-      const gone = isSelf ? 'You have left the organization.' : `${member.email} was removed.`;
-      toast({ tone: 'good', text: gone + keys });
-      finalFocus.current = inviteButton.current;
-      onClose();
-      if (isSelf) void navigate({ to: '/' });
-    },
-  });
-  return (
-    <ConfirmDialog
-      open
-      onClose={onClose}
-      title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
-      finalFocus={finalFocus}
-      confirm={isSelf ? 'Leave' : 'Remove'}
-      busy={remove.isPending}
-      problem={remove.error}
-      onConfirm={() => remove.mutate({ params: { organization, user: member.userId }, body: { revokeKeys } })}
-    >
-      <div className={styles.removal}>
-        <p>{isSelf ? 'You lose' : 'They lose'} access at once.</p>
-        {member.activeKeys > 0 && (
-          <Checkbox
-            label={`Revoke ${countOf(member.activeKeys, 'active key')} that ${isSelf ? 'you' : 'they'} made`}
-            hint="Keys belong to the organization and go on working, also for whoever has a copy. Revoking cannot be undone."
-            checked={revokeKeys}
-            onChange={setRevokeKeys}
-          />
-        )}
-      </div>
     </ConfirmDialog>
   );
 }

@@ -4,7 +4,8 @@ import { useToast } from '../../components/toast.tsx';
 import { InvitationDialog } from './invitation-dialog.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import type { MemberAction, OnMemberAction } from './member-action.ts';
-import { NewLinkDialog, RemoveDialog, RoleDialog } from './member-dialog.tsx';
+import { NewLinkDialog, RoleDialog } from './member-dialog.tsx';
+import { RemoveDialog } from './remove-dialog.tsx';
 
 export interface MemberOverlaysProps {
   readonly organization: string;
@@ -41,7 +42,9 @@ export function MemberOverlays(props: MemberOverlaysProps): ReactNode {
         />
       )}
       {shared && action.what === 'role' && <RoleDialog {...shared} />}
-      {shared && action.what === 'remove' && <RemoveDialog {...shared} inviteButton={props.inviteButton} />}
+      {shared && action.what === 'remove' && (
+        <RemoveDialog {...shared} userId={userId} inviteButton={props.inviteButton} />
+      )}
       {shared && action.what === 'link' && (
         <NewLinkDialog
           {...shared}

@@ -1,9 +1,11 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
+import { Checkbox } from '../../components/checkbox.tsx';
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { useToast } from '../../components/toast.tsx';
+import styles from './users.module.css';
 
 export interface UserDialogProps {
   readonly of: UserRow;
@@ -40,6 +42,7 @@ export function PasswordLinkDialog({
 
 export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: UserDialogProps): ReactNode {
   const toast = useToast();
+  const [revokesKeys, setRevokesKeys] = useState(true);
   const done = (text: string) => ({
     onDone: () => {
       toast({ tone: 'good', text });
@@ -73,10 +76,17 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
       confirm="Disable"
       busy={disable.isPending}
       problem={disable.error}
-      onConfirm={() => disable.mutate({ params })}
+      onConfirm={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
     >
-      They are signed out everywhere at once and cannot sign in until they are enabled again. API keys that they made go
-      on working.
+      <div className={styles.disablement}>
+        <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
+        <Checkbox
+          label="Revoke the API keys that belong to them"
+          hint="In every organization. Otherwise these go on working for whoever has a copy. Revoking cannot be undone."
+          checked={revokesKeys}
+          onChange={setRevokesKeys}
+        />
+      </div>
     </ConfirmDialog>
   );
 }

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { requirement } from '../requirement.ts';
+import { barriersWhenStill } from './barriers.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack, type WatchedPage } from './dashboard-stack.ts';
+
+/** People leave, and their keys are revoked or belong to somebody else. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let owner: WatchedPage;
+  const EMAIL = 'owner@acme.example';
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
+    ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
+    const password = await stack.createUser(EMAIL, { organizationId, role: 'owner' });
+    owner = await openPage(stack);
+    await signIn(owner.page, EMAIL, password);
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  /** Who leaves, with a key. */
+  async function memberWithKey(email: string, keyName: string): Promise<void> {
+    const password = await stack.createUser(email, { organizationId, role: 'member' });
+    const { page } = await openPage(stack);
+    await signIn(page, email, password);
+    await page.goto(`/o/${organizationId}/keys?dialog=create`);
+    await page.getByRole('dialog').getByLabel('Name').fill(keyName);
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page
+      .getByText(/sk-gw-/)
+      .first()
+      .waitFor();
+    await page.close();
+  }
+
+  async function openRemoval(email: string) {
+    const { page } = owner;
+    await page.goto(`/o/${organizationId}/members`);
+    await page.getByRole('row', { name: email }).getByRole('button').click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    return page.getByRole('group', { name: 'Their 1 active key' });
+  }
+
+  test('a member is removed together with the keys that he made', async () => {
+    const { page } = owner;
+    await memberWithKey('ben@acme.example', 'Made by Ben');
+    const keys = await openRemoval('ben@acme.example');
+    expect(await keys.getByRole('radio', { name: 'Revoke it' }).isChecked()).toBe(true);
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('ben@acme.example was removed. 1 key was revoked.').waitFor();
+    await page.goto(`/o/${organizationId}/audit`);
+    await page.getByLabel('Action').selectOption({ label: 'Revoked a key' });
+    await page.waitForURL((url) => url.searchParams.get('action') === 'key.revoked');
+    await page.getByRole('row', { name: /Revoked the key Made by Ben/ }).waitFor();
+    await page.getByText('1 event', { exact: true }).waitFor();
+    expect(owner.complaints()).toEqual([]);
+  });
+
+  test('or his keys are handed to an owner', async () => {
+    const { page } = owner;
+    await memberWithKey('cy@acme.example', 'Made by Cy');
+    const keys = await openRemoval('cy@acme.example');
+    await keys.getByRole('radio', { name: 'Hand it to an owner' }).check();
+    expect(await page.getByLabel('New owner of the keys').inputValue()).toMatch(/^usr-/);
+    expect(await barriersWhenStill(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText(`cy@acme.example was removed. 1 key belongs to ${EMAIL} now.`).waitFor();
+    await page.goto(`/o/${organizationId}/audit`);
+    const row = page.getByRole('row', { name: /Handed the key Made by Cy over/ });
+    await row.getByText('cy@acme.example', { exact: true }).waitFor();
+    await page.goto(`/o/${organizationId}/keys`);
+    await page
+      .getByRole('row', { name: /Made by Cy/ })
+      .getByText(EMAIL)
+      .waitFor();
+    expect(owner.complaints()).toEqual([]);
+  });
+
+  test('a user is disabled, and his keys with him', async () => {
+    await memberWithKey('di@acme.example', 'Made by Di');
+    const { page, complaints } = await openPage(stack);
+    await signIn(page, 'operator@gateway.example', await stack.createUser('operator@gateway.example', 'operator'));
+    await page.goto('/operator/users');
+    await page.getByRole('row', { name: 'di@acme.example' }).getByRole('button').click();
+    await page.getByRole('menuitem', { name: 'Disable' }).click();
+    expect(await page.getByRole('checkbox', { name: 'Revoke the API keys that belong to them' }).isChecked()).toBe(
+      true,
+    );
+    expect(await barriersWhenStill(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Disable', exact: true }).click();
+    await page.getByText('di@acme.example is signed out and disabled').waitFor();
+    await page.goto(`/o/${organizationId}/audit`);
+    await page.getByRole('row', { name: /Revoked the key Made by Di/ }).waitFor();
+    expect(complaints()).toEqual([]);
+  });
+});
