@@ -59,6 +59,7 @@ export default defineConfig({
           ...SHARING,
           include: [
             'ext-proc/**/*.test.ts',
+            'envoy/**/*.test.ts',
             'operator/**/*.test.ts',
             'supervisor/**/*.test.ts',
             'demo/**/*.test.ts',

@@ -88,7 +88,13 @@ it('the certificate in the files, its key, and the one that is served are compar
   const server = createTlsServer({ cert: second.cert, key: second.key });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
-  const listen = { api: address, dashboard: address, metrics: address, tls, addressRequestsPerSecond: 0 };
+  const listen = {
+    api: address,
+    dashboard: address,
+    metrics: address,
+    tls,
+    perAddress: { connections: 0, requestsPerSecond: 0 },
+  };
   expect(verdicts(await lookAtCertificate(listen))).toEqual(['certificate warning', 'certificate served problem']);
   server.setSecureContext({ cert: first.cert, key: first.key });
   expect(verdicts(await lookAtCertificate(listen))).toEqual(['certificate warning', 'certificate served ok']);

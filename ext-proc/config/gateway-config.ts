@@ -44,8 +44,8 @@ export interface ListenConfig {
   readonly api: Address;
   readonly dashboard: Address;
   readonly metrics: Address;
-  /** Requests that one client address may send to `api` in a second; 0: any number. */
-  readonly addressRequestsPerSecond: number;
+  /** What one client address may have open at `api`, and send to it; 0: any number. */
+  readonly perAddress: { readonly connections: number; readonly requestsPerSecond: number };
   /** Absolute paths of PEM files. */
   readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };
 }

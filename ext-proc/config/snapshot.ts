@@ -110,9 +110,10 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
 }
 
 function listen({ listen }: ConfigFile, folder: string): ListenConfig {
-  const { api, dashboard, metrics, address_rps: addressRequestsPerSecond } = listen;
+  const { api, dashboard, metrics } = listen;
+  const perAddress = { connections: listen.address_connections, requestsPerSecond: listen.address_rps };
   const tls = tlsPaths(listen, folder);
-  return { api, dashboard, metrics, addressRequestsPerSecond, ...(tls === undefined ? {} : { tls }) };
+  return { api, dashboard, metrics, perAddress, ...(tls === undefined ? {} : { tls }) };
 }
 
 export function tlsPaths({ tls }: Pick<ConfigFile['listen'], 'tls'>, folder: string): ListenConfig['tls'] {

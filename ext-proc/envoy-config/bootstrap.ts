@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { type Document, parseDocument } from 'yaml';
 import type { GatewayConfig } from '../config/gateway-config.ts';
 import type { RuntimePaths } from '../config/runtime-paths.ts';
+import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { localReplyMappers } from './local-replies.ts';
+import { boundAddresses, writeConnectionModule } from './per-address.ts';
 import { replaceFile } from './replace-file.ts';
 
 /** The cluster that leads back to gateway process `index`: its `streamClusterName`. */
@@ -71,8 +73,8 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): str
     document.createNode(workers.map((index) => pipeEndpoint(paths.extProcSocket(index)))),
   );
   if (config.workers === 1) deleteExisting(document, RETRIES);
-  boundAddresses(document, config);
   addStreamClusters(document, workers, paths);
+  boundAddresses(document, config, paths);
   return document.toString({ lineWidth: 0 });
 }
 
@@ -84,43 +86,23 @@ export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths)
     await replaceFile(clustersPath(paths), JSON.stringify({ version_info: 'empty', resources: [] }));
   }
   await replaceFile(logRatePath(paths), LOG_RATE_LIMIT);
+  if (config.listen.perAddress.connections > 0) await writeConnectionModule(paths);
   if (config.listen.tls !== undefined) await replaceFile(tlsSecretPath(paths), renderTlsSecret(config.listen.tls));
   await replaceFile(bootstrapPath(paths), renderBootstrap(config, paths));
   return bootstrapPath(paths);
 }
 
-type Path = readonly (string | number)[];
-
 const CDS: Path = ['dynamic_resources', 'cds_config', 'path_config_source'];
 const INGRESS: Path = ['static_resources', 'listeners', 0];
-const INGRESS_HTTP: Path = [...INGRESS, 'filter_chains', 0, 'filters', 0, 'typed_config'];
+const INGRESS_HTTP: Path = [...INGRESS, 'filter_chains', 0, 'filters', 1, 'typed_config'];
 const LOG_FILTERS: Path = [...INGRESS_HTTP, 'access_log', 0, 'filter', 'and_filter', 'filters'];
 const LOG_RATE: Path = [...LOG_FILTERS, 1, 'extension_filter', 'typed_config', 'dynamic_config', 'config_source'];
-const PER_ADDRESS: Path = [...INGRESS_HTTP, 'http_filters', 0];
-const TRUSTED_RANGES: Path = [
-  ...PER_ADDRESS,
-  ...['typed_config', 'xds_matcher', 'matcher_tree', 'custom_match', 'typed_config', 'range_matchers', 0, 'ranges'],
-];
-const ADDRESS_BUCKET: Path = [
-  ...PER_ADDRESS,
-  ...['typed_config', 'extension_config', 'typed_config', 'descriptors', 0, 'token_bucket'],
-];
 const RETRIES: Path = [...INGRESS_HTTP, 'http_filters', 2, 'typed_config', 'grpc_service', 'retry_policy'];
 const EGRESS: Path = ['static_resources', 'listeners', 1];
 const CLUSTERS: Path = ['static_resources', 'clusters'];
 const GATEWAY_CLUSTER: Path = [...CLUSTERS, 0];
 const STREAM_CLUSTER: Path = [...CLUSTERS, 1];
 const ENDPOINTS: Path = ['load_assignment', 'endpoints', 0, 'lb_endpoints'];
-
-/** A place that the template no longer has is a bug, not something to add. */
-function setExisting(document: Document, path: Path, value: unknown): void {
-  if (!document.hasIn(path)) throw new Error(`envoy.yaml has no ${path.join('.')}`);
-  document.setIn(path, value);
-}
-
-function deleteExisting(document: Document, path: Path): void {
-  if (!document.deleteIn(path)) throw new Error(`envoy.yaml has no ${path.join('.')}`);
-}
 
 /** The template's one stream cluster, once per gateway process. */
 function addStreamClusters(document: Document, workers: readonly number[], paths: RuntimePaths): void {
@@ -133,26 +115,6 @@ function addStreamClusters(document: Document, workers: readonly number[], paths
     setExisting(document, [...here, 'load_assignment', 'cluster_name'], streamClusterName(index));
     setExisting(document, [...here, ...ENDPOINTS], document.createNode([pipeEndpoint(paths.streamSocket(index))]));
   }
-}
-
-/** A second's requests come in tenths where these are whole numbers; as many as in two seconds may come at once. */
-function boundAddresses(document: Document, { listen, trustedProxies }: GatewayConfig): void {
-  const perSecond = listen.addressRequestsPerSecond;
-  if (perSecond === 0) {
-    deleteExisting(document, PER_ADDRESS);
-    return;
-  }
-  const fills = perSecond % 10 === 0 ? 10 : 1;
-  const bucket = { max_tokens: 2 * perSecond, tokens_per_fill: perSecond / fills, fill_interval: `${1 / fills}s` };
-  setExisting(document, ADDRESS_BUCKET, document.createNode(bucket));
-  if (trustedProxies.length > 0)
-    setExisting(document, TRUSTED_RANGES, document.createNode(trustedProxies.map(toRange)));
-}
-
-/** The template's own range stands for nobody (RFC 5737). */
-function toRange(text: string): object {
-  const [address = '', length = address.includes(':') ? '128' : '32'] = text.split('/');
-  return { address_prefix: address, prefix_len: Number(length) };
 }
 
 function pipeEndpoint(path: string): object {

@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type Stack, startStack } from './stack.ts';
 
-/** Requests of one address that Envoy takes (`listen.address_rps`); every address of 127.0.0.0/8 is another client. */
+/** What Envoy takes from one address (`listen.address_connections`, `address_rps`); every address of 127.0.0.0/8 is another client. */
 let stack: Stack;
 
 const PER_SECOND = 5;
+const MOST_OPEN = 150;
 const TRUSTED_PROXY = '127.0.0.9';
 
 beforeAll(async () => {
@@ -18,6 +20,7 @@ beforeAll(async () => {
       providers: { nobody: { base_url: 'http://127.0.0.1:9/v1' } },
       models: { any: {} },
       address_rps: PER_SECOND,
+      address_connections: MOST_OPEN,
       trusted_proxies: [TRUSTED_PROXY],
     },
   });
@@ -60,4 +63,37 @@ test('one address is refused beyond its bound, in the envelope, and others are n
 test('a trusted proxy speaks for many clients and has no bound', async () => {
   const statuses = (await manyFrom(TRUSTED_PROXY)).map(({ response }) => response.statusCode);
   expect(new Set(statuses)).toEqual(new Set([401]));
+});
+
+/** How many of them stay open. */
+async function openFrom(localAddress: string, count: number): Promise<Socket[]> {
+  const sockets = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect({ port: stack.apiPort, host: '127.0.0.1', localAddress });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  // Envoy accepts in order: whatever came before this request has been judged when it is answered.
+  await ask(TRUSTED_PROXY);
+  return sockets;
+}
+
+const stillOpen = (sockets: readonly Socket[]): number => sockets.filter(({ closed }) => !closed).length;
+
+test('one address is closed out beyond its connections until some of them are gone, and others are not', async () => {
+  const flooding = await openFrom('127.0.0.4', MOST_OPEN + 50);
+  await expect.poll(() => stillOpen(flooding)).toBe(MOST_OPEN);
+  const [another] = await openFrom('127.0.0.4', 1);
+  await expect.poll(() => another?.closed).toBe(true);
+  expect((await ask('127.0.0.5')).response.statusCode).toBe(401);
+  for (const socket of flooding) socket.destroy();
+  await expect.poll(async () => (await ask('127.0.0.4').catch(() => undefined))?.response.statusCode).toBe(401);
+});
+
+test('a trusted proxy may have more connections', async () => {
+  const sockets = await openFrom(TRUSTED_PROXY, MOST_OPEN + 50);
+  expect(stillOpen(sockets)).toBe(MOST_OPEN + 50);
+  for (const socket of sockets) socket.destroy();
 });

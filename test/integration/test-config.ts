@@ -20,8 +20,9 @@ export interface TestConfig {
   };
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
-  /** Default 0: a test sends as much as it likes. */
+  /** Default 0: a test sends as much as it likes over as many connections. */
   readonly address_rps?: number;
+  readonly address_connections?: number;
 }
 
 export interface TestProvider {
@@ -80,6 +81,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
       dashboard: `127.0.0.1:${ports.dashboard}`,
       metrics: `127.0.0.1:${ports.metrics}`,
       address_rps: config.address_rps ?? 0,
+      address_connections: config.address_connections ?? 0,
       ...(tls ? { tls } : {}),
     },
     ...(trusted_proxies ? { trusted_proxies } : {}),

@@ -1,0 +1,80 @@
+import { randomInt } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Document, isMap } from 'yaml';
+import type { GatewayConfig } from '../config/gateway-config.ts';
+import type { RuntimePaths } from '../config/runtime-paths.ts';
+import { deleteExisting, type Path, setExisting } from './existing-place.ts';
+import { replaceFile } from './replace-file.ts';
+
+/**
+ * What Envoy takes from one client address: open connections (`listen.address_connections`), counted by the module in
+ * envoy/connection-bound, and requests (`listen.address_rps`), counted by Envoy's own local rate limit.
+ */
+const MODULE = new URL('../../envoy/connection-bound/connection-bound.wasm', import.meta.url);
+
+const CHAINS: Path = ['static_resources', 'listeners', 0, 'filter_chains'];
+const FILTERS: Path = [...CHAINS, 0, 'filters'];
+const CONNECTIONS: Path = [...FILTERS, 0];
+const HTTP: Path = [...FILTERS, 1];
+const REQUESTS: Path = [...HTTP, 'typed_config', 'http_filters', 0];
+const REQUESTS_CONFIG: Path = [...REQUESTS, 'typed_config'];
+const PASSING: Path = ['xds_matcher', 'matcher_tree', 'custom_match', 'typed_config', 'range_matchers', 0, 'ranges'];
+const BUCKET: Path = ['extension_config', 'typed_config', 'descriptors', 0, 'token_bucket'];
+const SEEDS = 2 ** 32;
+
+function modulePath(paths: RuntimePaths): string {
+  return join(paths.envoyDir, 'connection-bound.wasm');
+}
+
+/** Where Envoy finds it, in its container too. */
+export async function writeConnectionModule(paths: RuntimePaths): Promise<void> {
+  await replaceFile(modulePath(paths), await readFile(MODULE));
+}
+
+/** Sets both bounds. A bound of 0 takes its filter out, so this comes after everything else that is set in the listener. */
+export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths): void {
+  const { connections, requestsPerSecond } = config.listen.perAddress;
+  const trusted = config.trustedProxies.map(toRange);
+  if (requestsPerSecond === 0) deleteExisting(document, REQUESTS);
+  else {
+    setExisting(document, [...REQUESTS_CONFIG, ...BUCKET], document.createNode(bucketOf(requestsPerSecond)));
+    if (trusted.length > 0) setExisting(document, [...REQUESTS_CONFIG, ...PASSING], document.createNode(trusted));
+  }
+  if (connections === 0) deleteExisting(document, CONNECTIONS);
+  else {
+    const module: Path = [...CONNECTIONS, 'typed_config', 'config'];
+    setExisting(document, [...module, 'vm_config', 'code', 'local', 'filename'], modulePath(paths));
+    setExisting(document, [...module, 'configuration', 'value'], `${connections} ${randomInt(SEEDS)}`);
+    if (trusted.length > 0) addUnboundChain(document, trusted);
+  }
+}
+
+/** The same chain for these ranges, without the bound of connections. */
+function addUnboundChain(document: Document, trusted: readonly object[]): void {
+  const chain: unknown = document.getIn([...CHAINS, 0]);
+  const http: unknown = document.getIn(HTTP);
+  if (!isMap(chain) || !isMap(http)) throw new Error('envoy.yaml has no filter chain of HTTP');
+  const unbound = chain.clone();
+  if (!isMap(unbound)) throw new Error('a clone is what its original is');
+  unbound.set('filter_chain_match', document.createNode({ source_prefix_ranges: trusted }));
+  unbound.set('filters', document.createNode([]));
+  unbound.addIn(['filters'], document.createAlias(http, 'ingress_http'));
+  document.addIn(CHAINS, unbound);
+}
+
+/** A second's requests come in tenths where these are whole numbers; as many as in two seconds may come at once. */
+function bucketOf(requestsPerSecond: number): object {
+  const fills = requestsPerSecond % 10 === 0 ? 10 : 1;
+  return {
+    max_tokens: 2 * requestsPerSecond,
+    tokens_per_fill: requestsPerSecond / fills,
+    fill_interval: `${1 / fills}s`,
+  };
+}
+
+/** The template's own range stands for nobody (RFC 5737). */
+function toRange(text: string): object {
+  const [address = '', length = address.includes(':') ? '128' : '32'] = text.split('/');
+  return { address_prefix: address, prefix_len: Number(length) };
+}
