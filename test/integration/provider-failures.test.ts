@@ -19,6 +19,7 @@ import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.
 import { showLogsOnFailure } from './failure-logs.ts';
 import { balanceOf, errorOf, type GatewayClient, gatewayClient, outcome, untilNothingHeld } from './gateway-client.ts';
 import type { Protocol, Received } from './http-client.ts';
+import { metric } from './metrics-page.ts';
 import { type Stack, startStack } from './stack.ts';
 
 let provider: FakeProvider;
@@ -248,6 +249,39 @@ test('after the first event nothing is tried again', async () => {
 test('a refused connection is 503 upstream_error', async () => {
   const client = await newClient('http1');
   expect(outcome(await client.chat({ model: 'refused' }))).toBe('503 upstream_error');
+});
+
+test("an error about the operator's account goes to the next target, is counted, and is not told", async () => {
+  const client = await newClient('http1');
+  const counted = (kind: string) =>
+    metric(stack.metricsOrigin, 'gateway_provider_account_errors_total', { provider: 'fake', kind });
+  const before = [await counted('credentials'), await counted('funds')];
+  const words = 'API key not valid. Please pass a valid API key.';
+  const gemini = rawAnswer(
+    400,
+    { 'content-type': 'application/json' },
+    JSON.stringify([{ error: { code: 400, message: words } }]),
+  );
+  const broke = errorAnswer(429, 'You exceeded your current quota, please check your plan and billing details.');
+  const credentials = await once(client, false, [gemini]);
+  expect(outcome(credentials.received)).toBe('500 upstream_config_error');
+  expect(credentials.received.text).not.toContain('API key');
+  const funds = await once(client, true, [broke]);
+  expect(outcome(funds.received)).toBe('503 no_capacity');
+  expect(funds.received.text).not.toContain('quota');
+  expect(credentials.attempts + funds.attempts).toBe(2);
+  for (const act of [gemini, broke]) {
+    provider.script('first', act);
+    provider.script('second', plainAnswer);
+    expect(outcome(await client.chat({ model: 'two-targets' }))).toBe('200');
+  }
+  expect([await counted('credentials'), await counted('funds')]).toEqual(before.map((count) => count + 2));
+  expect(
+    await metric(stack.metricsOrigin, 'gateway_upstream_attempts_total', {
+      provider: 'fake',
+      result: 'status_400_auth',
+    }),
+  ).toBe(2);
 });
 
 test('errors carry the advice of the catalogue', async () => {
