@@ -47,14 +47,17 @@ test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the dem
   await service.end('SIGTERM', 15_000);
 });
 
-test('a command reads no file of them', async () => {
+test('a command reads no file of them, and keeps nothing of what it was given', async () => {
   home = await makeHome();
   name(home);
+  const snapshot = join(home.folder, 'snapshot');
   const script = `import { runCommandLine } from ${JSON.stringify(join(REPOSITORY, 'operator/command-line.ts'))};
+    import { writeHeapSnapshot } from 'node:v8';
     for (const args of [['org', 'list'], ['check-config'], ['doctor']]) await runCommandLine(args, process.env);
+    writeHeapSnapshot(process.argv[1]);
     process.send({ type: 'done' });
     process.once('disconnect', () => process.exit());`;
-  const command = startProcess(process.execPath, ['--input-type=module', '--eval', script], {
+  const command = startProcess(process.execPath, ['--input-type=module', '--eval', script, snapshot], {
     cwd: REPOSITORY,
     env: { ...home.env, ...IN_ENVIRONMENT },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -63,7 +66,9 @@ test('a command reads no file of them', async () => {
   await Promise.race([done, command.exited]);
   expect(command.output()).toBe('');
   expect(findInMemory(command.pid, Object.values(IN_FILES))).toEqual([]);
-  // It was given them: they stand where the kernel put its environment.
+  const heap = readFileSync(snapshot, 'latin1');
+  expect([heap.includes('GATEWAY_CONFIG'), ALL.filter((secret) => heap.includes(secret))]).toEqual([true, []]);
+  // They stand where the kernel put its environment.
   expect(findInMemory(command.pid, Object.values(IN_ENVIRONMENT))).toEqual(Object.values(IN_ENVIRONMENT));
   await command.end();
 });
