@@ -65,6 +65,7 @@ export async function openStores({
     severalProcesses: redis.kind === 'url',
     onBatch: metrics.databaseBatch,
     onLoss: metrics.lost,
+    onAuditLogBytes: metrics.auditLogMeasured,
     answers: {
       boundBytes: () => settings.current().idempotencyBytesPerOrganization,
       onEvicted: metrics.answersEvicted,

@@ -9,6 +9,8 @@ export interface StoreMetrics {
   admissionRefused(rule: RefusingRule): void;
   /** Says what connections there are whenever somebody asks. */
   watchDatabase(pools: () => readonly PoolFigures[]): void;
+  /** With its indexes and all of its months. */
+  auditLogMeasured(bytes: number): void;
   requestLogWritten(lines: number): void;
   requestLogDropped(lines: number): void;
   /** Says how many lines wait, and how long nothing of them was written, whenever somebody asks. */
@@ -32,6 +34,7 @@ export function createStoreMetrics(registers: Registry[]): StoreMetrics {
     limitStoreCall: limitStoreMetrics(registers),
     admissionRefused: refusalMetrics(registers),
     watchDatabase: (pools) => addPoolGauges(registers, pools),
+    auditLogMeasured: auditLogMetrics(registers),
     ...requestLogMetrics(registers),
   };
 }
@@ -151,6 +154,17 @@ function addPoolGauges(registers: Registry[], pools: () => readonly PoolFigures[
       for (const { pool, waiting } of pools()) this.set({ pool }, waiting);
     },
   });
+}
+
+function auditLogMetrics(registers: Registry[]): StoreMetrics['auditLogMeasured'] {
+  const size = new Gauge({
+    name: 'gateway_audit_log_bytes',
+    help: 'Size of the audit log in the database, with its indexes and all of its months; every process tells the same.',
+    registers,
+  });
+  // Until it was measured there is none: a size of 0 would look like growth afterwards.
+  size.remove();
+  return (bytes) => size.set(bytes);
 }
 
 type RequestLogMetrics = Pick<StoreMetrics, 'requestLogWritten' | 'requestLogDropped' | 'watchRequestLog'>;

@@ -143,6 +143,26 @@ describe('the audit log by months', () => {
     await expect(sql(url, "select make_audit_log_month('2020-01-01')")).rejects.toMatchObject({ code: '22023' });
   });
 
+  it('is measured with all of its months, by the gateway process that may not read it', async () => {
+    const ownersUrl = await createDatabase();
+    const url = await migratedFor(ownersUrl, 'gateway_process');
+    const measured = Promise.withResolvers<number>();
+    const store = await openStore(url, { onAuditLogBytes: measured.resolve });
+    const bytes = await measured.promise;
+    // Empty indexes have a page each.
+    expect(bytes).toBeGreaterThan(4 * 2 * 8_192);
+    await store.close();
+    await sql(
+      ownersUrl,
+      `insert into audit_log (id, actor, action) select id_floor('evt', now() + n * interval '20 days') || lpad(n::text, 16, '0'), 'x', 'x.x'
+       from generate_series(1, 3) m, generate_series(0, 4) n on conflict do nothing`,
+    );
+    const grown = Promise.withResolvers<number>();
+    const again = await openStore(url, { onAuditLogBytes: grown.resolve });
+    expect(await grown.promise).toBeGreaterThan(bytes);
+    await again.close();
+  });
+
   it('gives up a month that its owner detaches, and everything else stays', async () => {
     const url = await createDatabase();
     await migrated(url);

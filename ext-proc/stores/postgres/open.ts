@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger.ts';
 import { createShardFences, type ReadFences } from '../shard-fences.ts';
 import type { SharedStore } from '../shared-store.ts';
 import type { PoolFigures } from '../store-figures.ts';
+import { watchAuditLogSize } from './audit-log-size.ts';
 import type { BatchOptions } from './batching.ts';
 import { listCheckpoints } from './checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoint-writer.ts';
@@ -44,6 +45,8 @@ export interface PostgresOptions extends BatchOptions {
   /** For requests; migrations and verification have their own. */
   readonly timeouts?: Timeouts;
   readonly pool?: PoolSizes;
+  /** Given: the size of the audit log is measured once a minute. */
+  readonly onAuditLogBytes?: (bytes: number) => void;
   /** Default: `idempotency.bytes_per_organization`'s. */
   readonly answers?: AnswerBound;
 }
@@ -117,6 +120,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     throw error;
   }
   const stopMakingPartitions = keepMakingPartitions(others, log);
+  const { onAuditLogBytes } = options;
+  const stopMeasuring = onAuditLogBytes && watchAuditLogSize(others, onAuditLogBytes);
   const watched = watchForSetbacks(
     {
       ...createKeyLookup(requests, { owner: lock.owner, fences }, options),
@@ -183,6 +188,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     close: async () => {
       stopMakingPartitions();
+      stopMeasuring?.();
       await lock.release();
       await endPools();
     },
