@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { sql } from '../contract/database.ts';
 import { showLogsOnFailure } from '../integration/failure-logs.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 import { requirement } from '../requirement.ts';
@@ -41,6 +42,10 @@ requirement(NO_CHROMIUM, () => {
     stack = await startDashboardStack(inject('postgresSocketDir'), { small: {}, large: {} });
     ({ organizationId } = await stack.operator.customer({ organization: { name: 'Acme' } }));
     await fillRequestLog(stack.databaseUrl, { organizationId, rows: 2_000, days: 7, models: ['small', 'large'] });
+    await sql(
+      stack.databaseUrl,
+      `insert into left_out_requests values ('${organizationId}', ${Math.floor(Date.now() / 60_000)}, 'key-1', '', 'key_revoked', 401, 'test', 4990)`,
+    );
     password = await stack.createUser('operator@gateway.example', 'operator');
   });
 
@@ -59,6 +64,7 @@ requirement(NO_CHROMIUM, () => {
         await page.goto(address.replace('$organization', organizationId));
         await page.getByRole('heading', { level: 1 }).waitFor();
         await page.locator('[aria-busy="true"], [class*="skeleton"]').first().waitFor({ state: 'detached' });
+        if (address.endsWith('/requests')) await page.getByText('4,990 refused requests are not listed.').waitFor();
         for (const barrier of await barriers(page)) found.push(`${address}: ${barrier}`);
         if (await overflows(page)) found.push(`${address}: is wider than the screen`);
       }
