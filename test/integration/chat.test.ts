@@ -125,7 +125,7 @@ test('the provider sees its own model name, an output limit, our secret and noth
     messages: [{ role: 'user', content: 'Hello' }],
     stream: true,
     temperature: 0.5,
-    user: 'u1',
+    user: expect.stringMatching(/^[0-9a-f]{64}$/),
     max_tokens: 512,
     stream_options: { include_usage: true },
   });
