@@ -11,9 +11,14 @@ export class Base64Text {
   read(bytes: Buffer, start: number, end: number): number {
     let pos = start;
     while (pos < end) {
-      const first = pos;
-      while (pos < end && ALPHABET[bytes[pos] as number] === 1) pos++;
-      this.#addCharacters(pos - first);
+      let characters = 0;
+      for (; pos < end; characters++) {
+        const byte = bytes[pos] as number;
+        if (ALPHABET[byte] === 1) pos++;
+        else if (byte === BACKSLASH && bytes[pos + 1] === SLASH) pos += 2;
+        else break;
+      }
+      this.#addCharacters(characters);
       if (pos < end) pos = this.#readOther(bytes, pos);
     }
     return pos;
@@ -40,6 +45,7 @@ export class Base64Text {
   }
 }
 
+const SLASH = 0x2f;
 const PADDING = 0x3d;
 
 const ALPHABET = new Uint8Array(256);

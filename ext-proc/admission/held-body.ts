@@ -1,5 +1,5 @@
 import type { InputTokens, ProviderFields } from '../domain/chat-request.ts';
-import { finish, type Steps } from '../domain/steps.ts';
+import type { Steps } from '../domain/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { promptHead } from './prompt-head.ts';
 import type { PromptRecord } from './prompt-record.ts';
@@ -57,7 +57,7 @@ export class HeldBody {
         this.#body === undefined ? this.#tokensLeftOut + estimateTokens(this.#text.toString()) : estimate;
       this.#text = NOTHING;
     } else if (this.#body !== undefined) {
-      const head = finish(promptHead(this.#body.bytes, this.#body.prompt, mostBytes));
+      const head = promptHead(this.#body.bytes, this.#body.prompt, mostBytes);
       this.#text = head.text;
       this.#tokensLeftOut = head.restTokens;
     }

@@ -21,9 +21,8 @@ const STEP_BYTES = 1024 * 1024;
 /** What an image's `url` is: the text between the quotes at `start` and `end`. */
 export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSource> {
   const head = textUpTo(LONGEST_HEAD, bytes, start, end);
-  if (REMOTE.test(head)) return { kind: 'remote' };
   const uri = DATA_URI.exec(head);
-  if (!uri) return { kind: 'invalid', requirement: INLINE_ONLY };
+  if (!uri) return REMOTE.test(head) ? { kind: 'remote' } : { kind: 'invalid', requirement: INLINE_ONLY };
   const data = new Base64Text();
   const dataStart = characterEnd(bytes, start, uri[0].length);
   for (let pos = dataStart; pos < end; ) {

@@ -20,10 +20,10 @@ export function byteAt(bytes: Uint8Array, pos: number): number {
   return pos < bytes.length ? (bytes[pos] as number) : 0;
 }
 
-/** The first position from `pos` on that is not white space. */
-export function skipSpace(bytes: Uint8Array, pos: number): number {
+/** The first position from `pos` on that is not white space, or `end`. */
+export function skipSpace(bytes: Uint8Array, pos: number, end = bytes.length): number {
   let at = pos;
-  while (at < bytes.length) {
+  while (at < end) {
     const byte = bytes[at] as number;
     if (byte > SPACE || (byte !== SPACE && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at;
     at++;

@@ -52,12 +52,14 @@ export class KeyRegister {
     this.#top += ENTRY;
   }
 
-  close(first: number): void {
+  /** How many keys the object has. */
+  close(first: number): number {
     const count = (this.#top - first) / ENTRY;
     if (count > SMALL_OBJECT) this.#markByTable(first, count);
     else if (count > 1) this.#markByPairs(first);
     this.#top = first;
     if (first === 0) this.#decodedEnd = 0;
+    return count;
   }
 
   #markByPairs(first: number): void {

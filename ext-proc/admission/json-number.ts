@@ -13,12 +13,14 @@ export function numberEnd(bytes: Buffer, start: number): number {
   const firstDigit = bytes[start] === MINUS ? start + 1 : start;
   let pos = digitsEnd(bytes, firstDigit);
   const integerDigits = pos - firstDigit;
+  if (integerDigits > MAX_NUMBER_BYTES) return TOO_LONG;
   if (integerDigits === 0) return NOT_A_NUMBER - pos;
   if (integerDigits > 1 && bytes[firstDigit] === ZERO) return NOT_A_NUMBER - (firstDigit + 1);
   if (byteAt(bytes, pos) === DOT) {
     const firstDecimal = pos + 1;
     pos = digitsEnd(bytes, firstDecimal);
     if (pos === firstDecimal) return NOT_A_NUMBER - pos;
+    if (pos - start > MAX_NUMBER_BYTES) return TOO_LONG;
   }
   let exponentDigits = 0;
   if ((byteAt(bytes, pos) | 0x20) === LETTER_E) {
@@ -34,8 +36,10 @@ export function numberEnd(bytes: Buffer, start: number): number {
   return mayOverflow && !Number.isFinite(Number(bytes.toString('latin1', start, pos))) ? TOO_LARGE : pos;
 }
 
+/** Behind the digits, or so many that the number is too long. */
 function digitsEnd(bytes: Uint8Array, start: number): number {
+  const end = Math.min(bytes.length, start + MAX_NUMBER_BYTES + 1);
   let pos = start;
-  while (pos < bytes.length && isDigit(bytes[pos] as number)) pos++;
+  while (pos < end && isDigit(bytes[pos] as number)) pos++;
   return pos;
 }

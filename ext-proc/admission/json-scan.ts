@@ -67,6 +67,10 @@ const KEY = 2;
 const KEY_OR_END = 3;
 const COMMA_OR_END = 4;
 const REST_OF_STRING = 5;
+const KEY_END = 6;
+
+/** To compare so many keys is a step. A text that is scanned in one has fewer. */
+const MANY_KEYS = STEP_BYTES / 4;
 
 /** What texts that take one step are scanned with, one after the other. */
 const SHARED_TAPE = new JsonTape();
@@ -113,7 +117,11 @@ export class JsonScan {
         this.#pos = pos;
         return false;
       }
-      pos = this.#next === REST_OF_STRING ? this.#readString(pos) : this.#readToken(skipSpace(this.#bytes, pos));
+      if (this.#next === REST_OF_STRING) pos = this.#readString(pos);
+      else {
+        pos = skipSpace(this.#bytes, pos, Math.min(this.#stop, length));
+        if (pos < this.#stop) pos = this.#readToken(pos);
+      }
     }
     if (this.#problem === '' && skipSpace(this.#bytes, pos) !== length) this.#fail('something follows its end', pos);
     return true;
@@ -158,6 +166,9 @@ export class JsonScan {
         return byte === QUOTE ? this.#beginString(pos, true) : this.#unexpected(pos);
       case KEY:
         return byte === QUOTE ? this.#beginString(pos, true) : this.#unexpected(pos);
+      case KEY_END:
+        this.#next = VALUE;
+        return byte === COLON ? pos + 1 : this.#unexpected(pos);
       case VALUE_OR_END:
         return byte === CLOSE_ARRAY ? this.#close(pos) : this.#readValue(pos, byte);
       default:
@@ -174,14 +185,9 @@ export class JsonScan {
         return this.#openNested(pos, true);
       case OPEN_ARRAY:
         return this.#openNested(pos, false);
-      case 0x74:
-        return this.#readLiteral('true', pos);
-      case 0x66:
-        return this.#readLiteral('false', pos);
-      case 0x6e:
-        return this.#readLiteral('null', pos);
       default:
-        return byte === MINUS || isDigit(byte) ? this.#readNumber(pos) : this.#unexpected(pos);
+        if (byte === MINUS || isDigit(byte)) return this.#readNumber(pos);
+        return this.#readLiteral(byte === 0x74 ? 'true' : byte === 0x66 ? 'false' : 'null', pos);
     }
   }
 
@@ -200,7 +206,8 @@ export class JsonScan {
     slots[place + 1] = pos + 1;
     slots[place + 2] = length;
     const firstKey = this.#openKeys.pop() as number;
-    if (this.#inObject) this.#keys.close(firstKey);
+    const keys = this.#inObject ? this.#keys.close(firstKey) : 0;
+    if (keys > MANY_KEYS) this.#stop = pos;
     const outer = slots[this.#open.at(-1) ?? 0] as number;
     this.#inObject = this.#bytes[outer] === OPEN_OBJECT;
     this.#next = COMMA_OR_END;
@@ -243,9 +250,8 @@ export class JsonScan {
       return quote + 1;
     }
     this.#keys.add(place, start + 1, quote, this.#flags === ESCAPED);
-    this.#next = VALUE;
-    const colon = skipSpace(this.#bytes, quote + 1);
-    return byteAt(this.#bytes, colon) === COLON ? colon + 1 : this.#unexpected(colon);
+    this.#next = KEY_END;
+    return quote + 1;
   }
 
   #escapeEnd(pos: number): number {

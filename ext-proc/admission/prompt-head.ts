@@ -1,6 +1,5 @@
-import type { Steps } from '../domain/steps.ts';
 import { BACKSLASH, LETTER_U } from './json-bytes.ts';
-import { escapedCodePoint, unescapeText } from './json-text.ts';
+import { escapedCodePoint, unescapeInto } from './json-text.ts';
 import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TextMeter } from './text-meter.ts';
 
@@ -12,25 +11,28 @@ export interface PromptHead {
 }
 
 /** The beginning of the prompt's text, so many bytes of the body; the rest is measured. */
-export function* promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): Steps<PromptHead> {
-  const texts: Buffer[] = [];
+export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): PromptHead {
+  const text = Buffer.alloc(mostBytes + pieces.length / 3);
   // What normalization adds is not asked for.
   const rest = new TextMeter(true);
+  let length = 0;
   let roomBytes = mostBytes;
   for (let at = 0; at < pieces.length; at += 3) {
     const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+    let cut = start;
     if (roomBytes >= 0) {
-      const cut = end - start <= roomBytes ? end : wholeCharacters(bytes, start, roomBytes, kind === TEXT);
+      cut = end - start <= roomBytes ? end : wholeCharacters(bytes, start, roomBytes, kind === TEXT);
       roomBytes -= end - start;
-      if (texts.length > 0) texts.push(LINE_END);
-      texts.push(Buffer.from(kind === TEXT ? unescapeText(bytes, start, cut) : bytes.subarray(start, cut)));
-      yield* rest.add(bytes, cut, end);
-    } else yield* rest.add(bytes, start, end);
+      if (at > 0) text[length++] = LINE_END;
+      length =
+        kind === TEXT ? unescapeInto(text, length, bytes, start, cut) : length + bytes.copy(text, length, start, cut);
+    }
+    if (cut < end) rest.add(bytes, cut, end);
   }
-  return { text: Buffer.concat(texts), restTokens: Math.ceil(rest.estimatedTokens()) };
+  return { text: Buffer.from(text.subarray(0, length)), restTokens: Math.ceil(rest.estimatedTokens()) };
 }
 
-const LINE_END = Buffer.from('\n');
+const LINE_END = 0x0a;
 
 /** The position after the last character that ends within so many bytes; an escape, or a pair of them, is one. */
 function wholeCharacters(bytes: Buffer, start: number, mostBytes: number, isEscaped: boolean): number {

@@ -103,14 +103,22 @@ interface Images {
   readonly remoteParam: string | undefined;
 }
 
+/** Images are read in steps of so many bytes, where each counts as a little more than it has. */
+const STEP_BYTES = 512 * 1024;
+const IMAGE_BYTES = 1024;
+
 function* readImages(bytes: Buffer, { images }: PromptRecord): Steps<Images | Refusal> {
   const sizes: (ImageSize | undefined)[] = [];
   let remoteParam: string | undefined;
+  let sinceStep = 0;
   for (const image of images) {
     const source = yield* imageSource(bytes, image);
     if (source.kind === 'invalid') return invalidField(image.param, source.requirement);
     if (source.kind === 'inline') sizes.push(source.size);
     else remoteParam ??= image.param;
+    sinceStep += IMAGE_BYTES + image.end - image.start;
+    if (sinceStep < STEP_BYTES) continue;
+    sinceStep = 0;
     yield;
   }
   return { sizes, remoteParam };

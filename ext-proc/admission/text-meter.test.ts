@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finish } from '../domain/steps.ts';
 import { TextMeter } from './text-meter.ts';
 
 function measure(literal: string): TextMeter {
   const meter = new TextMeter(false);
   const bytes = Buffer.from(literal);
-  finish(meter.add(bytes, 1, bytes.length - 1));
+  meter.add(bytes, 1, bytes.length - 1);
   return meter;
 }
 
@@ -57,8 +56,8 @@ describe('TextMeter', () => {
   it('adds up over texts', () => {
     const meter = new TextMeter(false);
     const bytes = Buffer.from('one two');
-    finish(meter.add(bytes, 0, 3));
-    finish(meter.add(bytes, 3, 7));
+    meter.add(bytes, 0, 3);
+    meter.add(bytes, 3, 7);
     expect(meter.bytes()).toBe(7);
     expect(meter.estimatedTokens()).toBeGreaterThan(1.5);
   });
@@ -82,18 +81,31 @@ describe('TextMeter', () => {
     const estimates = [0, 1, 2, 3].map((cheap) => {
       const blocks = Array.from({ length: 4000 }, (_, index) => (index % 4 === cheap ? blank : block));
       const meter = new TextMeter(true);
-      finish(meter.add(Buffer.concat(blocks), 0, 4000 * 256));
+      meter.add(Buffer.concat(blocks), 0, 4000 * 256);
       return meter.estimatedTokens();
     });
     // Three blocks of 256 signs of four, at 0.55 tokens a sign.
     for (const estimate of estimates) expect(estimate / (3000 * 256 * 0.55)).toBeGreaterThan(0.8);
   });
 
+  it('comes to the same in steps', () => {
+    const text = 'The quick brown fox, jumps 12 !@# lazy dogs. \\ud834\\udd60 é\u{1d160} \\n'.repeat(8000);
+    const bytes = Buffer.from(text);
+    for (const samples of [true, false]) {
+      const [whole, inSteps] = [new TextMeter(false, samples), new TextMeter(false, samples)];
+      whole.add(bytes, 1, bytes.length);
+      expect([...inSteps.addInSteps(bytes, 1, bytes.length)].length).toBeGreaterThanOrEqual(4);
+      expect(inSteps.normalizationGrowth()).toBe(whole.normalizationGrowth());
+      expect(inSteps.bytes()).toBe(whole.bytes());
+      expect(inSteps.estimatedTokens() / whole.estimatedTokens()).toBeCloseTo(1, 3);
+    }
+  });
+
   it('samples nothing where all has to be measured', () => {
     const bytes = Buffer.from('The quick brown fox, jumps 12 !@# lazy dogs. '.repeat(5000));
     const [whole, pieces] = [new TextMeter(true, false), new TextMeter(true, false)];
-    finish(whole.add(bytes, 0, bytes.length));
-    for (let start = 0; start < bytes.length; start += 45) finish(pieces.add(bytes, start, start + 45));
+    whole.add(bytes, 0, bytes.length);
+    for (let start = 0; start < bytes.length; start += 45) pieces.add(bytes, start, start + 45);
     expect(whole.estimatedTokens() / pieces.estimatedTokens()).toBeCloseTo(1, 2);
     expect(whole.bytes()).toBe(bytes.length);
   });
@@ -105,7 +117,7 @@ describe('TextMeter', () => {
     let cuts = 0;
     for (let block = 1; block * 256 < bytes.length; block++, cuts++) bytes.write(cut, block * 256 - 1);
     const meter = new TextMeter(false);
-    finish(meter.add(bytes, 0, bytes.length));
+    meter.add(bytes, 0, bytes.length);
     expect(meter.bytes()).toBeGreaterThanOrEqual(bytes.length - cuts);
   });
 });

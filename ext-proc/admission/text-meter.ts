@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { finish, type Steps } from '../domain/steps.ts';
+import type { Steps } from '../domain/steps.ts';
 import { BACKSLASH, LETTER_U } from './json-bytes.ts';
 import { escapedCodePoint, SHORT_ESCAPES } from './json-text.ts';
 import { NormalizationGrowth } from './normalization-growth.ts';
@@ -48,12 +48,22 @@ export class TextMeter {
   }
 
   /** A whole text. */
-  *add(bytes: Uint8Array, start: number, end: number): Steps<void> {
+  add(bytes: Uint8Array, start: number, end: number): void {
+    const isSampled = this.#bytes + end - start > this.#measuredWhole;
+    if (isSampled) this.#sample(bytes, start, end);
+    else this.#measure(bytes, start, end);
+    if (this.#isPlain) return;
+    this.#growth.read(bytes, start, end);
+    this.#growth.endText();
+  }
+
+  /** As `add`, for a text of any length. */
+  *addInSteps(bytes: Uint8Array, start: number, end: number): Steps<void> {
     const isSampled = this.#bytes + end - start > this.#measuredWhole;
     let measured = start;
     let grown = start;
     while (measured < end) {
-      const stop = Math.min(end, measured - (measured % BLOCK) + STEP_BYTES);
+      const stop = Math.min(end, measured - (measured % BLOCK) + TEXT_STEP_BYTES);
       measured = isSampled ? this.#sample(bytes, measured, stop) : this.#measure(bytes, measured, stop);
       if (!this.#isPlain) grown = this.#growth.read(bytes, grown, stop);
       if (measured < end) yield;
@@ -158,7 +168,7 @@ export class TextMeter {
 }
 
 /** A multiple of `BLOCK`; takes 2 ms at worst. */
-const STEP_BYTES = 128 * 1024;
+export const TEXT_STEP_BYTES = 128 * 1024;
 const MEASURED_WHOLE = 32 * 1024;
 /** Short, so that a body of many scripts is met in all its parts: 1.3 % off on average at 100 KB, 6 % at worst (measured). */
 const BLOCK = 256;
@@ -279,6 +289,6 @@ const LETTER_T = 0x74;
 export function estimateTokens(text: string): number {
   const meter = new TextMeter(true);
   const bytes = Buffer.from(text.replaceAll('\\', '/'));
-  finish(meter.add(bytes, 0, bytes.length));
+  meter.add(bytes, 0, bytes.length);
   return meter.estimatedTokens();
 }

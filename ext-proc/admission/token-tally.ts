@@ -3,7 +3,7 @@ import type { Steps } from '../domain/steps.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
 import { type PromptRecord, TEXT } from './prompt-record.ts';
-import { TextMeter } from './text-meter.ts';
+import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**
  * Counts a prompt twice (DESIGN 4). The estimate is what common tokenizers make of it. The ceiling rests on one fact: tokenizers over
@@ -34,9 +34,11 @@ export class TokenTally {
     let sinceStep = 0;
     for (let at = 0; at < pieces.length; at += 3) {
       const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
-      yield* (kind === TEXT ? this.#text : this.#json).add(bytes, start, end);
+      const meter = kind === TEXT ? this.#text : this.#json;
+      if (end - start > TEXT_STEP_BYTES) yield* meter.addInSteps(bytes, start, end);
+      else meter.add(bytes, start, end);
       sinceStep += PIECE_BYTES + end - start;
-      if (sinceStep < STEP_BYTES) continue;
+      if (sinceStep < TEXT_STEP_BYTES) continue;
       sinceStep = 0;
       yield;
     }
@@ -71,8 +73,7 @@ export class TokenTally {
   }
 }
 
-/** Short pieces are measured in steps of so many bytes, where each counts as a little more than it has. */
-const STEP_BYTES = 128 * 1024;
+/** What a short piece counts as, besides its bytes, where steps are measured out. */
 const PIECE_BYTES = 64;
 
 /** The frame of a request. Templates of open models put a system message of up to 80 tokens of their own before the first one. */
