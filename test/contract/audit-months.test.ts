@@ -96,6 +96,24 @@ describe('the audit log by months', () => {
     expect(await sql(url, `select from pg_constraint where conname = '${before}'`)).toEqual([]);
   });
 
+  it('is written on by a process of the release before, on the connection that it has', async () => {
+    const url = await beforeMonths();
+    const former = new pg.Client({ connectionString: url });
+    await former.connect();
+    const ids: string[] = [];
+    const add = async () => {
+      ids.push(newId('evt', Date.now()));
+      const text = 'insert into audit_log (id, actor, action, subject_name, changes) values ($1, $2, $3, $4, $5)';
+      await former.query({ name: 'insert_audit_event', text, values: [ids.at(-1), 'test', 'test.done', 'x', '{}'] });
+    };
+    // Prepared before, and planned for good after some times.
+    for (let time = 0; time < 6; time++) await add();
+    await migrated(url);
+    await add();
+    await former.end();
+    expect((await sql<{ id: string }>(url, 'select id from audit_log')).map(({ id }) => id).sort()).toEqual(ids.sort());
+  });
+
   it('goes on after rows from a clock that was ahead', async () => {
     const url = await beforeMonths();
     await addEvent(url, month(30) + 1);

@@ -49,7 +49,7 @@ test('the code before the newest migration serves and charges on the schema afte
   const stack = await startStack({
     release,
     postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { json: {}, stream: {} } },
+    config: { isFormer: true, providers: { fake: { base_url: provider.baseUrl } }, models: { json: {}, stream: {} } },
   });
   const client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
   try {

@@ -23,6 +23,8 @@ export interface TestConfig {
   /** Default 0: a test sends as much as it likes over as many connections. */
   readonly address_rps?: number;
   readonly address_connections?: number;
+  /** For the release before, which refuses fields that are newer. */
+  readonly isFormer?: true;
 }
 
 export interface TestProvider {
@@ -58,6 +60,11 @@ export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 /** 1 USD per million tokens both ways: a token costs a thousand nano-dollars, which makes sums easy to read. */
 const PLAIN_PRICES = { input: 1, output: 1 };
 
+/** All requests of tests come from one address. */
+function addressBounds({ address_rps = 0, address_connections = 0 }: TestConfig) {
+  return { address_rps, address_connections };
+}
+
 export function renderTestConfig(config: TestConfig, ports: Ports): string {
   const firstProvider = Object.keys(config.providers)[0] ?? '';
   const models = Object.entries(config.models).map(([id, model]) => [
@@ -80,8 +87,7 @@ export function renderTestConfig(config: TestConfig, ports: Ports): string {
       api: `127.0.0.1:${ports.api}`,
       dashboard: `127.0.0.1:${ports.dashboard}`,
       metrics: `127.0.0.1:${ports.metrics}`,
-      address_rps: config.address_rps ?? 0,
-      address_connections: config.address_connections ?? 0,
+      ...(config.isFormer ? {} : addressBounds(config)),
       ...(tls ? { tls } : {}),
     },
     ...(trusted_proxies ? { trusted_proxies } : {}),
