@@ -3,7 +3,10 @@ import type { NextBytes, StoredAnswer } from '../domain/stored-answer.ts';
 import { type Refusal, refuse } from '../errors/refusal.ts';
 import type { Exchange, ResponseStream } from '../transport/exchange.ts';
 import { LARGE_BYTES } from './send-large.ts';
-import { settlesWithin } from './wait.ts';
+import { pause, settlesWithin } from './wait.ts';
+
+/** A client that leaves with the first byte has left by then, before more is read for it: cut replays would be work for others to wait for. */
+const AFTER_FIRST_MS = 25;
 
 /** The answer of an earlier attempt with the same Idempotency-Key. */
 export interface Replay {
@@ -78,7 +81,7 @@ async function inPieces(
   if (client === undefined) return COMPLETE;
   let isOver = false;
   const mayGoOn = () => !isOver && !exchange.gone.aborted;
-  const sending = send(client, stored, first, mayGoOn);
+  const sending = send(client, stored, first, mayGoOn, exchange.gone);
   try {
     if (!(await settlesWithin(sending, replay.timeoutMs, givenUp))) {
       client.abort();
@@ -99,6 +102,7 @@ async function send(
   stored: StoredAnswer,
   first: Buffer,
   mayGoOn: () => boolean,
+  gone: AbortSignal,
 ): Promise<ReplayOutcome> {
   for (let piece: NextBytes = first; ; piece = await stored.next()) {
     if (piece === 'gone') {
@@ -110,6 +114,7 @@ async function send(
       return COMPLETE;
     }
     if (!client.write(piece)) await client.drained();
+    if (piece === first) await pause(AFTER_FIRST_MS, [gone]);
     if (!mayGoOn()) return COMPLETE;
   }
 }

@@ -110,8 +110,7 @@ describe('a sealed answer', () => {
     const cut = sealed.subarray(0, HEAD_BYTES + 5 * SEALED_SEGMENT_BYTES);
     const read = async (from: number, bytes: number) => cut.subarray(from, from + bytes);
     const stored = await openStoredAnswer(read, seal, GENERATION, sealed.length);
-    expect(Buffer.isBuffer(await stored?.next())).toBe(true);
-    expect(Buffer.isBuffer(await stored?.next())).toBe(true);
+    for (let segment = 0; segment < 4; segment++) expect(Buffer.isBuffer(await stored?.next())).toBe(true);
     await expect(stored?.next()).rejects.toThrow();
   });
 

@@ -10,6 +10,8 @@ export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undef
 const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
 /** PostgreSQL sends bytes as hexadecimal text, and larger pieces are no cheaper by the byte. */
 const SEGMENTS_AT_ONCE = 4;
+/** Until then one by one: a client that is about to be cut off has cost little more. */
+const SLOW_SEGMENTS = 4;
 /** Of answers that were sealed whole. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
@@ -32,7 +34,7 @@ export async function openStoredAnswer(
     async next() {
       const at = HEAD_BYTES + position * SEALED_SEGMENT_BYTES;
       if (at >= sealedBytes) return 'end';
-      const segments = position === 0 ? 1 : SEGMENTS_AT_ONCE;
+      const segments = position < SLOW_SEGMENTS ? 1 : SEGMENTS_AT_ONCE;
       const bytes = Math.min(segments * SEALED_SEGMENT_BYTES, sealedBytes - at);
       const sealed = position === 0 ? head.subarray(HEAD_BYTES) : await read(at, bytes);
       if (sealed === undefined) return 'gone';

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UsageGroup, UsageRow } from '../../ext-proc/stores/ledger.ts';
 import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { fillUsage } from './fill-usage.ts';
 import { usageOf } from './usage-of.ts';
 
 describe('usage in pages', () => {
@@ -12,19 +13,9 @@ describe('usage in pages', () => {
     url = await createDatabase();
     store = await openStore(url, { pool: { administration: 2, idempotency: 1 } });
     customer = await addCustomer(store);
-    await add(customer, 50, 100);
+    await fillUsage(url, customer.organizationId, 50, 100);
   });
   afterAll(() => store.close());
-
-  /** A request of each of so many keys on each of so many days. */
-  async function add({ organizationId }: Customer, keys: number, days: number): Promise<void> {
-    await sql(
-      url,
-      `insert into daily_usage (organization_id, day, key_id, model, requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd)
-       select '${organizationId}', date '1970-01-01' + ${DAY} - d, 'key-' || lpad(k::text, 26, '0'), 'model', 1, 2, 3, 1, 1, 1000000000000000 + k
-       from generate_series(0, ${days - 1}) d, generate_series(1, ${keys}) k`,
-    );
-  }
 
   const query = (...groups: UsageGroup[]) => ({
     organizationId: customer.organizationId,

@@ -10,7 +10,7 @@ export interface TestConfig {
   readonly limits?: Readonly<Record<string, string | number>>;
   readonly timeouts?: Readonly<Record<string, string>>;
   readonly retries?: { readonly per_target: number };
-  readonly idempotency?: { readonly retention: string };
+  readonly idempotency?: { readonly retention?: string; readonly bytes_per_organization?: string };
   readonly request_log?: { readonly retention: string };
   readonly top_up_url?: string;
   readonly tracing?: {

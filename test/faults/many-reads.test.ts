@@ -1,0 +1,128 @@
+import { Agent, request } from 'node:http';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { utcDayText } from '../../ext-proc/domain/clock.ts';
+import { DAY } from '../contract/database.ts';
+import { fillUsage } from '../contract/fill-usage.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { errorOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../integration/gateway-client.ts';
+import { type Stack, startStack } from '../integration/stack.ts';
+import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+
+const KEYS = 40;
+const READS_AT_ONCE = 400;
+const USAGE_KEYS = 300;
+const USAGE_DAYS = 100;
+
+let provider: FakeProvider;
+let stack: Stack;
+let attacker: { readonly organizationId: string; readonly key: string };
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { one: {} },
+      limits: { read_rpm: 1_000_000 },
+    },
+  });
+  attacker = await stack.operator.customer();
+  await fillUsage(stack.databaseUrl, attacker.organizationId, USAGE_KEYS, USAGE_DAYS);
+});
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => stack);
+
+const usagePath = (days: number, groups = 'day,key'): string =>
+  `/v1/usage?start_date=${utcDayText(DAY - days + 1)}&end_date=${utcDayText(DAY)}&group_by=${groups}`;
+
+interface UsageBody {
+  readonly data: readonly { readonly date: string; readonly api_key_id: string; readonly cost: number }[];
+  readonly total: { readonly requests: number; readonly tokens_prompt: number; readonly cost: number };
+}
+
+test('a large answer of usage is whole, and one that is too large says what to do', async () => {
+  const client = gatewayClient(stack.origin, attacker.key);
+  const received = await client.get(usagePath(USAGE_DAYS));
+  expect(received.headers['content-length']).toBe(String(received.body.length));
+  const { data, total } = jsonOf<UsageBody>(received);
+  expect(new Set(data.map(({ date, api_key_id }) => `${date} ${api_key_id}`)).size).toBe(USAGE_KEYS * USAGE_DAYS);
+  expect(total).toMatchObject({ requests: data.length, tokens_prompt: 2 * data.length });
+  // In whole nano-dollars: a million USD and one nano-dollar for each key of a day.
+  const nanos = (USAGE_DAYS * USAGE_KEYS * (USAGE_KEYS + 1)) / 2;
+  expect(total.cost).toBe(USAGE_DAYS * USAGE_KEYS * 1_000_000 + nanos / 1e9);
+
+  const many = await stack.operator.customer();
+  await fillUsage(stack.databaseUrl, many.organizationId, 1000, 101);
+  const reader = gatewayClient(stack.origin, many.key);
+  const refused = await reader.get(usagePath(101));
+  expect([outcome(refused), errorOf(refused).param]).toEqual(['400 invalid_request', 'group_by']);
+  expect(errorOf(refused).message).toContain('narrow start_date and end_date');
+  expect(jsonOf<UsageBody>(await reader.get(usagePath(100))).data.length).toBe(100_000);
+  expect(jsonOf<UsageBody>(await reader.get(usagePath(101, 'day'))).total.requests).toBe(101_000);
+  client.close();
+  reader.close();
+});
+
+/** Resolves with the status, or why there was none. */
+function read(agent: Agent, path: string, key: string): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${key}` };
+    const outgoing = request(`${stack.origin}${path}`, { agent, headers }, (response) => {
+      response.on('end', () => resolve(String(response.statusCode)));
+      response.on('error', (error) => resolve(error.message));
+      response.resume();
+    });
+    outgoing.on('error', (error) => resolve(error.message));
+    outgoing.end();
+  });
+}
+
+async function eachOf(client: GatewayClient): Promise<readonly string[]> {
+  const keyed = { headers: { 'idempotency-key': crypto.randomUUID() } };
+  const received = [
+    await client.chat({ model: 'one' }),
+    await client.chat({ model: 'one' }, keyed),
+    await client.get('/v1/credits'),
+    await client.get('/v1/usage'),
+    await client.get(`/v1/generation?id=gen-00000000000000000000000000`),
+  ];
+  return received.map(outcome);
+}
+
+test('an organization whose many keys read as fast as they can keeps no other from reading, or from being served', async () => {
+  const more = await Promise.all(
+    Array.from({ length: KEYS - 1 }, () => stack.operator.addKey(attacker.organizationId)),
+  );
+  const keys = [attacker.key, ...more.map(({ key }) => key)];
+  const other = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  const served = ['200', '200', '200', '200', '404 generation_not_found'];
+  expect(await eachOf(other)).toEqual(served);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: READS_AT_ONCE });
+  const paths = [
+    usagePath(USAGE_DAYS),
+    '/v1/credits',
+    usagePath(1),
+    `/v1/generation?id=gen-00000000000000000000000001`,
+  ];
+  const seen: Record<string, number> = {};
+  let goesOn = true;
+  const reading = Array.from({ length: READS_AT_ONCE }, async (_, index) => {
+    for (let turn = index; goesOn; turn += READS_AT_ONCE + 1) {
+      const status = await read(agent, paths[turn % paths.length] ?? '', keys[turn % KEYS] ?? '');
+      seen[status] = (seen[status] ?? 0) + 1;
+    }
+  });
+  await expect.poll(() => seen['200'] ?? 0).toBeGreaterThan(0);
+  for (let round = 0; round < 15; round++) expect(await eachOf(other)).toEqual(served);
+  goesOn = false;
+  await Promise.all(reading);
+  agent.destroy();
+  expect(Object.keys(seen).filter((status) => !['200', '404', '429', '503'].includes(status))).toEqual([]);
+  expect(seen['429'] ?? 0).toBeGreaterThan(0);
+  expect(stack.logs()).not.toContain('"level":"error"');
+  other.close();
+});
