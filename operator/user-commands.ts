@@ -37,7 +37,9 @@ const create: Command = {
       }),
       async ({ pool }, { email, isOperator, role }) => {
         const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
-        const outcome = await createUserWithPassword(pool, { email, isOperator, ...membership }, operatorHere());
+        // Whoever runs the command sees the password.
+        const user = { email, isOperator, passwordHandedOut: true, ...membership } as const;
+        const outcome = await createUserWithPassword(pool, user, operatorHere());
         switch (outcome.kind) {
           case 'email_taken':
             return refused(`There is a user ${email} already.`);
@@ -158,7 +160,7 @@ function withPassword(user: UserRecord, password: string): Result {
   return {
     kind: 'done',
     json: { id, email, password },
-    text: `${lines}\n\nKeep the password: it is not shown again.`,
+    text: `${lines}\n\nThe password is not shown again. Its user is asked to choose another one in the dashboard.`,
   };
 }
 

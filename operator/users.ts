@@ -16,7 +16,7 @@ export interface UserWithPassword {
 /** `email` as normalizeEmail gives it. */
 export async function createUserWithPassword(
   pool: Pool,
-  user: Pick<NewUser, 'email' | 'isOperator' | 'membership'>,
+  user: Pick<NewUser, 'email' | 'isOperator' | 'membership' | 'passwordHandedOut'>,
   by: Actor,
 ): Promise<UserWithPassword | Exclude<CreateUserResult, { kind: 'created' }>> {
   const { password, passwordHash } = await newPassword();
@@ -33,7 +33,7 @@ export async function resetPassword(
   const user = await findUserByEmail(pool, email);
   if (!user) return undefined;
   const { password, passwordHash } = await newPassword();
-  return (await setPasswordHash(pool, user.id, passwordHash, by)) ? { user, password } : undefined;
+  return (await setPasswordHash(pool, user.id, passwordHash, by, 'handed_out')) ? { user, password } : undefined;
 }
 
 async function newPassword() {

@@ -39,6 +39,7 @@ export type ProblemCode =
   | 'invalid'
   | 'not_signed_in'
   | 'wrong_password'
+  | 'password_needed'
   | 'too_many_attempts'
   | 'too_many_requests'
   | 'not_allowed'

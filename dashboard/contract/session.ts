@@ -12,6 +12,8 @@ export interface SessionView {
   readonly topUpUrl?: string;
   /** For operators: an address that sent X-Forwarded-For within the hour and is not in `trusted_proxies`. */
   readonly untrustedProxy?: string;
+  /** The password is one that a command line made: somebody else knows it. */
+  readonly choosePassword?: true;
   /** Where else this address is invited; each takes its own link to accept. Absent: nowhere. */
   readonly invitations?: readonly PendingInvitation[];
 }
@@ -62,6 +64,11 @@ export interface SessionApi {
   'POST /api/invitations/acceptance': { body: { token: string }; answer: SessionView };
   /** Every other session of the user ends. A wrong `current` is `wrong_password`, and counts as an attempt to sign in. */
   'PUT /api/password': { body: { current: string; next: string }; answer: Empty };
+  /**
+   * What credits, makes a link to an account or an operator needs a password that was given within `dashboard.session.fresh_password`, at
+   * sign-in or here: otherwise it is `password_needed`.
+   */
+  'POST /api/password/confirmation': { body: { password: string }; answer: Empty };
   'GET /api/devices': { query: Empty; answer: { devices: readonly DeviceView[] } };
   'DELETE /api/devices/:device': { body: Empty; answer: Empty };
 }

@@ -55,8 +55,13 @@ export type Call<E extends Endpoint, A extends Access> = {
   readonly input: Input<E>;
 } & (A extends 'anyone' ? AnyCall : 'organization' extends PathParameter<E> ? OrganizationCall : UserCall);
 
+/** Whether a password has to have been given lately (step-up): what is asked for outlives the session of whoever found a browser signed in. */
+export type NeedsFreshPassword<I> = (input: I, role: Role | undefined) => boolean;
+
 export interface Definition<E extends Endpoint, A extends Access> {
   readonly access: A;
+  /** Default: never. */
+  readonly needsFreshPassword?: NeedsFreshPassword<Input<E>>;
   /** Of the body, or of the query for GET; strict, every bound explicit. */
   readonly input: z.ZodType<Input<E>>;
   /** Takes away what somebody may do: other changes keep nobody from it (limit-changes.ts). */
@@ -69,6 +74,7 @@ export interface Route {
   readonly method: string;
   readonly path: string;
   readonly access: Access;
+  readonly needsFreshPassword?: NeedsFreshPassword<unknown>;
   readonly input: z.ZodType;
   readonly kind: 'json' | 'csv';
   readonly endsAccess?: true;
@@ -84,10 +90,14 @@ export interface UncheckedCall extends AnyCall {
 
 export function route<E extends Endpoint, A extends Access>(endpoint: E, definition: Definition<E, A>): Route {
   const [method = '', path = ''] = endpoint.split(' ');
-  const { access, input, endsAccess } = definition;
+  const { access, input, endsAccess, needsFreshPassword } = definition;
   // The one place where what app.ts has checked at run time becomes what the types say.
   const serve = (call: UncheckedCall) => definition.answer(call as unknown as Call<E, A>);
-  return { method, path, access, input, kind: 'json', serve, ...(endsAccess ? { endsAccess } : {}) };
+  return {
+    ...{ method, path, access, input, kind: 'json', serve },
+    ...(endsAccess ? { endsAccess } : {}),
+    ...(needsFreshPassword ? { needsFreshPassword: needsFreshPassword as NeedsFreshPassword<unknown> } : {}),
+  };
 }
 
 /** A table as CSV, by the filter that its page has. `lines` yields whole lines, in pieces of any size. */

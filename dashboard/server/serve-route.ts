@@ -58,10 +58,25 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   if (isProblem(granted)) return granted;
   const input = readInput(context, route, sent);
   if (isProblem(input)) return input;
+  if (needsPassword(route, granted, input.value, deps)) return passwordNeeded();
   const tooMany = await limitChanges(deps, route, granted);
   if (tooMany) return tooMany;
   const own = { ...deps, ...storesFor(deps, route, granted) };
   return route.serve({ deps: own, params, caller, cookies, ...granted, input: input.value });
+}
+
+function needsPassword(
+  { needsFreshPassword }: Route,
+  { session, role }: Granted,
+  input: unknown,
+  { settings }: Deps,
+): boolean {
+  if (session === undefined || needsFreshPassword?.(input, role) !== true) return false;
+  return session.passwordAgeMs > settings().session.freshPasswordMs;
+}
+
+function passwordNeeded(): Problem {
+  return problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
 }
 
 /** Who is not signed in has the entry's connections; who is, takes turns. Operators see every organization, and take none of its turns. */

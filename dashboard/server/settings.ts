@@ -1,10 +1,11 @@
-import type { Address, SharedConfig } from '../../ext-proc/config/gateway-config.ts';
+import type { Address, DashboardSessionConfig, SharedConfig } from '../../ext-proc/config/gateway-config.ts';
 
 /** The part of the configuration that the dashboard goes by. */
 export interface Settings {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;
   readonly trustedProxies: readonly string[];
+  readonly session: DashboardSessionConfig;
   readonly url?: URL;
   readonly apiUrl?: string;
   readonly topUpUrl?: string;
@@ -15,6 +16,7 @@ export function settingsOf({ listen, trustedProxies, dashboard, topUpUrl }: Shar
     api: listen.api,
     apiSpeaksTls: listen.tls !== undefined,
     trustedProxies,
+    session: dashboard.session,
     ...(dashboard.url === undefined ? {} : { url: new URL(dashboard.url) }),
     ...(dashboard.apiUrl === undefined ? {} : { apiUrl: dashboard.apiUrl.replace(/\/+$/, '') }),
     ...(topUpUrl === undefined ? {} : { topUpUrl }),

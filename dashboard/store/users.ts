@@ -14,6 +14,8 @@ export interface NewUser {
   readonly isOperator: boolean;
   /** Absent: sets one by a link of an operator's, and until then nobody else becomes this user. */
   readonly passwordHash?: string;
+  /** Somebody else than the user knows it. */
+  readonly passwordHandedOut?: true;
   readonly membership?: { readonly organizationId: string; readonly role: MemberRole };
 }
 
@@ -47,7 +49,7 @@ export interface OwnChange {
 
 const INSERT: Statement = {
   name: 'insert_user',
-  text: `insert into users (id, email, password_hash, is_operator, reserved) values ($1, $2, $3, $4, $3::text is null)
+  text: `insert into users (id, email, password_hash, is_operator, reserved, password_handed_out) values ($1, $2, $3, $4, $3::text is null, $5)
     on conflict (email) do nothing returning id`,
 };
 const CREDENTIALS: Statement = {
@@ -67,7 +69,8 @@ const SET_DISABLED: Statement = {
 };
 const SET_PASSWORD: Statement = {
   name: 'set_password',
-  text: 'update users set password_hash = $2 where id = $1 and ($3::text is null or password_hash = $3) returning email',
+  text: `update users set password_hash = $2, password_handed_out = $4
+    where id = $1 and ($3::text is null or password_hash = $3) returning email`,
 };
 const END_SESSIONS: Statement = {
   name: 'end_sessions',
@@ -86,7 +89,13 @@ export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promi
       const state = await lockOrganization(client, membership.organizationId);
       if (state !== 'open') return { kind: state };
     }
-    const rows = await run(client, INSERT, [id, email, user.passwordHash ?? null, isOperator]);
+    const rows = await run(client, INSERT, [
+      id,
+      email,
+      user.passwordHash ?? null,
+      isOperator,
+      user.passwordHandedOut ?? false,
+    ]);
     if (rows.length === 0) return { kind: 'email_taken' };
     if (membership) await insertMembership(client, membership.organizationId, id, membership.role);
     const changes = changesBetween({}, { email, isOperator, role: membership?.role });
@@ -135,13 +144,13 @@ export async function setDisabled(
   });
 }
 
-/** Ends all sessions of the user, but the one that changes it, and all links. `false`: no such user, or the password was another by then. */
+/** Ends all sessions of the user, but the one that changes it, and all links. `handed_out`: somebody else knows the password. `false`: no such user, or the password was another by then. */
 export async function setPasswordHash(
   pool: pg.Pool,
   userId: string,
   passwordHash: string,
   by: Actor,
-  change?: OwnChange,
+  change?: OwnChange | 'handed_out',
 ): Promise<boolean> {
   return inTransaction(pool, 'begin', (client) => storePassword(client, userId, passwordHash, by, change));
 }
@@ -152,11 +161,14 @@ export async function storePassword(
   userId: string,
   passwordHash: string,
   by: Actor,
-  change?: OwnChange,
+  change?: OwnChange | 'handed_out',
 ): Promise<boolean> {
-  const [row] = await run<{ email: string }>(client, SET_PASSWORD, [userId, passwordHash, change?.formerHash ?? null]);
+  const handedOut = change === 'handed_out';
+  const own = handedOut ? undefined : change;
+  const values = [userId, passwordHash, own?.formerHash ?? null, handedOut];
+  const [row] = await run<{ email: string }>(client, SET_PASSWORD, values);
   if (!row) return false;
-  await signOut(client, userId, change?.sessionId);
+  await signOut(client, userId, own?.sessionId);
   const subject = { subjectId: userId, subjectName: row.email };
   await addAuditEvent(client, { action: 'user.password_set', ...subject, changes: {} }, by);
   return true;

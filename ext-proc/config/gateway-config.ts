@@ -56,6 +56,17 @@ export interface DashboardConfig {
   readonly url?: string;
   /** Base URL of the API, for snippets. Absent: the host that the browser uses and the port of `listen.api`. */
   readonly apiUrl?: string;
+  readonly session: DashboardSessionConfig;
+}
+
+/** How long somebody stays signed in. */
+export interface DashboardSessionConfig {
+  /** Without a request. */
+  readonly idleMs: number;
+  /** With any number of them. */
+  readonly absoluteMs: number;
+  /** How long a password that was given counts for what needs a fresh one. */
+  readonly freshPasswordMs: number;
 }
 
 /** Where spans of requests go, in OpenTelemetry's protocol over HTTP. */

@@ -160,7 +160,15 @@ export const CONFIG_FILE = section({
   }).prefault({}),
   request_log: section({ retention: duration(DAY_MS, 366 * DAY_MS).prefault('30d') }).prefault({}),
   top_up_url: publicUrl.optional(),
-  dashboard: section({ url: publicUrl.optional(), api_url: publicUrl.optional() }).prefault({}),
+  dashboard: section({
+    url: publicUrl.optional(),
+    api_url: publicUrl.optional(),
+    session: section({
+      idle: duration(SECOND_MS, 366 * DAY_MS).prefault('7d'),
+      absolute: duration(SECOND_MS, 366 * DAY_MS).prefault('30d'),
+      fresh_password: duration(SECOND_MS, DAY_MS).prefault('10m'),
+    }).prefault({}),
+  }).prefault({}),
   tracing: tracing.optional(),
   demo: flag.prefault(false),
   providers: named(providerName, PROVIDER, PROVIDER_NAME).prefault({}),

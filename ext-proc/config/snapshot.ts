@@ -104,6 +104,11 @@ export function sharedSettings({ file, folder }: SettingsInput): SharedConfig {
     dashboard: {
       ...(file.dashboard.url === undefined ? {} : { url: file.dashboard.url }),
       ...(file.dashboard.api_url === undefined ? {} : { apiUrl: file.dashboard.api_url }),
+      session: {
+        idleMs: file.dashboard.session.idle,
+        absoluteMs: file.dashboard.session.absolute,
+        freshPasswordMs: file.dashboard.session.fresh_password,
+      },
     },
     demo: file.demo,
   };

@@ -39,7 +39,7 @@ export async function startDashboardStack(
       const membership = role === 'operator' ? {} : { membership: role };
       const created = await createUserWithPassword(
         database,
-        { email, isOperator: role === 'operator', ...membership },
+        { email, isOperator: role === 'operator', passwordHandedOut: true, ...membership },
         BY,
       );
       if (created.kind !== 'created') throw new Error(`${email}: ${created.kind}`);

@@ -51,7 +51,7 @@ describe('sessions', () => {
         { organizationId: second, name: 'Acme', role: 'member', suspended: false },
         { organizationId: first, name: 'Zeta', role: 'owner', suspended: true },
       ],
-      invitations: [],
+      ...{ invitations: [], passwordAgeMs: expect.any(Number), passwordHandedOut: false },
     });
     expect((await findUser(pool, user.id))?.lastSignedInAtMs).toBe(found?.session.createdAtMs);
     expect(await findSession(pool, newToken().tokenHash)).toBeUndefined();

@@ -33,6 +33,7 @@ const PAGE_ROUTES = {
     answer: 'link_used_or_expired',
   },
   'POST /api/invitations/acceptance': { access: 'user', input: { token: 'x' }, answer: 'link_used_or_expired' },
+  'POST /api/password/confirmation': { access: 'user', input: { password: 'wrong' }, answer: 'wrong_password' },
   'PUT /api/password': {
     access: 'user',
     input: { current: 'wrong', next: 'a long new password' },

@@ -54,7 +54,12 @@ export interface TestUser {
 /** A well-formed hash that no password is known for. */
 const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-const SETTINGS: Settings = { api: { host: '0.0.0.0', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] };
+const SETTINGS: Settings = {
+  api: { host: '0.0.0.0', port: 8080 },
+  apiSpeaksTls: false,
+  trustedProxies: [],
+  session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
+};
 
 /** One browser of a test changes more within a minute than a person does. */
 const UNLIMITED: ChangeLimits = { perMinute: 1_000_000, perDay: 1_000_000 };

@@ -12,6 +12,8 @@ const STATUS = {
   not_signed_in: 401,
   // Not 401, which says to sign in: this may be somebody who is signed in and changes his password.
   wrong_password: 403,
+  // Signed in, and too long ago for this.
+  password_needed: 403,
   not_allowed: 403,
   cross_site: 403,
   not_found: 404,

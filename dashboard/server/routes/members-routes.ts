@@ -71,6 +71,8 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/members/:user/invitation', {
     access: 'owner',
+    // It may be a link to an operator's account.
+    needsFreshPassword: (_, role) => role === 'operator',
     input: nothing,
     answer: (call) => newInvitationLink(call, call.params.user),
   }),

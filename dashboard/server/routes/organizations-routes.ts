@@ -40,6 +40,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations', {
     access: 'operator',
+    needsFreshPassword: ({ creditNanoUsd = '0' }) => BigInt(creditNanoUsd) !== 0n,
     input: newOrganization,
     async answer(call) {
       const { deps, input } = call;
@@ -76,6 +77,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/credits', {
     access: 'operator',
+    needsFreshPassword: () => true,
     input: organizationCredit,
     async answer(call) {
       const { deps, organizationId, input } = call;

@@ -6,7 +6,7 @@ import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
 import { findLink, linkGone } from '../sign-in/find-link.ts';
 import { findSignedIn } from '../sign-in/find-signed-in.ts';
 import { sessionView } from '../sign-in/session-view.ts';
-import { changePassword, setPasswordByLink } from '../sign-in/set-password.ts';
+import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
 import { signIn } from '../sign-in/sign-in.ts';
 import { nothing } from './input-fields.ts';
 
@@ -57,6 +57,11 @@ export const SESSION_ROUTES: readonly Route[] = [
     input: z.strictObject({ token }),
     answer: (call) => acceptSignedIn(call, call.input.token),
   }),
+  route('POST /api/password/confirmation', {
+    access: 'user',
+    input: z.strictObject({ password: typed }),
+    answer: async (call) => (await confirmPassword(call, call.input.password)) ?? {},
+  }),
   route('PUT /api/password', {
     access: 'user',
     endsAccess: true,
@@ -67,7 +72,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     access: 'user',
     input: nothing,
     async answer({ deps, session }) {
-      const sessions = await sessionsOf(deps.database, session.user.id);
+      const sessions = await sessionsOf(deps.database, session.user.id, deps.settings().session);
       const devices = sessions.map(({ expiresAtMs: _, ...device }) => ({
         ...device,
         current: device.id === session.session.id,

@@ -29,6 +29,7 @@ export const USER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/users', {
     access: 'operator',
+    needsFreshPassword: ({ operator }) => operator,
     input: z.strictObject({
       email,
       operator: z.boolean({ error: 'Yes or no.' }),
@@ -65,6 +66,7 @@ export const USER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/users/:user/reset', {
     access: 'operator',
+    needsFreshPassword: () => true,
     input: nothing,
     async answer(call) {
       const user = await findUser(call.deps.database, call.params.user);

@@ -3,7 +3,12 @@ import type { SignedIn } from '../../store/sessions.ts';
 import type { Settings } from '../settings.ts';
 import { sessionView } from './session-view.ts';
 
-const SETTINGS: Settings = { api: { host: '0.0.0.0', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] };
+const SETTINGS: Settings = {
+  api: { host: '0.0.0.0', port: 8080 },
+  apiSpeaksTls: false,
+  trustedProxies: [],
+  session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
+};
 
 function signedIn(isOperator = false): SignedIn {
   return {
@@ -11,6 +16,8 @@ function signedIn(isOperator = false): SignedIn {
     user: { id: 'usr-1', email: 'a@example.com', isOperator },
     memberships: [{ organizationId: 'org-1', name: 'Acme', role: 'member', suspended: true }],
     invitations: [],
+    passwordAgeMs: 0,
+    passwordHandedOut: false,
   };
 }
 

@@ -10,7 +10,7 @@ export function sessionView(
   caller: Caller,
   { settings: current, untrustedProxies }: Pick<Deps, 'settings' | 'untrustedProxies'>,
 ): SessionView {
-  const { user, memberships, invitations } = signedIn;
+  const { user, memberships, invitations, passwordHandedOut } = signedIn;
   const settings = current();
   const proxy = user.isOperator ? untrustedProxies.newest() : undefined;
   // The configuration may name it by now.
@@ -25,6 +25,7 @@ export function sessionView(
     })),
     apiUrl: apiUrl(caller, settings),
     ...(settings.topUpUrl === undefined ? {} : { topUpUrl: settings.topUpUrl }),
+    ...(passwordHandedOut ? { choosePassword: true } : {}),
     ...(invitations.length === 0 ? {} : { invitations }),
     ...(isNamed ? {} : { untrustedProxy: proxy.address }),
   };

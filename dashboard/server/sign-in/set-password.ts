@@ -1,6 +1,7 @@
 import type { SessionView } from '../../contract/session.ts';
 import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
 import { redeemPasswordLink } from '../../store/password-links.ts';
+import { notePassword } from '../../store/sessions.ts';
 import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
 import { findCredentials, setPasswordHash } from '../../store/users.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
@@ -31,38 +32,59 @@ export async function setPasswordByLink(
   return enter(call, { id: used.userId, passwordHash: passwordHash.hash });
 }
 
-/** Whoever finds a browser signed in must not be able to guess: attempts count as those to sign in. */
+/** Every other session of the user ends. */
 export async function changePassword(
   call: UserCall,
   given: { readonly current: string; readonly next: string },
 ): Promise<Problem | undefined> {
-  const { deps, caller, session } = call;
+  const { deps, session } = call;
   const { email, id } = session.user;
-  const attempt = attemptOf(call, email);
-  const counted = await countAttempt(deps.database, attempt);
-  if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
-  const credentials = await findCredentials(deps.database, email);
-  const verified = await verifyPassword(given.current, credentials?.passwordHash, 'known');
-  if (verified === 'busy') return busy();
-  const formerHash = credentials?.passwordHash;
-  if (!verified || formerHash === undefined) {
-    await noteFailedSignIn(deps.database, { user: { id, email }, address: caller.address });
-    return wrongCurrent();
-  }
-  await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
+  const current = await proveOwnPassword(call, given.current, 'current');
+  if (isProblem(current)) return current;
   const chosen = await newPasswordHash(given.next, email, 'next');
   if (isProblem(chosen)) return chosen;
   const passwordHash = chosen.hash;
   const found = await setPasswordHash(deps.database, id, passwordHash, actorOf(call), {
     sessionId: session.session.id,
-    formerHash,
+    formerHash: current.passwordHash,
   });
-  if (!found) return wrongCurrent();
+  if (!found) return wrongPassword('current');
+  await notePassword(deps.database, session.session.id);
   await noteBrowser(call, { id, passwordHash });
   return undefined;
 }
 
-function wrongCurrent(): Problem {
+/** For what needs a fresh password: it counts as given now. */
+export async function confirmPassword(call: UserCall, password: string): Promise<Problem | undefined> {
+  const proved = await proveOwnPassword(call, password, 'password');
+  if (isProblem(proved)) return proved;
+  await notePassword(call.deps.database, call.session.session.id);
+  return undefined;
+}
+
+/** Whoever finds a browser signed in must not be able to guess: attempts count as those to sign in. `field`: where it was typed. */
+async function proveOwnPassword(
+  call: UserCall,
+  password: string,
+  field: string,
+): Promise<{ readonly passwordHash: string } | Problem> {
+  const { deps, caller, session } = call;
+  const { email, id } = session.user;
+  const attempt = attemptOf(call, email);
+  const counted = await countAttempt(deps.database, attempt);
+  if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
+  const passwordHash = (await findCredentials(deps.database, email))?.passwordHash;
+  const verified = await verifyPassword(password, passwordHash, 'known');
+  if (verified === 'busy') return busy();
+  if (!verified || passwordHash === undefined) {
+    await noteFailedSignIn(deps.database, { user: { id, email }, address: caller.address });
+    return wrongPassword(field);
+  }
+  await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
+  return { passwordHash };
+}
+
+function wrongPassword(field: string): Problem {
   const message = 'This is not your password.';
-  return problem('wrong_password', message, { fields: { current: message } });
+  return problem('wrong_password', message, { fields: { [field]: message } });
 }

@@ -14,9 +14,6 @@ import { verifyPassword } from './password.ts';
 import { newToken } from './session-token.ts';
 import { sessionView } from './session-view.ts';
 
-/** As long as a session can live at all; how long it does is the database's business. */
-const COOKIE_SECONDS = 30 * 86_400;
-
 export async function signIn(
   call: EntryCall,
   given: { readonly email: string; readonly password: string },
@@ -63,20 +60,21 @@ export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUs
   const former = await findSignedIn(deps, cookies.token);
   const { token, tokenHash } = newToken();
   const { address, userAgent } = caller;
-  const began = await createSession(database, {
+  const lengths = deps.settings().session;
+  const session = {
     id: newId('ses', deps.nowMs()),
     tokenHash,
     userId: user.id,
     passwordHash: user.passwordHash,
     address,
     ...(userAgent === undefined ? {} : { userAgent }),
-  });
-  if (!began) return wrongPassword();
+  };
+  if (!(await createSession(database, session, lengths))) return wrongPassword();
   if (former) await deleteSession(database, former.user, former.session.id, address);
   const signedIn = await findSignedIn(deps, token);
   // Disabled or given another password within these milliseconds.
   if (!signedIn) return wrongPassword();
-  cookies.setToken(token, COOKIE_SECONDS);
+  cookies.setToken(token, Math.ceil(lengths.absoluteMs / 1000));
   await noteBrowser({ deps, cookies }, user);
   return sessionView(signedIn, caller, deps);
 }

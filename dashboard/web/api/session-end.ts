@@ -35,7 +35,16 @@ export function sessionGoesOn(): void {
   tell();
 }
 
+export function hasForm(): boolean {
+  return forms.length > 0;
+}
+
+/** Whether this form is the one over which something is asked. */
+export function isNewestForm(id: string): boolean {
+  return forms.at(-1) === id;
+}
+
 /** Whether this form is the one that asks. */
 export function useAsksToSignIn(id: string): boolean {
-  return useSyncExternalStore(subscribe, () => ended && forms.at(-1) === id);
+  return useSyncExternalStore(subscribe, () => ended && isNewestForm(id));
 }

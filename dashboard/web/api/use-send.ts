@@ -2,7 +2,8 @@ import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/r
 import type { Answer } from '../../contract/api.ts';
 import { send } from './api.ts';
 import type { AskEndpoint, Optional, SendEndpoint, SendInput } from './endpoint-url.ts';
-import type { ApiProblem } from './problem.ts';
+import { askForPassword } from './fresh-password.ts';
+import { ApiProblem } from './problem.ts';
 
 export interface SendOptions<E extends SendEndpoint> {
   /** What has to be asked again. Left out: everything that is on the screen. */
@@ -17,7 +18,17 @@ export function useSend<E extends SendEndpoint>(
 ): UseMutationResult<Answer<E>, ApiProblem, SendInput<E>> {
   const client = useQueryClient();
   return useMutation<Answer<E>, ApiProblem, SendInput<E>>({
-    mutationFn: (input) => send(endpoint, ...([input] as Optional<SendInput<E>>)),
+    mutationFn: async (input) => {
+      const attempt = () => send(endpoint, ...([input] as Optional<SendInput<E>>));
+      try {
+        return await attempt();
+      } catch (error) {
+        // Refused before anything was done; once the password is given, it is done as it was asked for.
+        const isAsked = error instanceof ApiProblem && error.problem === 'password_needed' && (await askForPassword());
+        if (!isAsked) throw error;
+        return attempt();
+      }
+    },
     onSuccess: async (answer) => {
       onDone?.(answer);
       if (changes === undefined) await client.invalidateQueries();

@@ -5,6 +5,7 @@ import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
 import formStyles from './form.module.css';
+import { FormGuards } from './form-guards.tsx';
 import { TextInput } from './text-input.tsx';
 
 export interface ConfirmDialogProps {
@@ -68,7 +69,10 @@ function ConfirmForm(props: ConfirmDialogProps & { readonly id: string }): React
           <TextInput value={typed} onChange={setTyped} autoComplete="off" spellCheck={false} />
         </Field>
       )}
-      {props.problem && <Banner tone="bad">{props.problem.message}</Banner>}
+      {props.problem && props.problem.problem !== 'password_needed' && (
+        <Banner tone="bad">{props.problem.message}</Banner>
+      )}
+      <FormGuards />
     </form>
   );
 }

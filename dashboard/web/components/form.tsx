@@ -1,11 +1,8 @@
-import { type FormEvent, lazy, type ReactNode, type RefObject, Suspense, useEffect, useId, useRef } from 'react';
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
 import type { ApiProblem } from '../api/problem.ts';
-import { keepForm, useAsksToSignIn } from '../api/session-end.ts';
 import { Banner } from './banner.tsx';
 import styles from './form.module.css';
-
-// Hardly ever needed.
-const SignInAgain = lazy(() => import('./sign-in-again.tsx').then((module) => ({ default: module.SignInAgain })));
+import { FormGuards } from './form-guards.tsx';
 
 export interface FormProps {
   /** For a submit button outside it, such as in a dialog's footer: `<Button type="submit" form={id}>`. */
@@ -19,9 +16,6 @@ export interface FormProps {
 
 export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode {
   const form = useRef<HTMLFormElement>(null);
-  const own = useId();
-  useEffect(() => keepForm(own), [own]);
-  const asks = useAsksToSignIn(own);
   useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -32,16 +26,15 @@ export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode 
   return (
     <form ref={form} id={id} className={styles.form} onSubmit={submit}>
       {children}
-      {problem && problem.problem !== 'not_signed_in' && Object.keys(problem.fields).length === 0 && (
-        <div data-problem>
-          <Banner tone="bad">{problem.message}</Banner>
-        </div>
-      )}
-      {asks && (
-        <Suspense>
-          <SignInAgain />
-        </Suspense>
-      )}
+      {problem &&
+        problem.problem !== 'not_signed_in' &&
+        problem.problem !== 'password_needed' &&
+        Object.keys(problem.fields).length === 0 && (
+          <div data-problem>
+            <Banner tone="bad">{problem.message}</Banner>
+          </div>
+        )}
+      <FormGuards />
     </form>
   );
 }

@@ -4,6 +4,7 @@ import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
 import { Banner } from '../components/banner.tsx';
 import { IconButton } from '../components/button.tsx';
+import { LinkButton } from '../components/link-button.tsx';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
 
@@ -14,7 +15,7 @@ const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx').then((module) =>
 export function Shell(): ReactNode {
   const [open, setOpen] = useState(false);
   const lost = useConnectionLost();
-  const { untrustedProxy } = useSession();
+  const { untrustedProxy, choosePassword } = useSession();
   const path = useLocation({ select: (location) => location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: whoever chose a page wants to see it
   useEffect(() => setOpen(false), [path]);
@@ -45,6 +46,15 @@ export function Shell(): ReactNode {
           <Banner tone="warn" title="A proxy is not trusted">
             Requests come through <code>{untrustedProxy}</code>, which is not in <code>trusted_proxies</code> of the
             configuration. Until it is, everybody behind it has the same address here.
+          </Banner>
+        )}
+        {choosePassword && (
+          <Banner
+            tone="warn"
+            title="Choose a password of your own"
+            action={<LinkButton to="/account">Choose</LinkButton>}
+          >
+            Whoever made yours on the command line knows it.
           </Banner>
         )}
         <Outlet />

@@ -44,7 +44,7 @@ grant insert (organization_id) on accounts to gateway_dashboard, gateway_operato
 grant update (name, suspended_at, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens) on organizations to gateway_dashboard, gateway_operator;
 grant update (name, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, revoked_at, revocation_decided_at, created_by)
   on keys to gateway_dashboard, gateway_operator;
-grant update (password_hash, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
+grant update (password_hash, password_handed_out, disabled_at, last_signed_in_at) on users to gateway_dashboard, gateway_operator;
 grant update on memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant delete on users, memberships, sessions, password_links, sign_in_attempts to gateway_dashboard, gateway_operator;
 grant select, insert, update, delete on change_counts to gateway_dashboard;

@@ -16,7 +16,7 @@ export function ChangePassword(): ReactNode {
   const [next, setNext] = useState('');
   const toast = useToast();
   const change = useSend('PUT /api/password', {
-    changes: ['GET /api/devices'],
+    changes: ['GET /api/devices', 'GET /api/session'],
     onDone: () => {
       setCurrent('');
       setNext('');

@@ -1,0 +1,96 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { sql } from '../contract/database.ts';
+import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { requirement } from '../requirement.ts';
+import { NO_CHROMIUM } from './chromium.ts';
+import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';
+
+/** An operator who signed in a while ago with a password from the command line. */
+requirement(NO_CHROMIUM, () => {
+  let stack: DashboardStack;
+  let organizationId: string;
+  let password: string;
+  const EMAIL = 'operator@gateway.example';
+
+  beforeAll(async () => {
+    stack = await startDashboardStack(inject('postgresSocketDir'), { small: {} });
+    ({ organizationId } = await stack.operator.customer({ credit: '10', organization: { name: 'Acme' } }));
+    password = await stack.createUser(EMAIL, 'operator');
+  });
+
+  afterAll(() => stack?.close());
+
+  showLogsOnFailure(() => stack);
+
+  const waitLong = () => sql(stack.databaseUrl, "update sessions set password_at = password_at - interval '1 hour'");
+  const barriers = async (page: Page) => {
+    await page.evaluate(axe.source);
+    const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as axe.AxeResults;
+    return violations.map(({ id }) => id);
+  };
+
+  test.each([
+    ['a desktop, light', 1280, 'light'],
+    ['a phone, dark', 390, 'dark'],
+  ] as const)('on %s credit asks for the password over its form, and is booked once', async (_, width, colorScheme) => {
+    const { page, complaints } = await openPage(stack, { width, colorScheme });
+    await signIn(page, EMAIL, password);
+    await waitLong();
+    await page.goto('/operator/organizations');
+    await page.getByRole('button', { name: 'Actions for Acme' }).click();
+    await page.getByRole('menuitem', { name: 'Add credit' }).click();
+    const form = page.getByRole('dialog', { name: 'Credit Acme' });
+    await form.getByLabel('Amount').fill('5');
+    await form.getByRole('button', { name: /^Add / }).click();
+    const asked = page.getByRole('dialog', { name: 'Enter your password' });
+    await asked.getByLabel('Password', { exact: true }).fill('not it');
+    await asked.getByRole('button', { name: 'Continue' }).click();
+    await asked.getByText('This is not your password.').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    // Nothing is lost by leaving the question.
+    await asked.getByRole('button', { name: 'Cancel' }).click();
+    await asked.waitFor({ state: 'detached' });
+    expect(await form.getByLabel('Amount').inputValue()).toBe('5');
+    await form.getByRole('button', { name: /^Add / }).click();
+    await asked.getByLabel('Password', { exact: true }).fill(password);
+    await asked.getByRole('button', { name: 'Continue' }).click();
+    await asked.waitFor({ state: 'detached' });
+    await form.waitFor({ state: 'detached' });
+    expect(complaints()).toEqual([]);
+    const entries = await sql(
+      stack.databaseUrl,
+      `select from ledger_entries where organization_id = '${organizationId}' and amount_nano_usd = 5000000000`,
+    );
+    expect(entries).toHaveLength(width === 1280 ? 1 : 2);
+  });
+
+  test('a dialog that only asks is asked over too', async () => {
+    await stack.createUser('ben@acme.example', { organizationId, role: 'member' });
+    const { page, complaints } = await openPage(stack);
+    await signIn(page, EMAIL, password);
+    await waitLong();
+    await page.goto('/operator/users');
+    await page.getByRole('button', { name: 'Actions for ben@acme.example' }).click();
+    await page.getByRole('menuitem', { name: 'Link to reset the password' }).click();
+    await page.getByRole('button', { name: 'Make link' }).click();
+    const asked = page.getByRole('dialog', { name: 'Enter your password' });
+    await asked.getByLabel('Password', { exact: true }).fill(password);
+    await asked.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText(/\/link#/).waitFor();
+    expect(complaints()).toEqual([]);
+  });
+
+  test('a password from the command line is asked to be replaced until it is', async () => {
+    const { page, complaints } = await openPage(stack);
+    await signIn(page, EMAIL, password);
+    await page.getByText('Choose a password of your own').waitFor();
+    await page.getByRole('link', { name: 'Choose', exact: true }).click();
+    await page.getByLabel('Current password').fill(password);
+    await page.getByLabel('New password').fill('correct horse battery');
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.getByText('Choose a password of your own').waitFor({ state: 'detached' });
+    expect(complaints()).toEqual([]);
+  });
+});
