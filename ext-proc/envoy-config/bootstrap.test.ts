@@ -34,7 +34,7 @@ const template = readFileSync(new URL('../../envoy/envoy.yaml', import.meta.url)
 
 describe('renderBootstrap', () => {
   test('differs from envoy.yaml in addresses, paths, processes and error texts only', () => {
-    const rendered = parse(renderBootstrap(config(plain, 2), paths));
+    const rendered = parse(renderBootstrap(config(plain, 2), paths, 42));
     const [ingress, egress] = rendered.static_resources.listeners;
     expect(ingress.address.socket_address).toEqual({ address: '::', port_value: 8443, ipv4_compat: true });
     expect(egress.address.pipe).toEqual({ path: paths.egressSocket, mode: 0o600 });
@@ -70,15 +70,15 @@ describe('renderBootstrap', () => {
 
   test('one gateway process is not asked a second time', () => {
     const service = (workers: number) =>
-      parse(renderBootstrap(config(plain, workers), paths)).static_resources.listeners[0].filter_chains[0].filters[1]
-        .typed_config.http_filters[2].typed_config.grpc_service;
+      parse(renderBootstrap(config(plain, workers), paths, 42)).static_resources.listeners[0].filter_chains[0]
+        .filters[1].typed_config.http_filters[2].typed_config.grpc_service;
     expect(Object.keys(service(1))).toEqual(['envoy_grpc']);
     expect(Object.keys(service(2))).toEqual(['envoy_grpc', 'retry_policy']);
   });
 
   test('TLS takes its certificate by SDS and offers HTTP/2 first', () => {
     const tls = { certificatePath: '/c.pem', privateKeyPath: '/k.pem' };
-    const rendered = parse(renderBootstrap(config({ ...plain, tls }, 1), paths));
+    const rendered = parse(renderBootstrap(config({ ...plain, tls }, 1), paths, 42));
     const context =
       rendered.static_resources.listeners[0].filter_chains[0].transport_socket.typed_config.common_tls_context;
     expect(context.alpn_protocols).toEqual(['h2', 'http/1.1']);
@@ -104,6 +104,13 @@ describe('writeBootstrap', () => {
     writeFileSync(clustersPath(paths), 'kept');
     await writeBootstrap(config(plain, 1), paths);
     expect(readFileSync(clustersPath(paths), 'utf8')).toBe('kept');
+    const bootstrap = readFileSync(bootstrapPath(paths), 'utf8');
+    expect(bootstrap).toMatch(/"?100 \d+"?/);
+    // A container of Envoy starts again when its bootstrap changes.
+    await writeBootstrap(config(plain, 1), paths);
+    expect(readFileSync(bootstrapPath(paths), 'utf8')).toBe(bootstrap);
+    const module = readFileSync(new URL('../../envoy/connection-bound/connection-bound.wasm', import.meta.url));
+    expect(readFileSync(join(paths.envoyDir, 'connection-bound.wasm'))).toEqual(module);
   });
 });
 

@@ -50,8 +50,8 @@ const LOG_RATE_LIMIT = JSON.stringify({
   ],
 });
 
-/** `envoy/envoy.yaml` with what this deployment decides. */
-export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): string {
+/** `envoy/envoy.yaml` with what this deployment decides. `seed`: of the hash that counts connections by address. */
+export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed: number): string {
   const document = parseDocument(readFileSync(TEMPLATE, 'utf8'));
   const set = (path: Path, value: unknown) => setExisting(document, path, value);
   set(['admin', 'address', 'pipe', 'path'], paths.envoyAdminSocket);
@@ -74,7 +74,7 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths): str
   );
   if (config.workers === 1) deleteExisting(document, RETRIES);
   addStreamClusters(document, workers, paths);
-  boundAddresses(document, config, paths);
+  boundAddresses(document, config, paths, seed);
   return document.toString({ lineWidth: 0 });
 }
 
@@ -86,9 +86,9 @@ export async function writeBootstrap(config: GatewayConfig, paths: RuntimePaths)
     await replaceFile(clustersPath(paths), JSON.stringify({ version_info: 'empty', resources: [] }));
   }
   await replaceFile(logRatePath(paths), LOG_RATE_LIMIT);
-  if (config.listen.perAddress.connections > 0) await writeConnectionModule(paths);
+  const seed = await writeConnectionModule(paths);
   if (config.listen.tls !== undefined) await replaceFile(tlsSecretPath(paths), renderTlsSecret(config.listen.tls));
-  await replaceFile(bootstrapPath(paths), renderBootstrap(config, paths));
+  await replaceFile(bootstrapPath(paths), renderBootstrap(config, paths, seed));
   return bootstrapPath(paths);
 }
 

@@ -27,13 +27,22 @@ function modulePath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'connection-bound.wasm');
 }
 
-/** Where Envoy finds it, in its container too. */
-export async function writeConnectionModule(paths: RuntimePaths): Promise<void> {
+/**
+ * Writes the module where Envoy finds it, in its container too. Returns the seed of its hash: the same at every start, because a bootstrap
+ * that differs makes Envoy's container start again.
+ */
+export async function writeConnectionModule(paths: RuntimePaths): Promise<number> {
   await replaceFile(modulePath(paths), await readFile(MODULE));
+  const path = join(paths.envoyDir, 'connection-seed');
+  const kept = Number(await readFile(path, 'utf8').catch(() => ''));
+  if (Number.isInteger(kept) && kept > 0 && kept < SEEDS) return kept;
+  const seed = randomInt(1, SEEDS);
+  await replaceFile(path, String(seed));
+  return seed;
 }
 
 /** Sets both bounds. A bound of 0 takes its filter out, so this comes after everything else that is set in the listener. */
-export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths): void {
+export function boundAddresses(document: Document, config: GatewayConfig, paths: RuntimePaths, seed: number): void {
   const { connections, requestsPerSecond } = config.listen.perAddress;
   const trusted = config.trustedProxies.map(toRange);
   if (requestsPerSecond === 0) deleteExisting(document, REQUESTS);
@@ -45,7 +54,7 @@ export function boundAddresses(document: Document, config: GatewayConfig, paths:
   else {
     const module: Path = [...CONNECTIONS, 'typed_config', 'config'];
     setExisting(document, [...module, 'vm_config', 'code', 'local', 'filename'], modulePath(paths));
-    setExisting(document, [...module, 'configuration', 'value'], `${connections} ${randomInt(SEEDS)}`);
+    setExisting(document, [...module, 'configuration', 'value'], `${connections} ${seed}`);
     if (trusted.length > 0) addUnboundChain(document, trusted);
   }
 }

@@ -86,7 +86,11 @@ requirement(missingCompose(), () => {
     'a pod that Kubernetes ends: nothing is refused until load balancers know, and streams end whole',
     async () => {
       const { project, image } = compose;
-      const pod = await startPod({ network: `${project}_default`, prefix: project, image });
+      const pod = await startPod({
+        networks: [`${project}_edge`, `${project}_database`, `${project}_limits`, `${project}_demo`],
+        prefix: project,
+        image,
+      });
       try {
         await untilReady(pod);
         const ofPod = gatewayClient(pod.apiOrigin, await createKey());

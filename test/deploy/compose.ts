@@ -20,6 +20,8 @@ export interface Compose {
 
 const COMMAND_TIMEOUT_MS = 300_000;
 const IMAGE = 'inference-gateway:test';
+export const POSTGRES_PASSWORD = 'postgresPassword';
+export const REDIS_PASSWORD = 'redisPassword';
 const VARIABLES: readonly ImageVariable[] = ['NODE_IMAGE', 'ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
 
 /** What this machine lacks to run it, or undefined. */
@@ -56,6 +58,8 @@ export async function prepareCompose(): Promise<Compose> {
     // npm's registry may be reachable from the machine's own network only.
     BUILD_NETWORK: process.env.BUILD_NETWORK ?? 'host',
     GATEWAY_IMAGE: IMAGE,
+    POSTGRES_PASSWORD,
+    REDIS_PASSWORD,
     API_PORT: String(api),
     DASHBOARD_PORT: String(dashboard),
     METRICS_PORT: String(metrics),

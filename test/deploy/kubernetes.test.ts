@@ -185,16 +185,19 @@ describe('the pod of gateway and Envoy', () => {
     expect(envoy().volumeMounts).toEqual([{ name: 'shared', mountPath: '/data' }]);
   });
 
-  test('shows its metrics to the monitoring namespace only, and Envoy no admin at all', () => {
-    const { ingress } = one('NetworkPolicy', 'gateway').spec as {
-      ingress: { from?: { namespaceSelector: { matchLabels: Labels } }[]; ports: { port: number }[] }[];
+  test('serves the ingress controller, shows its metrics to the monitoring namespace, and Envoy no admin at all', () => {
+    const open = (app: string) => {
+      const { ingress } = one('NetworkPolicy', app).spec as {
+        ingress: { from?: { namespaceSelector: { matchLabels: Labels } }[]; ports: { port: number }[] }[];
+      };
+      return ingress.map(({ from, ports }) => [ports.map(({ port }) => port), from]);
     };
-    const open = ingress.map(({ from, ports }) => [ports.map(({ port }) => port), from?.map((peer) => peer)]);
-    const monitoring = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
-    expect(open).toEqual([
-      [[8080], undefined],
-      [[9464], [monitoring]],
+    const from = (name: string) => [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } }];
+    expect(open('gateway')).toEqual([
+      [[8080], from('ingress-nginx')],
+      [[9464], from('monitoring')],
     ]);
+    expect(open('dashboard')).toEqual([[[8081], from('ingress-nginx')]]);
     expect(one('NetworkPolicy', 'default-deny').spec).toEqual({
       podSelector: {},
       policyTypes: ['Ingress', 'Egress'],

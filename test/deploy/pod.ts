@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { freePorts } from '../integration/free-ports.ts';
-import { runToEnd } from './compose.ts';
+import { POSTGRES_PASSWORD, REDIS_PASSWORD, runToEnd } from './compose.ts';
 import { renderKustomization } from './kustomize.ts';
 import { type Container, podsOf } from './pods.ts';
 
@@ -17,8 +17,8 @@ export interface TestPod {
 }
 
 export interface TestPodOptions {
-  /** Where `postgres` and `redis` are found. */
-  readonly network: string;
+  /** The first is where its ports are published; `postgres`, `redis` and the provider are found in the others. */
+  readonly networks: readonly [string, ...string[]];
   /** Of containers and volumes. */
   readonly prefix: string;
   readonly image: string;
@@ -26,7 +26,7 @@ export interface TestPodOptions {
 
 const docker = (...args: readonly string[]) => runToEnd('docker', args, process.env);
 
-export async function startPod({ network, prefix, image }: TestPodOptions): Promise<TestPod> {
+export async function startPod({ networks: [network, ...networks], prefix, image }: TestPodOptions): Promise<TestPod> {
   const { gateway, envoy } = containersOfManifest();
   const [api, metrics] = await freePorts(2);
   const names = { pause: `${prefix}-pause`, gateway: `${prefix}-gateway`, envoy: `${prefix}-envoy` };
@@ -40,6 +40,7 @@ export async function startPod({ network, prefix, image }: TestPodOptions): Prom
     const shared = ['-v', `${volumes.shared}:/data`];
     const ports = ['-p', `127.0.0.1:${api}:8080`, '-p', `127.0.0.1:${metrics}:9464`];
     await docker('run', '-d', '--name', names.pause, '--network', network, ...ports, ...shared, image, 'sleep', '600');
+    for (const another of networks) await docker('network', 'connect', another, names.pause);
     const inside = ['--network', `container:${names.pause}`, ...SECURITY, ...shared];
     const [entrypoint = '', ...first] = envoy.command ?? [];
     const envoyImage = process.env.ENVOY_IMAGE ?? envoy.image;
@@ -87,8 +88,8 @@ function containersOfManifest(): { gateway: Container; envoy: Container } {
 
 const SECURITY = ['--user', '10001:10001', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
 const STORES: Readonly<Record<string, string>> = {
-  DATABASE_URL: 'postgres://gateway:gateway@postgres:5432/gateway',
-  REDIS_URL: 'redis://redis:6379',
+  DATABASE_URL: `postgres://gateway:${POSTGRES_PASSWORD}@postgres:5432/gateway`,
+  REDIS_URL: `redis://:${REDIS_PASSWORD}@redis:6379`,
 };
 
 function environment({ env = [] }: Container): string[] {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { prepareCompose, runToEnd } from '../deploy/compose.ts';
+import { POSTGRES_PASSWORD, prepareCompose, REDIS_PASSWORD, runToEnd } from '../deploy/compose.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { renderTestConfig, type TestConfig } from '../integration/test-config.ts';
@@ -68,7 +68,7 @@ export async function raise(config: TestConfig): Promise<Battlefield> {
   const run = (...args: readonly string[]) => compose.run('-f', file, '--project-directory', REPOSITORY, ...args);
   const docker = (...args: readonly string[]) => runToEnd('docker', args, process.env);
   const container = (service: Service): string => `${compose.project}-${service}`;
-  const databaseUrl = `postgres://gateway:gateway@127.0.0.1:${postgres}/gateway`;
+  const databaseUrl = `postgres://gateway:${POSTGRES_PASSWORD}@127.0.0.1:${postgres}/gateway`;
   const field: Battlefield = {
     origins: [compose.apiOrigin, `http://127.0.0.1:${api}`],
     metricsOrigins: [compose.metricsOrigin, `http://127.0.0.1:${metrics}`],
@@ -175,9 +175,10 @@ function composeFile({ folder, project, canSetRedisClock, api, metrics, postgres
       ports: [`127.0.0.1:${metrics}:9464`],
       networks: ['default', 'postgres', 'redis-of-2'],
     },
-    envoy,
+    envoy: { ...envoy, networks: ['default'] },
     'envoy-2': {
       ...envoy,
+      networks: ['default'],
       volumes: envoy.volumes.map((volume) => volume.replace(/^data:/, 'data-2:')),
       ports: [`127.0.0.1:${api}:8080`],
       depends_on: { 'gateway-2': { condition: 'service_healthy' } },
@@ -186,7 +187,7 @@ function composeFile({ folder, project, canSetRedisClock, api, metrics, postgres
     redis: { ...redis, ...(canSetRedisClock ? clock : {}), networks: alsoAs('redis-1') },
     'redis-2': {
       ...redis,
-      command: [...redis.command, '--replicaof', 'redis-1', '6379'],
+      command: [...redis.command, '--replicaof', 'redis-1', '6379', '--masterauth', REDIS_PASSWORD],
       depends_on: { redis: { condition: 'service_healthy' } },
       networks: alsoAs('redis-2'),
     },

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { REPOSITORY } from '../integration/deployment.ts';
+
+/** docker-compose.yml as it reads: who reaches whom, and what has to be set. compose.test.ts starts it. */
+interface Service {
+  readonly networks?: readonly string[];
+  readonly ports?: readonly string[];
+}
+
+const text = readFileSync(join(REPOSITORY, 'docker-compose.yml'), 'utf8');
+const { services, networks } = parse(text, { merge: true }) as {
+  services: Record<string, Service>;
+  networks: Record<string, { readonly internal?: boolean } | null>;
+};
+const onNetwork = (network: string) =>
+  Object.keys(services).filter((name) => services[name]?.networks?.includes(network));
+
+test('each container reaches what it needs and nothing else', () => {
+  expect(Object.fromEntries(Object.keys(networks).map((network) => [network, onNetwork(network)]))).toEqual({
+    edge: ['gateway', 'envoy'],
+    people: ['dashboard'],
+    demo: ['gateway', 'envoy', 'demo-provider'],
+    database: ['gateway', 'dashboard', 'postgres'],
+    limits: ['gateway', 'redis'],
+  });
+  const internal = Object.keys(networks).filter((network) => networks[network]?.internal === true);
+  expect(internal).toEqual(['demo', 'database', 'limits']);
+});
+
+test('everything is published on loopback unless an address is chosen', () => {
+  const published = Object.values(services).flatMap(({ ports = [] }) => ports);
+  expect(published.length).toBe(3);
+  for (const port of published) expect(port).toMatch(/^(127\.0\.0\.1|\$\{API_ADDRESS:-127\.0\.0\.1\}):/);
+});
+
+test('passwords have no default', () => {
+  const used = [...text.matchAll(/\$\{(\w*PASSWORD)([^}]*)\}/g)];
+  expect(new Set(used.map(([, name]) => name))).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD']));
+  for (const [, , more = ''] of used) expect(more).toMatch(/^$|^:\?/);
+});
