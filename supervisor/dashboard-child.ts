@@ -39,7 +39,7 @@ export function keepDashboard(settings: Settings, { guard, databaseUrl, report }
 }
 
 const NEEDED =
-  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LOG_LEVEL|NODE_(?:OPTIONS|ENV|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR)|PG[A-Z]+)$/;
+  /^(?:PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LOG_LEVEL|UV_THREADPOOL_SIZE|NODE_(?:OPTIONS|ENV|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR)|PG[A-Z]+)$/;
 
 /**
  * Not the providers' keys, which live in the gateway process alone (DESIGN invariant 9), and nothing else that it does not use: of the variables

@@ -2,9 +2,16 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 
 const PIECE_BYTES = 8 * 1024 * 1024;
 
-/** Which of the texts stand in the memory of that process, in UTF-8 or UTF-16: every mapping that can be read. Throws where it may not be looked at. */
+/** How every text begins that is looked for, so that most of the memory is gone through once. */
+export const MARK = 'sentinel-';
+
+/**
+ * Which of the texts stand in the memory of that process, in UTF-8 or UTF-16: every mapping that can be read, but for compiled code and files as
+ * they are on the disk. Throws where it may not be looked at.
+ */
 export function findInMemory(pid: number, texts: readonly string[]): string[] {
-  const forms = texts.map((text) => [Buffer.from(text), Buffer.from(text, 'utf16le')]);
+  const forms = texts.map(formsOf);
+  const marks = formsOf(MARK);
   const longest = Math.max(...forms.flat().map(({ length }) => length));
   const found = new Set<string>();
   const memory = openSync(`/proc/${pid}/mem`, 'r');
@@ -12,6 +19,7 @@ export function findInMemory(pid: number, texts: readonly string[]): string[] {
     for (const [start, end] of readableMappings(pid)) {
       for (let at = start; at < end; at += PIECE_BYTES) {
         const bytes = readPiece(memory, at, Math.min(PIECE_BYTES + longest, end - at));
+        if (!marks.some((mark) => bytes.includes(mark))) continue;
         texts.forEach((text, index) => {
           if (forms[index]?.some((form) => bytes.includes(form))) found.add(text);
         });
@@ -23,11 +31,16 @@ export function findInMemory(pid: number, texts: readonly string[]): string[] {
   return texts.filter((text) => found.has(text));
 }
 
+function formsOf(text: string): readonly Buffer[] {
+  return [Buffer.from(text), Buffer.from(text, 'utf16le')];
+}
+
 function readableMappings(pid: number): [number, number][] {
   return readFileSync(`/proc/${pid}/maps`, 'utf8')
     .split('\n')
     .flatMap((line): [number, number][] => {
-      const [, start = '', end = ''] = /^([\da-f]+)-([\da-f]+) r\S+ (?!.*\[v(?:var|dso|syscall))/.exec(line) ?? [];
+      const [, start = '', end = ''] =
+        /^([\da-f]+)-([\da-f]+) (?:rw-\S+|r.-\S+ \S+ \S+ 0) (?!.*\[v(?:var|dso|syscall))/.exec(line) ?? [];
       return start === '' ? [] : [[Number.parseInt(start, 16), Number.parseInt(end, 16)]];
     });
 }

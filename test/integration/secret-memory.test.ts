@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { startProcess } from './child-process.ts';
 import { REPOSITORY } from './deployment.ts';
-import { findInMemory } from './process-memory.ts';
+import { findInMemory, MARK } from './process-memory.ts';
 import { type Home, makeHome, startService } from './service.ts';
 
 /** Which process has the secrets that the configuration names: the gateway process, and nobody else who can do without them. */
-const IN_FILES = { key: 'file-key-sentinel-4be1', header: 'file-header-sentinel-90d7' };
-const IN_ENVIRONMENT = { KEY: 'variable-key-sentinel-7c22', HEADER: 'variable-header-sentinel-e5f8' };
+const IN_FILES = { key: `${MARK}of-file-4be1`, header: `${MARK}of-header-file-90d7` };
+const IN_ENVIRONMENT = { KEY: `${MARK}of-variable-7c22`, HEADER: `${MARK}of-header-variable-e5f8` };
 const ALL = [...Object.values(IN_FILES), ...Object.values(IN_ENVIRONMENT)];
 
 let home: Home;

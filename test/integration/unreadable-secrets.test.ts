@@ -51,8 +51,10 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     await ipcMessage(dashboard, 'listening');
+    // What it writes may be read after what it sends.
+    await expect.poll(() => dashboard.output()).toMatch(/the dashboard listens.*\n/);
+    const lines = dashboard.output().split('\n').slice(0, -1);
     await dashboard.end();
-    const lines = dashboard.output().trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { level: number | string }).level)).toEqual(
       lines.map(() => expect.toSatisfy((level: number | string) => level === 'info' || level === 30)),
     );
