@@ -54,7 +54,7 @@ describe('a client that leaves a request with images', () => {
     try {
       const leaving = leaveAt(seen, [], silent);
       // What the provider sends after that is all that it says.
-      await vi.waitFor(() => expect(silent).toHaveBeenCalled());
+      await vi.waitFor(() => expect(silent).toHaveBeenCalled(), { timeout: 20_000 });
       await vi.advanceTimersByTimeAsync(11_000);
       const { charges, outcome } = await leaving;
       await egress.asked[0]?.cancelled;
