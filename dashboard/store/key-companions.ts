@@ -25,7 +25,7 @@ const COMPANIONS: Statement = {
     left join users u on u.id = k.created_by
     left join key_activity a on a.key_id = k.id
     left join key_daily_spend s on s.key_id = k.id and s.day = date '1970-01-01' + $3::integer
-    where k.organization_id = $1 and ($2::text is null or k.id = $2)`,
+    where k.organization_id = $1 and k.id = any ($2)`,
 };
 
 interface CompanionsRow {
@@ -36,14 +36,14 @@ interface CompanionsRow {
   readonly spent: string;
 }
 
-/** Of all keys of the organization, or of one, by key id. */
+/** Of these keys of the organization, by key id. */
 export async function keyCompanions(
   pool: pg.Pool,
   organizationId: string,
-  keyId: string | undefined,
+  keyIds: readonly string[],
   today: UtcDay,
 ): Promise<ReadonlyMap<string, KeyCompanions>> {
-  const rows = await run<CompanionsRow>(pool, COMPANIONS, [organizationId, keyId ?? null, today]);
+  const rows = await run<CompanionsRow>(pool, COMPANIONS, [organizationId, keyIds, today]);
   return new Map(rows.map((row) => [row.id, companionsOf(row)]));
 }
 

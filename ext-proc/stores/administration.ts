@@ -30,8 +30,8 @@ export interface Administration {
   credit(organizationId: string, entry: CreditEntry, by: Actor): Promise<CreditResult>;
   /** A user who creates a key is kept as `createdBy`. */
   createKey(key: NewKey, by: Actor): Promise<CreateKeyResult>;
-  /** Oldest first. */
-  keys(organizationId: string): Promise<readonly KeyRecord[] | undefined>;
+  /** Oldest first; of those that are revoked the newest `mostRevoked`, default all. */
+  keys(organizationId: string, mostRevoked?: number): Promise<readonly KeyRecord[] | undefined>;
   key(organizationId: string, keyId: string): Promise<KeyRecord | undefined>;
   updateKey(organizationId: string, keyId: string, change: KeyChange, by: Actor): Promise<UpdateKeyResult>;
   /** A new key with the settings of the old one, which is revoked now or later, as `replacement` says. */

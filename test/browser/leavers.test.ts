@@ -67,7 +67,7 @@ requirement(NO_CHROMIUM, () => {
     await memberWithKey('cy@acme.example', 'Made by Cy');
     const keys = await openRemoval('cy@acme.example');
     await keys.getByRole('radio', { name: 'Hand it to an owner' }).check();
-    expect(await page.getByLabel('New owner of the keys').inputValue()).toMatch(/^usr-/);
+    expect(await page.getByLabel('New owner of the key').inputValue()).toMatch(/^usr-/);
     expect(await barriersWhenStill(page)).toEqual([]);
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText(`cy@acme.example was removed. 1 key belongs to ${EMAIL} now.`).waitFor();

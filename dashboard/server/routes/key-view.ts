@@ -10,25 +10,24 @@ export function mayManage({ role, session }: OrganizationCall, { createdBy }: Ke
 }
 
 export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<KeyView> {
-  const companions = await companionsFor(call, key.id);
+  const companions = await companionsFor(call, [key.id]);
   return viewOf(call, key, companions.get(key.id));
 }
 
 /** More than anybody looks through; who makes keys by the thousand does not make the page useless for others. */
-const MAX_REVOKED = 1_000;
+export const MAX_REVOKED = 1_000;
 
-/** Newest first: all that are not revoked, and the newest of those that are. `keys` are oldest first. */
+/** Newest first. `keys` are oldest first. */
 export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
-  const companions = await companionsFor(call);
-  const shown = new Set(keys.filter(({ revoked }) => revoked).slice(-MAX_REVOKED));
-  return keys
-    .filter((key) => !key.revoked || shown.has(key))
-    .map((key) => viewOf(call, key, companions.get(key.id)))
-    .reverse();
+  const companions = await companionsFor(
+    call,
+    keys.map(({ id }) => id),
+  );
+  return keys.map((key) => viewOf(call, key, companions.get(key.id))).reverse();
 }
 
-function companionsFor({ deps, organizationId }: OrganizationCall, keyId?: string) {
-  return keyCompanions(deps.database, organizationId, keyId, utcDay(deps.nowMs()));
+function companionsFor({ deps, organizationId }: OrganizationCall, keyIds: readonly string[]) {
+  return keyCompanions(deps.database, organizationId, keyIds, utcDay(deps.nowMs()));
 }
 
 function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanions | undefined): KeyView {

@@ -8,7 +8,7 @@ import { checkModels } from './check-models.ts';
 import { nothing } from './input-fields.ts';
 import { keyChange, keyReplacement, keyRestrictions, storedChange, storedSettings } from './key-input.ts';
 import { aboveOrganization, checkExpiry, checkRoom } from './key-rules.ts';
-import { keyView, keyViews, mayManage } from './key-view.ts';
+import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -19,7 +19,7 @@ export const KEY_ROUTES: readonly Route[] = [
     access: 'member',
     input: nothing,
     async answer(call) {
-      const keys = await call.deps.administration.keys(call.organizationId);
+      const keys = await call.deps.administration.keys(call.organizationId, MAX_REVOKED);
       return keys === undefined ? notFound('organization') : { keys: await keyViews(call, keys) };
     },
   }),

@@ -22,7 +22,12 @@ export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.last4, k.scopes, 
 
 const LIST: Statement = {
   name: 'list_keys',
-  text: `select ${KEY_COLUMNS} from keys k where k.organization_id = $1 order by k.created_at, k.id`,
+  text: `select * from (
+      select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not coalesce(${IS_REVOKED}, false)
+      union all
+      (select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and ${IS_REVOKED}
+        order by k.created_at desc, k.id desc limit $2)
+    ) as listed order by created_at, id`,
 };
 const SHOW: Statement = {
   name: 'show_key',
@@ -101,8 +106,12 @@ export async function insertKey(
   return keyRecord(row);
 }
 
-export async function listKeys(pool: pg.Pool, organizationId: string): Promise<readonly KeyRecord[] | undefined> {
-  const rows = await run<KeyRow>(pool, LIST, [organizationId]);
+export async function listKeys(
+  pool: pg.Pool,
+  organizationId: string,
+  mostRevoked?: number,
+): Promise<readonly KeyRecord[] | undefined> {
+  const rows = await run<KeyRow>(pool, LIST, [organizationId, mostRevoked ?? null]);
   if (rows.length === 0 && !(await findOrganization(pool, organizationId))) return undefined;
   return rows.map(keyRecord);
 }

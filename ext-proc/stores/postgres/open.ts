@@ -158,7 +158,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       setSuspended: (id, suspended, by) => setSuspended(others, id, suspended, by),
       credit: (organizationId, entry, by) => credit(others, organizationId, entry, by),
       createKey: (key, by) => createKey(others, key, by),
-      keys: (organizationId) => listKeys(others, organizationId),
+      keys: (organizationId, mostRevoked) => listKeys(others, organizationId, mostRevoked),
       key: (organizationId, keyId) => findKey(others, organizationId, keyId),
       updateKey: (organizationId, keyId, change, by) => updateKey(others, organizationId, keyId, change, by),
       replaceKey: (organizationId, keyId, replacement, by) =>

@@ -63,7 +63,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
               {
                 value: 'revoke',
                 label: member.activeKeys === 1 ? 'Revoke it' : 'Revoke them',
-                hint: 'Whoever has a copy can do nothing with it any more. Services that use it stop. This cannot be undone.',
+                hint: 'Copies are worth nothing any more, and what uses them stops. This cannot be undone.',
               },
               {
                 value: 'hand_over',
@@ -71,14 +71,14 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
                 hint:
                   owners.length === 0
                     ? 'There is no other owner who can sign in.'
-                    : 'Go on working, also for whoever has a copy: replace them soon.',
+                    : 'Works on, also for whoever has a copy: replace what is handed over soon.',
                 disabled: owners.length === 0,
               },
             ]}
           />
         )}
         {keys === 'hand_over' && heir && (
-          <Field label="New owner of the keys">
+          <Field label={member.activeKeys === 1 ? 'New owner of the key' : 'New owner of the keys'} required>
             <Select
               value={heir.userId}
               onChange={setChosen}
