@@ -5,6 +5,7 @@ import type { CountTokens, EstimateTokens, Order } from './delivery.ts';
 import { isObject } from './json-object.ts';
 import { OutputEstimate } from './output-estimate.ts';
 import { ProducedText } from './produced-text.ts';
+import type { MeasuredText } from './read-answer.ts';
 import { readUsage, type TotalMismatch, totalMismatch, type UsageBounds } from './usage.ts';
 
 /** The provider's ids can be anything; the ledger keeps this much. */
@@ -43,6 +44,11 @@ export class AnswerMeter {
     if (usage === undefined) return;
     this.#usage = usage;
     this.#producedSinceUsage = false;
+  }
+
+  /** Of an answer that is taken next. */
+  takeMeasured(text: MeasuredText): void {
+    this.#text.addMeasured(text);
   }
 
   /** A chunk that brings this text and changes nothing else. */
@@ -136,7 +142,8 @@ export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRe
 
 /** The same with images at their ceiling, which is held. Estimates of dear models' images are up to 33 times below what these bill. */
 function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
-  return Math.max(promptTokensOf(chat, counted), counted + (chat.inputTokens.imageCeiling ?? 0));
+  const text = counted + chat.tokensLeftOut();
+  return Math.max(promptTokensOf(chat, counted), text + (chat.inputTokens.imageCeiling ?? 0));
 }
 
 export interface MeteredUsage {

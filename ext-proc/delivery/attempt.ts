@@ -1,8 +1,9 @@
 import type { Target } from '../config/gateway-config.ts';
+import { GrowingBytes } from '../domain/growing-bytes.ts';
 import type { Room } from '../domain/shared-budget.ts';
 import type { Span } from '../tracing/span.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
-import { asCompletion, type Completion, hasError } from './completion.ts';
+import { hasError } from './completion.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
 import { parseError, parseObject } from './json-object.ts';
 import { leaveBefore } from './leaving.ts';
@@ -17,6 +18,7 @@ import {
   workFor,
 } from './provider-failure.ts';
 import { providerRequest } from './provider-request.ts';
+import type { ProviderAnswer } from './read-answer.ts';
 import type { ResponseHead } from './response-head.ts';
 import { parseRetryAfterMs } from './retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
@@ -29,10 +31,9 @@ export type Opened = OpenedJson | OpenedStream;
 export interface OpenedJson {
   readonly kind: 'json';
   readonly target: Target;
-  readonly text: string;
+  readonly answer: ProviderAnswer;
   /** Released when the answer is out of memory. */
   readonly room: Room;
-  readonly completion: Completion;
   /** Both since the delivery began. */
   readonly askedMs: number;
   readonly latencyMs: number;
@@ -126,7 +127,7 @@ async function failureOf(
   if (failure && workFor(failure, true) === 'none') run.unreachable.add(provider);
   else run.unreachable.delete(provider);
   if (failure) return failure;
-  const value = typeof body === 'string' ? parseError(body) : undefined;
+  const value = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
   return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
 }
 
@@ -140,29 +141,23 @@ async function openJson(
   const room = run.answers.open(run.order.organizationId);
   let passedOn = false;
   try {
-    const text = await readWhole(call, run.order.config.limits.responseBodyBytes, room);
-    if (typeof text !== 'string') return text;
-    const completion = completionOf(text);
-    if (completion.kind === 'failure') return completion;
+    const { generationId, model, organizationId, config } = run.order;
+    const bytes = await readWhole(call, config.limits.responseBodyBytes, room);
+    if (!Buffer.isBuffer(bytes)) return bytes;
+    const answer = await run.reader.read(bytes, { generationId, model: model.id }, organizationId);
+    if (answer.kind === 'failure') return answer;
     passedOn = true;
-    return { kind: 'json', target, room, askedMs, latencyMs, text, completion: completion.value };
+    return { kind: 'json', target, room, askedMs, latencyMs, answer };
   } finally {
     if (!passedOn) room.release();
   }
 }
 
-function completionOf(text: string): { readonly kind: 'completion'; readonly value: Completion } | ProviderFailure {
-  const json = parseObject(text);
-  if (json === undefined) return errorListIn(text) ?? FAILURES.malformed;
-  if (hasError(json)) return bodyFailure(json);
-  const value = asCompletion(json);
-  return value === undefined || value.choices.length === 0 ? FAILURES.malformed : { kind: 'completion', value };
-}
-
 /** JSON where a stream was asked for: an error that came with the wrong status, or nothing that could be passed on. */
 async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
-  const text = await readWhole(call, MAX_ERROR_BODY_BYTES);
-  if (typeof text !== 'string') return text;
+  const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
+  if (!Buffer.isBuffer(body)) return body;
+  const text = body.toString();
   const value = parseObject(text);
   if (value === undefined) return errorListIn(text) ?? FAILURES.malformed;
   return hasError(value) ? bodyFailure(value) : FAILURES.malformed;
@@ -194,21 +189,14 @@ async function openStream(
   }
 }
 
-async function readWhole(call: ProviderCall, maxBytes: number, room?: Room): Promise<string | ProviderFailure> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
+async function readWhole(call: ProviderCall, maxBytes: number, room?: Room): Promise<Buffer | ProviderFailure> {
+  const whole = new GrowingBytes();
   for (;;) {
     // A small answer is here with its head.
     const read = call.poll() ?? (await call.read());
-    if (!Buffer.isBuffer(read)) {
-      if (read.kind === 'end') break;
-      return read;
-    }
-    bytes += read.length;
-    if (bytes > maxBytes) return FAILURES.tooLarge;
+    if (!Buffer.isBuffer(read)) return read.kind === 'end' ? whole.take() : read;
+    if (whole.length + read.length > maxBytes) return FAILURES.tooLarge;
     if (room?.take(read.length) === false) return FAILURES.noRoom;
-    pieces.push(read);
+    whole.append(read, 0, read.length);
   }
-  const whole = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces, bytes);
-  return whole.toString('utf8');
 }

@@ -3,11 +3,9 @@ import type { OpenedJson } from './attempt.ts';
 import { describeAnswer } from './attempt-span.ts';
 import { chargeAnswer } from './charge-answer.ts';
 import type { DeliveryOutcome } from './delivery.ts';
-import { editObject, membersOf } from './json-members.ts';
 import { answerRefusal, respond } from './respond.ts';
 import { elapsedMs, lastBytesMs, type Run } from './run.ts';
-import { LARGE_BYTES, sendLarge } from './send-large.ts';
-import { hidingEdits } from './shown-members.ts';
+import { bytesOf, LARGE_BYTES, sendLarge } from './send-large.ts';
 import { usageJson } from './usage.ts';
 
 /** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */
@@ -19,23 +17,14 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
   attempts.push({ provider, result: 'ok', durationMs: endedMs - askedMs, firstEventMs: latencyMs - askedMs });
   const generationTimeMs = endedMs - latencyMs;
   const meter = new AnswerMeter(order);
-  meter.take(opened.completion);
+  const { answer } = opened;
+  if (answer.measured) meter.takeMeasured(answer.measured);
+  meter.take(answer.completion);
   const { usage, counted } = await meter.usage(order.chat, run.countTokens, exchange.gone.aborted);
   describeAnswer(order, meter, usage);
-  const members = membersOf(opened.text);
-  const sent = members.findLast((member) => member.name === 'usage');
-  const provided = counted || sent === undefined ? undefined : opened.text.slice(sent.valueStart, sent.valueEnd);
-  const text = editObject(
-    opened.text,
-    {
-      ...hidingEdits(opened.completion),
-      id: JSON.stringify(order.generationId),
-      model: JSON.stringify(order.model.id),
-      usage: usageJson(provided, usage, run.account.costUsd(usage)),
-    },
-    members,
-  );
-  const body = Buffer.from(text);
+  const last = `,"usage":${usageJson(counted ? undefined : answer.usage, usage, run.account.costUsd(usage))}}`;
+  // A large one is not copied.
+  const body = typeof answer.open === 'string' ? [Buffer.from(answer.open + last)] : [answer.open, Buffer.from(last)];
   const refused = await chargeAnswer(
     run,
     opened,
@@ -49,7 +38,7 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
       latencyMs,
       generationTimeMs,
     },
-    order.keepsAnswer ? body : undefined,
+    order.keepsAnswer ? wholeOf(body) : undefined,
   );
   if (refused) return answerRefusal(run, refused);
   const headers = {
@@ -57,10 +46,17 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
     'content-type': 'application/json',
     'x-generation-id': order.generationId,
   };
-  const answer = { status: 200, headers, body };
-  if (body.length <= LARGE_BYTES) await respond(run, answer);
+  const head = { status: 200, headers };
+  if (bytesOf(body) <= LARGE_BYTES) await respond(run, { ...head, body: wholeOf(body) });
   else
-    await sendLarge(exchange, answer, opened.room, { isKept: order.keepsAnswer === true, timeoutMs: lastBytesMs(run) });
+    await sendLarge(exchange, head, body, opened.room, {
+      isKept: order.keepsAnswer === true,
+      timeoutMs: lastBytesMs(run),
+    });
   const clientGone = exchange.gone.aborted;
   return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, usageMismatch: meter.mismatch };
+}
+
+function wholeOf(pieces: readonly Buffer[]): Buffer {
+  return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
 }

@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts';
 import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
 import type { Refusal } from '../errors/refusal.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import { AnswerReader } from './answer-reader.ts';
 import { openFirst } from './attempts.ts';
 import { deliverJson } from './deliver-json.ts';
 import { deliverStream } from './deliver-stream.ts';
@@ -53,6 +54,7 @@ const CLIENT_GONE_STATUS = 499;
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { egressSocketPath, clock, countTokens, estimateTokens, identify } = options;
   const answers = new SharedBudget(options.answerBudgetBytes ?? ANSWER_BUDGET_BYTES, options.onNoRoom);
+  const reader = new AnswerReader();
   const providers = new ProviderClient(egressSocketPath);
   const uncharged = new UnchargedAttempts(countTokens);
   const unreachable = new WeakSet<Provider>();
@@ -71,6 +73,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         estimateTokens,
         identify,
         answers,
+        reader,
         uncharged,
         unreachable,
       };
@@ -80,6 +83,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     sendRead: (read, exchange) => sendRead(read, exchange, answers),
     close() {
       providers.close();
+      reader.close();
       return uncharged.settled();
     },
   };

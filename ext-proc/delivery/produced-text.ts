@@ -1,3 +1,5 @@
+import type { MeasuredText } from './read-answer.ts';
+
 /** Pieces that are held one by one keep the chunks alive that they were cut from, 20 times their size; joined ones do not. */
 const PIECES_TO_JOIN = 256;
 
@@ -5,7 +7,7 @@ const PIECES_TO_JOIN = 256;
  * Text that is kept, in UTF-16 units: some 32,000 tokens. Of a longer answer the rest is only measured, and taken to have as many tokens
  * for each byte as the kept part: 100 streams of 50 MB held 480 MB of text for a count that is hardly ever asked for.
  */
-const KEPT_CHARACTERS = 128 * 1024;
+export const KEPT_CHARACTERS = 128 * 1024;
 
 /** The most that `latest` gives. */
 const LATEST_CHARACTERS = 1024;
@@ -32,6 +34,12 @@ export class ProducedText {
     if (this.#pieces.length < PIECES_TO_JOIN && this.#keptCharacters < KEPT_CHARACTERS) return;
     this.#joined.push(this.#pieces.join(''));
     this.#pieces = [];
+  }
+
+  /** Text of which only its size is known, of an answer that has much more of it. */
+  addMeasured({ bytes, characters }: MeasuredText): void {
+    this.#measuredBytes += bytes;
+    this.#characters += characters;
   }
 
   isEmpty(): boolean {

@@ -2,6 +2,7 @@ import type { Provider, Target } from '../config/gateway-config.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { SharedBudget } from '../domain/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import type { Account, Attempt, CountTokens, EstimateTokens, Order } from './delivery.ts';
 import type { Identify } from './identities.ts';
 import type { ProviderClient } from './provider-client.ts';
@@ -20,6 +21,7 @@ export interface Run {
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
   readonly answers: SharedBudget;
+  readonly reader: AnswerReader;
   /** Of which the last that Envoy said is that it cannot reach them. */
   readonly unreachable: WeakSet<Provider>;
   readonly uncharged: UnchargedAttempts;

@@ -7,7 +7,7 @@ const NEVER_MS = 60_000;
 
 describe('a large answer that its client does not read', () => {
   const BODY = Buffer.alloc(3 * LARGE_BYTES, 'x');
-  const ANSWER = { status: 200, headers: { 'content-type': 'application/json' }, body: BODY };
+  const HEAD = { status: 200, headers: { 'content-type': 'application/json' } };
 
   async function sending({ isKept = false, stalledMs = NEVER_MS, timeoutMs = NEVER_MS }: Partial<Sending>) {
     const to = client();
@@ -16,7 +16,7 @@ describe('a large answer that its client does not read', () => {
     const room = budget.open('org_a');
     expect(room.take(BODY.length)).toBe(true);
     for (const other of ['org_b', 'org_c']) expect(budget.open(other).take(BODY.length / 2)).toBe(true);
-    const sent = sendLarge(to.exchange, ANSWER, room, { isKept, stalledMs, timeoutMs });
+    const sent = sendLarge(to.exchange, HEAD, [BODY], room, { isKept, stalledMs, timeoutMs });
     await expect.poll(() => to.written).toHaveLength(1);
     return { to, sent, findsRoom: () => budget.open('org_d').take(1) };
   }
@@ -52,6 +52,6 @@ describe('a large answer that its client does not read', () => {
     to.read();
     await sent;
     expect([to.text(), to.ended]).toEqual([BODY.toString(), true]);
-    expect(to.heads).toEqual([{ status: 200, headers: { ...ANSWER.headers, 'content-length': String(BODY.length) } }]);
+    expect(to.heads).toEqual([{ status: 200, headers: { ...HEAD.headers, 'content-length': String(BODY.length) } }]);
   });
 });

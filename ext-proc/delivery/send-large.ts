@@ -1,5 +1,5 @@
 import type { Room, Yielding } from '../domain/shared-budget.ts';
-import type { Answer, Exchange, ResponseStream } from '../transport/exchange.ts';
+import type { Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { settlesWithin } from './wait.ts';
 
 /** Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its client reads it. */
@@ -23,19 +23,23 @@ export interface Sending {
  */
 export async function sendLarge(
   exchange: Exchange,
-  { status, headers, body }: Answer,
+  { status, headers }: ResponseHead,
+  body: readonly Buffer[],
   room: Room,
   sending: Sending,
 ): Promise<void> {
   // The transport bounds this wait.
-  const stream = await exchange.openStream({ status, headers: { ...headers, 'content-length': String(body.length) } });
+  const stream = await exchange.openStream({
+    status,
+    headers: { ...headers, 'content-length': String(bytesOf(body)) },
+  });
   if (stream === undefined) return;
   if (!(await settlesWithin(sendPieces(stream, body, room, sending), sending.timeoutMs))) stream.abort();
 }
 
 async function sendPieces(
   stream: ResponseStream,
-  body: Uint8Array,
+  body: readonly Buffer[],
   room: Room,
   { isKept, stalledMs = STALLED_MS }: Sending,
 ): Promise<void> {
@@ -47,8 +51,9 @@ async function sendPieces(
     },
   };
   if (isKept) room.yields(unread);
-  for (let at = 0; at < body.length && !isGivenUp; at += LARGE_BYTES) {
-    if (stream.write(body.subarray(at, at + LARGE_BYTES))) continue;
+  for (const piece of body.flatMap(slices)) {
+    if (isGivenUp) break;
+    if (stream.write(piece)) continue;
     const drained = stream.drained();
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));
     if (!goesOn) room.yields(unread);
@@ -57,4 +62,13 @@ async function sendPieces(
     if (!goesOn) room.stays();
   }
   await stream.end();
+}
+
+function slices(piece: Buffer): Buffer[] {
+  const count = Math.ceil(piece.length / LARGE_BYTES);
+  return Array.from({ length: count }, (_, at) => piece.subarray(at * LARGE_BYTES, (at + 1) * LARGE_BYTES));
+}
+
+export function bytesOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }

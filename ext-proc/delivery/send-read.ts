@@ -27,7 +27,7 @@ export async function sendRead(
   const room = budget.open(organizationId);
   try {
     if (!room.take(answer.body.length)) return refuse('no_capacity');
-    await sendLarge(exchange, answer, room, { isKept: true, timeoutMs });
+    await sendLarge(exchange, answer, [answer.body], room, { isKept: true, timeoutMs });
     return undefined;
   } finally {
     room.release();
