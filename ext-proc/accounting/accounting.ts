@@ -155,7 +155,8 @@ export function createAccounting(options: AccountingOptions): Accounting {
       async charge(produced, answer) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
-        const settlement = settlementOf(hold, holdNanoUsd, produced, answer);
+        const sealed = hold.attempt && answer ? await hold.attempt.seal(answer) : undefined;
+        const settlement = settlementOf(hold, holdNanoUsd, produced, sealed);
         const step = trace?.step('settle');
         const outcome = await charges
           .make(settlement, hold.attempt, step && noteSent(step))
@@ -231,7 +232,7 @@ function settlementOf(
   hold: Hold,
   holdNanoUsd: NanoUsd,
   produced: Produced,
-  answer: Buffer | undefined,
+  sealed: Buffer | undefined,
 ): Settlement | ClaimedSettlement {
   const { attempt } = hold;
   const settlement = {
@@ -249,7 +250,7 @@ function settlementOf(
   };
   if (attempt === undefined) return settlement;
   const { keyHash, bodyHash } = attempt;
-  return { ...settlement, claim: { keyHash, bodyHash, ...(answer ? { answer: attempt.seal(answer) } : {}) } };
+  return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { answer: sealed } : {}) } };
 }
 
 /** A client that left before its first event had none. */

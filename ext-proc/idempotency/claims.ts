@@ -36,7 +36,7 @@ export interface FinishedAttempt {
 
 /** An attempt that has the key. */
 export interface KeyedAttempt extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
-  seal(answer: Buffer): Buffer;
+  seal(answer: Buffer): Promise<Buffer>;
   /** Gives the key back, unless the attempt has been answered. Never rejects: what cannot be given back now lapses. */
   free(): Promise<void>;
   /** The settlement ended the claim. */

@@ -10,7 +10,7 @@ export interface RequestSeal {
   readonly keyHash: Buffer;
   /** Says whether the body is the same. Keyed with the Idempotency-Key, so that a guessed body cannot be confirmed without it. */
   readonly bodyHash: Buffer;
-  seal(answer: Buffer, generationId: string): Buffer;
+  seal(answer: Buffer, generationId: string): Promise<Buffer>;
   /**
    * How the answer of that generation is opened of which `sealedBytes` are stored and `head` are the first. `undefined`: it was sealed whole, by
    * the release before.

@@ -109,7 +109,7 @@ describe('claims of a gateway process', () => {
       `select generation_id from idempotency_keys where key_hash = '\\x${keyHash.toString('hex')}'`,
     );
     const generationId = String(row?.generation_id);
-    const end = { keyHash, bodyHash, answer: seal(Buffer.from('the answer')) };
+    const end = { keyHash, bodyHash, answer: await seal(Buffer.from('the answer')) };
     await store.ledger.settleClaimed({ ...settlementOf(customer, { generationId }), claim: end });
     const found = await claim(claims, 'sealed');
     if (found.kind !== 'finished') throw new Error(found.kind);

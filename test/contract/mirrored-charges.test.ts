@@ -123,7 +123,7 @@ requirement(missingRedis, () => {
       const claimed = await claim(process.claims, idempotencyKey, settlement.generationId);
       if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
       const { keyHash, bodyHash } = claimed.attempt;
-      const answer = claimed.attempt.seal(Buffer.from(`answer of ${settlement.generationId}`));
+      const answer = await claimed.attempt.seal(Buffer.from(`answer of ${settlement.generationId}`));
       await lapse();
       return [{ ...settlement, claim: { keyHash, bodyHash, answer } }, claimed.attempt];
     }
