@@ -141,8 +141,11 @@ async function peopleDoEverything(): Promise<void> {
   const signIn = async (with_: string) =>
     (await browser.send('POST', '/api/session', { email, password: with_ })).status;
   const noteSession = (name: string, of = browser) => {
-    secrets[name] = of.cookies.get('gateway_session') ?? '';
-    expect(secrets[name]?.length).toBeGreaterThan(20);
+    for (const cookie of ['session', 'browser']) {
+      const token = of.cookies.get(`gateway_${cookie}`) ?? '';
+      expect(token.length).toBeGreaterThan(20);
+      secrets[`${name} ${cookie}`] = token;
+    }
   };
   expect(await signIn(WRONG_PASSWORD)).toBe(403);
   expect(await signIn(password)).toBe(200);
