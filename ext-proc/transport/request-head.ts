@@ -46,7 +46,7 @@ const MAX_HEADERS = 110;
  * repeat `:authority`.
  */
 function isOneHost(headers: HeaderList): boolean {
-  const host = headers.get(':authority') ?? '';
+  const host = headers.first(':authority') ?? '';
   if (!host.includes(',')) return host !== '';
   const [first, second, ...others] = host.split(',');
   return headers.get('x-gw-protocol') === 'HTTP/2' && first !== '' && first === second && others.length === 0;
@@ -92,6 +92,16 @@ export class HeaderList {
       value = value === undefined ? next : `${value}, ${next}`;
     }
     return value;
+  }
+
+  /** Not to be kept: it keeps all of the headers. */
+  first(name: string): string | undefined {
+    for (let at = 0; at < this.#places.length; at += NUMBERS_PER_HEADER) {
+      const start = this.#place(at);
+      if (this.#place(at + 1) - start !== name.length || !this.#text.startsWith(name, start)) continue;
+      return this.#text.slice(this.#place(at + 2), this.#place(at + 3));
+    }
+    return undefined;
   }
 
   names(): ReadonlySet<string> {
