@@ -44,8 +44,8 @@ export function Shell(): ReactNode {
         )}
         {untrustedProxy !== undefined && (
           <Banner tone="warn" title="A proxy is not trusted">
-            Requests come through <code>{untrustedProxy}</code>, which is not in <code>trusted_proxies</code> of the
-            configuration. Until it is, everybody behind it has the same address here.
+            Requests come through <code>{untrustedProxy}</code>. If that is your proxy, name it in{' '}
+            <code>trusted_proxies</code> of the configuration: until then everybody behind it has the same address here.
           </Banner>
         )}
         {choosePassword && (
