@@ -7,7 +7,14 @@ import { chooseLauncher } from './test/launchers/choose.ts';
 const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`);
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
-const MEASURING = named('integration/load', 'integration/crash', 'integration/chat', 'integration/cut-replays');
+const MEASURING = named(
+  'integration/load',
+  'integration/crash',
+  'integration/chat',
+  'integration/cut-replays',
+  'integration/validation-cpu',
+  'integration/validation-turns',
+);
 
 /** As those, and long, or about what is rare. */
 const LONG = named(

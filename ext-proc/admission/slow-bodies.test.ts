@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { cpuMsOf } from '../../test/fixtures/cpu-time.ts';
+import { slowBodies } from '../../test/fixtures/slow-bodies.ts';
+
+/** Of the size that the bodies of test/integration/validation-cpu.test.ts have. */
+const SHARE = 0.2;
+/** Ten times what a quiet machine needs; what is not linear needs more. */
+const MOST_CPU_MS = 300;
+
+test.each(slowBodies(SHARE))('%s', (_, make) => {
+  const bytes = Buffer.from(make());
+  expect(cpuMsOf(() => readChatRequest(bytes, undefined))).toBeLessThan(MOST_CPU_MS);
+});
