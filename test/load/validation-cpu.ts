@@ -1,0 +1,59 @@
+/**
+ * CPU of validation by body, on this machine as it is: `node test/load/validation-cpu.ts` prints a line of JSON for each. In a process of
+ * its own, because code that vitest has transformed takes three times as long.
+ */
+import { readChatRequest } from '../../ext-proc/admission/read-chat-request.ts';
+import type { Steps } from '../../ext-proc/domain/steps.ts';
+import { isRefusal } from '../../ext-proc/errors/refusal.ts';
+import { cpuMsOf } from '../fixtures/cpu-time.ts';
+import { slowBodies } from '../fixtures/slow-bodies.ts';
+
+/** The best is taken: code is compiled, and something else may have disturbed the others. */
+const RUNS = 3;
+
+export interface BodyCost {
+  readonly name: string;
+  readonly bytes: number;
+  readonly validation: Cost;
+  /** The exact estimate of its tokens, which is made when the body may be too long for the model; 0 for a body that is refused. */
+  readonly estimate: Cost;
+}
+
+interface Cost {
+  readonly cpuMs: number;
+  /** Of the dearest step: the event loop goes on after it. */
+  readonly stepMs: number;
+}
+
+const NOTHING: Cost = { cpuMs: 0, stepMs: 0 };
+
+function costOf<Result>(steps: Steps<Result>): Cost & { readonly result: Result } {
+  let [cpuMs, stepMs] = [0, 0];
+  for (;;) {
+    let step: IteratorResult<undefined, Result> | undefined;
+    const ms = cpuMsOf(() => {
+      step = steps.next();
+    });
+    cpuMs += ms;
+    stepMs = Math.max(stepMs, ms);
+    if (step?.done === true) return { cpuMs, stepMs, result: step.value };
+  }
+}
+
+function lesser(a: Cost | undefined, b: Cost): Cost {
+  const rounded = { cpuMs: Math.round(b.cpuMs), stepMs: Math.round(b.stepMs) };
+  if (a === undefined) return rounded;
+  return { cpuMs: Math.min(a.cpuMs, rounded.cpuMs), stepMs: Math.min(a.stepMs, rounded.stepMs) };
+}
+
+for (const [name, make] of slowBodies(1)) {
+  const body = Buffer.from(make());
+  let [validation, estimate]: (Cost | undefined)[] = [];
+  for (let run = 0; run < RUNS; run++) {
+    const { result, ...cost } = costOf(readChatRequest(Buffer.from(body), undefined));
+    validation = lesser(validation, cost);
+    estimate = lesser(estimate, isRefusal(result) ? NOTHING : costOf(result.wholeEstimate()));
+  }
+  const row = { name, bytes: body.length, validation, estimate };
+  process.stdout.write(`${JSON.stringify(row)}\n`);
+}
