@@ -59,6 +59,8 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'update users set is_operator = true',
     "update users set email = 'x@example.com'",
     'select answer from idempotency_keys',
+    'select mirror_key from ledger_state',
+    'select identity_key from ledger_state',
     'update ledger_state set epoch = gen_random_uuid()',
     'delete from audit_log',
     "update audit_log set actor = 'x'",
@@ -71,6 +73,8 @@ const FORBIDDEN_TO: Readonly<Record<Role, readonly string[]>> = {
     'delete from ledger_entries',
     'delete from audit_log',
     'select answer from idempotency_keys',
+    'select mirror_key from ledger_state',
+    'select identity_key from ledger_state',
   ],
   gateway_backup: [
     "update users set password_hash = 'x'",

@@ -2,6 +2,7 @@
  * One organization at its worst and another beside it, which sends 20 requests a second: how its latency changes with each attack.
  * `node test/load/neighbour.ts [--seconds 20] [ATTACK…]`; exits 1 when a request of the other failed, or its p99 grew by 500 ms.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startTestPostgres } from '../integration/postgres-server.ts';
 import { ATTACK_NAMES, type AttackName } from './neighbour-job.ts';
@@ -21,6 +22,8 @@ let failed = chosen.length === 0;
 
 try {
   for (const attack of chosen) {
+    // What the attack before left behind is over.
+    await sleep(5_000);
     const before = await runNeighbours(neighbours, undefined, Math.min(forMs, 10_000));
     const during = await runNeighbours(neighbours, attack, forMs);
     const after = await runNeighbours(neighbours, undefined, 3_000);

@@ -27,10 +27,12 @@ grant update, delete on request_log_other, provider_attempts_other, request_stat
 
 -- The dashboard and the operator's command line manage people, keys and organizations. What a key is (its hash) and what an account holds
 -- they cannot change; credit goes through the function that writes its entry.
-grant select on schema_migrations, ledger_state, organizations, accounts, keys, generations, ledger_entries, daily_usage,
+grant select on schema_migrations, organizations, accounts, keys, generations, ledger_entries, daily_usage,
   organization_daily_spend, key_daily_spend, request_log, left_out_requests, request_stats, request_day_stats, request_days, dead_letters, losses,
   ledger_checkpoints, credit_references, provider_attempts, provider_calls, key_activity, gateway_processes, users, memberships, sessions, password_links, sign_in_attempts,
   audit_log to gateway_dashboard, gateway_operator;
+-- Not mirror_key and identity_key: only the gateway process seals spooled charges, and hashes what identifies customers at providers.
+grant select (single, epoch, identity, memory_owner, limit_store, store_fences) on ledger_state to gateway_dashboard, gateway_operator;
 -- Browsers that users signed in with are forgotten with each new password; `doctor` reads which proxies are not trusted, whoever runs it.
 grant select, insert, update, delete on known_browsers to gateway_dashboard, gateway_operator;
 -- An invitation ends where its person becomes a member by another way.
