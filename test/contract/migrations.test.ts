@@ -5,9 +5,12 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../ext-proc/domain/ids.ts';
-import { migrate, migrateWithRoles } from '../../ext-proc/stores/postgres/migrate.ts';
+import { migrate, migrateWithRoles, readMigrations } from '../../ext-proc/stores/postgres/migrate.ts';
 import { makePartitions } from '../../ext-proc/stores/postgres/month-partitions.ts';
 import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
+
+/** The last migration of the release that people have. */
+const FORMER_RELEASE = 23;
 
 describe('migrations', () => {
   let url = '';
@@ -67,6 +70,11 @@ describe('migrations', () => {
       () => 'refuses',
     );
     expect(await started).toBe(outcome);
+  });
+
+  it('serve the release before, whose processes may have to start anew in the middle of a roll-out', async () => {
+    const later = (await readMigrations()).filter(({ version }) => version > FORMER_RELEASE);
+    expect(later.filter(({ servesFrom }) => servesFrom > FORMER_RELEASE).map(({ name }) => name)).toEqual([]);
   });
 
   it('note which code they serve on a database whose record has no such column yet', async () => {

@@ -1,5 +1,6 @@
 -- The answers that are stored for Idempotency-Keys are bounded for each organization: the oldest give way, and their keys stay taken for other
 -- bodies. Requests queue behind us meanwhile. Where a long reader is in the way, the migration fails, and is for another time.
+-- Serves code from version 23 on.
 set local lock_timeout = '2s';
 
 alter table idempotency_keys
