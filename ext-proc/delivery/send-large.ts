@@ -22,7 +22,7 @@ export interface Sending {
  * everybody else, until `timeouts.total`.
  */
 export async function sendLarge(
-  exchange: Exchange,
+  exchange: Pick<Exchange, 'openStream'>,
   { status, headers }: ResponseHead,
   body: readonly Buffer[],
   room: Room,

@@ -25,9 +25,20 @@ export async function sendRead(
     return undefined;
   }
   const room = budget.open(organizationId);
+  let isGivenUp = false;
+  const giveUp = () => {
+    isGivenUp = true;
+  };
+  // Before it is taken: it is never kept from those who pay.
+  room.yields({ giveUp });
   try {
     if (!room.take(answer.body.length)) return refuse('no_capacity');
-    await sendLarge(exchange, answer, [answer.body], room, { isKept: true, timeoutMs });
+    const openStream: Exchange['openStream'] = async (head) => {
+      const stream = await exchange.openStream(head);
+      if (isGivenUp) stream?.abort();
+      return isGivenUp ? undefined : stream;
+    };
+    await sendLarge({ openStream }, answer, [answer.body], room, { isKept: true, timeoutMs });
     return undefined;
   } finally {
     room.release();
