@@ -180,7 +180,10 @@ export class JsonCursor {
 
   #readKey(): string {
     this.#keyPlace = this.#place;
-    return wordAt(this.bytes, ...this.#key());
+    const { slots } = this.#tape;
+    const place = this.#place;
+    const isEscaped = ((slots[place + 2] as number) & ESCAPED) !== 0;
+    return wordAt(this.bytes, (slots[place] as number) + 1, (slots[place + 1] as number) - 1, isEscaped);
   }
 
   #key(): readonly [start: number, end: number, isEscaped: boolean] {

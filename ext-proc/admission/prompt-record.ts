@@ -46,6 +46,6 @@ export class PromptRecorder {
 
   record(): PromptRecord {
     const { messages, parts, toolCalls, tools, images } = this;
-    return { messages, parts, toolCalls, tools, images, pieces: Int32Array.from(this.#pieces) };
+    return { messages, parts, toolCalls, tools, images, pieces: new Int32Array(this.#pieces) };
   }
 }

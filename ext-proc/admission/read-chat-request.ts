@@ -34,7 +34,7 @@ export function* readChatRequest(bytes: Buffer, contentEncoding: string | undefi
   // From here on the tape may be another request's.
   const prompt = facts.prompt.record();
   const fields = [...present.values()].map(({ name, start, end }) => ({ name, start, end }));
-  const images = yield* readImages(body.bytes, prompt);
+  const images = prompt.images.length === 0 ? NO_IMAGES : yield* readImages(body.bytes, prompt);
   // These images stand before what was refused.
   if (isRefusal(images)) return images;
   if (refusal) return refusal;
@@ -102,6 +102,8 @@ interface Images {
   /** The first that is a remote link, as `param` names it. */
   readonly remoteParam: string | undefined;
 }
+
+const NO_IMAGES: Images = { sizes: [], remoteParam: undefined };
 
 /** Images are read in steps of so many bytes, where each counts as a little more than it has. */
 const STEP_BYTES = 512 * 1024;
