@@ -52,6 +52,17 @@ test('a large text that is no answer fails as a small one', async () => {
   }
 });
 
+test('millions of objects are too large, before they fill the heap; in a text they are none', async () => {
+  const brackets = '{},'.repeat(4_100_000);
+  const message = { content: brackets };
+  const text = await reader.read(bytesOf({ choices: [{ message }] }), NAMES, 'org_a');
+  expect(text.kind).toBe('answer');
+  expect(await reader.read(bytesOf(`{"choices":[${brackets}{}]}`), NAMES, 'org_a')).toMatchObject({
+    kind: 'failure',
+    result: 'too_large',
+  });
+});
+
 test('organizations take turns', async () => {
   const done: string[] = [];
   const read = async (organization: string, name: string) => {

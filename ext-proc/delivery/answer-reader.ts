@@ -6,8 +6,8 @@ import type { ReadJob, ReadResult } from './read-answer-worker.ts';
 /** Up to this the event loop reads an answer itself: 5 ms of CPU. */
 const AT_ONCE_BYTES = 1024 * 1024;
 
-/** A text of 64 MiB outside Latin-1 takes some 400 MB. What needs more, such as millions of empty objects, is no answer. */
-const resourceLimits = { maxOldGenerationSizeMb: 768 };
+/** One of 64 MiB takes two seconds of CPU at most. */
+const TIMEOUT_MS = 20_000;
 
 /** A thread that has nothing to read for so long ends, and what it kept of memory with it. */
 const IDLE_MS = 5_000;
@@ -23,6 +23,7 @@ export class AnswerReader {
   #reading: Waiting | undefined;
   #worker: Worker | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #tooSlow: NodeJS.Timeout | undefined;
 
   /** `bytes` above `AT_ONCE_BYTES` are the thread's, and must not be used any more. */
   read(bytes: Buffer, names: AnswerNames, organizationId: string): Promise<ReadResult> | ReadResult {
@@ -56,26 +57,30 @@ export class AnswerReader {
     const [job, ...others] = jobs;
     if (others.length > 0) this.#waiting.set(organizationId, others);
     this.#reading = job;
-    this.#worker ??= this.#start();
-    if (job) this.#worker.postMessage({ bytes: job.bytes, names: job.names } satisfies ReadJob, [job.bytes.buffer]);
+    const worker = this.#worker ?? this.#start();
+    this.#worker = worker;
+    this.#tooSlow = setTimeout(() => this.#failed(worker), TIMEOUT_MS);
+    if (job) worker.postMessage({ bytes: job.bytes, names: job.names } satisfies ReadJob, [job.bytes.buffer]);
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./read-answer-worker.ts', import.meta.url), { resourceLimits });
+    const worker = new Worker(new URL('./read-answer-worker.ts', import.meta.url));
     worker.unref();
-    worker.on('message', (result: ReadResult) => this.#done(ofThisThread(result)));
+    // What a thread says that was given up is nobody's.
+    worker.on('message', (result: ReadResult) => worker === this.#worker && this.#done(ofThisThread(result)));
     worker.on('error', () => this.#failed(worker));
     return worker;
   }
 
   #done(result: ReadResult): void {
+    clearTimeout(this.#tooSlow);
     const job = this.#reading;
     this.#reading = undefined;
     job?.resolve(result);
     this.#next();
   }
 
-  /** It ran out of memory. The next one has a thread of its own. */
+  /** It is taking too long, or it broke. The next answer has a thread of its own. */
   #failed(worker: Worker | undefined): void {
     if (worker === undefined || worker !== this.#worker) return;
     this.#end();

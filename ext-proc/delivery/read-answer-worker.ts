@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { type Completion, textOf } from './completion.ts';
 import { isObject } from './json-object.ts';
 import { KEPT_CHARACTERS } from './produced-text.ts';
-import type { ProviderFailure } from './provider-failure.ts';
+import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import { type AnswerNames, type MeasuredText, type ProviderAnswer, readAnswer } from './read-answer.ts';
 
 /** Reads large answers beside the event loop: 50 MB take 0.2 s of CPU, and made of small values a second. */
@@ -13,11 +13,32 @@ export interface ReadJob {
 
 export type ReadResult = ProviderAnswer | ProviderFailure;
 
+/** Of objects and arrays. Logprobs of 64 MiB have two million. What has more needs gigabytes, and a heap that is full ends the process. */
+const MOST_COMPOSITES = 4_000_000;
+
+const QUOTE = 0x22;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+
 function read({ bytes, names }: ReadJob): ReadResult {
+  if (hasTooMany(bytes)) return FAILURES.tooLarge;
   const { buffer, byteOffset, length } = bytes;
   const result = readAnswer(Buffer.from(buffer, byteOffset, length).toString(), names);
   if (result.kind === 'failure') return result;
   return { ...result, ...withoutLongText(result.completion), open: Buffer.from(result.open) };
+}
+
+function hasTooMany(bytes: Uint8Array): boolean {
+  let composites = 0;
+  let isText = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText && byte === BACKSLASH) at++;
+    else if (!isText && (byte === OPEN_BRACE || byte === OPEN_BRACKET)) composites++;
+  }
+  return composites > MOST_COMPOSITES;
 }
 
 /** What is charged by: of each choice its end, and of its text as much as is kept. */
