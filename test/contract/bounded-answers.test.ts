@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../ext-proc/domain/ids.ts';
 import type { ClaimRequest } from '../../ext-proc/stores/idempotency-store.ts';
 import type { ClaimedSettlement } from '../../ext-proc/stores/ledger.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 import { sealedAnswer } from './stored-answers.ts';
 
@@ -13,9 +12,9 @@ const sha = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 describe('stored answers', () => {
   let url = '';
-  let store: Postgres;
+  let store: Awaited<ReturnType<typeof openStore>>;
   /** A second gateway process, as far as PostgreSQL can tell. */
-  let second: Postgres;
+  let second: Awaited<ReturnType<typeof openStore>>;
   let boundBytes = 100 * KIB;
   let evicted = 0;
   const onEvicted = (count: number) => {
@@ -202,6 +201,26 @@ describe('stored answers', () => {
     } finally {
       boundBytes = 100 * KIB;
     }
+  });
+
+  it('are seen to while others store, and neither waits for the other for good', async () => {
+    const customers = await Promise.all(Array.from({ length: 6 }, () => addCustomer(store)));
+    let storing = true;
+    const tidying = [store, second].map(async (one) => {
+      while (storing) await one.idempotency.tidyStored(20 * KIB, 1000);
+    });
+    await Promise.all(
+      Array.from({ length: 90 }, (_, index) => {
+        const customer = customers[index % customers.length];
+        if (!customer) throw new Error('there are six');
+        return keep(customer, `key ${index}`, 10 * KIB, index % 2 === 0 ? store : second);
+      }),
+    );
+    storing = false;
+    await Promise.all(tidying);
+    await store.idempotency.tidyStored(20 * KIB, 1000);
+    for (const customer of customers) expect(await bytesOf(customer)).toEqual({ stored: 20 * KIB, counted: 20 * KIB });
+    expect([...store.logged, ...second.logged].filter(({ level }) => level !== 'info')).toEqual([]);
   });
 
   it('that somebody has locked are passed over, and give way later', async () => {
