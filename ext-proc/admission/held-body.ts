@@ -31,7 +31,8 @@ export class HeldBody {
   }
 
   *wholeEstimate(): Steps<number> {
-    const { estimate } = yield* countTokens(this.#whole(), false);
+    // As if it were plain: what normalization adds to a ceiling takes as long again, and is not asked for.
+    const { estimate } = yield* countTokens({ ...this.#whole(), isPlain: true }, false);
     return estimate;
   }
 

@@ -54,8 +54,8 @@ export interface JsonProblem {
   readonly problem: string;
 }
 
-/** Texts up to this length are scanned in one step, which takes 5 ms at worst; longer ones by steps of this length. */
-export const STEP_BYTES = 128 * 1024;
+/** Texts up to this length are scanned in one step, which takes 2 ms at worst; longer ones by steps of this length. */
+export const STEP_BYTES = 64 * 1024;
 
 /** Where to read on after a failure. */
 const FAILED = -1;

@@ -1,7 +1,7 @@
 import type { Steps } from '../domain/steps.ts';
 
-/** So long one piece of work may keep the event loop, and with it every other request. A step of 5 ms may come on top. */
-const SLICE_MS = 10;
+/** So long one piece of work may keep the event loop, and with it every other request. One step comes on top. */
+const SLICE_MS = 4;
 
 interface Waiting {
   /** Goes on for one slice. True: it is over. */
