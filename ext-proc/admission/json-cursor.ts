@@ -1,6 +1,6 @@
 import { byteAt, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-bytes.ts';
 import type { ScannedObject } from './json-scan.ts';
-import { ENTRY, ESCAPED, type JsonTape, REPLACED } from './json-tape.ts';
+import { ENTRY, ESCAPED, type JsonTape } from './json-tape.ts';
 import { textUpTo } from './json-text.ts';
 import { nestedNameBesidesCase, wordAt } from './json-words.ts';
 
@@ -129,10 +129,14 @@ export class JsonCursor {
     const behind = slots[this.#place + 2] as number;
     this.#place += ENTRY;
     while (this.#place < behind) {
-      const isReplaced = ((slots[this.#place + 2] as number) & REPLACED) !== 0;
-      const word = isReplaced ? '' : this.#readKey();
+      const next = this.#tape.behindReplaced(this.#place);
+      if (next !== undefined) {
+        this.#place = next;
+        continue;
+      }
+      const word = this.#readKey();
       this.#place += ENTRY;
-      const answer = isReplaced ? void this.skip() : read(word);
+      const answer = read(word);
       if (answer !== undefined) return answer;
     }
     return undefined;

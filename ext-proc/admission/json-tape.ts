@@ -22,7 +22,8 @@ export class JsonTape {
 
   /**
    * Writes blanks over every replaced member, from its key to the next one: the text stays valid, and all places stay right. In place, since
-   * a copy of a large body would be held as long as the body.
+   * a copy of a large body would be held as long as the body. What the member contained cannot be seen from the bytes any more, so that its key
+   * gets the place behind it.
    */
   blankReplaced(bytes: Buffer): void {
     const { slots } = this;
@@ -35,8 +36,14 @@ export class JsonTape {
       // It always has a next one: the one that replaces it, if no other.
       const next = this.behind(bytes, place + ENTRY);
       bytes.fill(SPACE, slots[place], slots[next]);
+      slots[place + 1] = next;
       place = next;
     }
+  }
+
+  /** The place behind the member whose key is at `place`, if it is replaced and blanked out. */
+  behindReplaced(place: number): number | undefined {
+    return ((this.slots[place + 2] as number) & REPLACED) === 0 ? undefined : this.slots[place + 1];
   }
 
   /** The place behind the value at `place`, with all that it contains. */

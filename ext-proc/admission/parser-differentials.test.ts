@@ -101,16 +101,37 @@ describe('media of another type in a part', () => {
     expect(refusalOf(withPart('{"type":"text","text":"hi","image_url":null,"file":null}'))).toBe('accepted'));
 });
 
-describe('a nested member that is given twice', () => {
+const PROVIDER = { model: 'm', outputLimitField: 'max_tokens' as const, outputLimit: 1, identify: () => '' };
+
+function sent(body: string): string {
+  const chat = readChatRequest(Buffer.from(body), undefined);
+  if (isRefusal(chat)) throw new Error(`${chat.code} ${chat.param}`);
+  return Buffer.concat(chat.encodeFor(PROVIDER)).toString();
+}
+
+describe('a member that is given twice', () => {
   it('reaches the provider once, as the last of them', () => {
-    const chat = readChatRequest(
-      Buffer.from(withPart(`{"type":"image_url","image_url":{"url":"${INSIDE}","\\u0075rl":"${IMAGE}"}}`)),
-      undefined,
-    );
-    if (isRefusal(chat)) throw new Error(chat.code);
-    const provider = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => '' };
-    const sent = Buffer.concat(chat.encodeFor(provider));
-    expect(sent.toString()).not.toContain('169.254');
-    expect(sent.toString()).toContain(`"\\u0075rl":"${IMAGE}"`);
+    const body = sent(withPart(`{"type":"image_url","image_url":{"url":"${INSIDE}","\\u0075rl":"${IMAGE}"}}`));
+    expect(body).not.toContain('169.254');
+    expect(body).toContain(`"\\u0075rl":"${IMAGE}"`);
+  });
+
+  it.each([
+    ['messages', '[{"role":"user","content":"one"}]', '[{"role":"user","content":"two"}]'],
+    ['messages', '[{"role":"user","content":[{"type":"text","text":"one"}]}]', '[{"role":"user","content":"two"}]'],
+    ['stop', '["one"]', '["two"]'],
+    ['stream_options', '{"include_usage":true}', '{"include_obfuscation":false}'],
+    ['tools', '[]', '[{"type":"function","function":{"name":"f"}}]'],
+  ])('%s: nothing of the first, %s, is read or sent', (name, first, last) => {
+    const others = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+    const front = JSON.stringify({ ...others, [name]: 0 }).replace(`"${name}":0`, `"${name}":${first}`);
+    const body = sent(`${front.slice(0, -1)},"${name}":${last}}`);
+    expect(body).not.toContain('one');
+    expect(JSON.parse(body)[name]).toEqual(JSON.parse(last));
+  });
+
+  it('a nested one is stepped over with all that it contains', () => {
+    const content = '[{"type":"text","text":"one"},{"type":"image_url","image_url":{"url":"http://10.0.0.1/"}}]';
+    expect(sent(withMessage(`"content":${content},"content":"two"`))).toContain('"content":"two"');
   });
 });
