@@ -86,7 +86,8 @@ async function servedDuring(key: string, work: Promise<unknown>) {
   };
 }
 
-test('bodies of escaped keys whose last bytes come together keep nobody else waiting', async () => {
+/** The clock judges: with other load on the machine a round may be late for its own reasons. */
+test('bodies of escaped keys whose last bytes come together keep nobody else waiting', { retry: 2 }, async () => {
   const [attacker, other] = [await stack.operator.customer({ credit: '0' }), await stack.operator.customer()];
   const before = await servedDuring(other.key, sleep(3000));
   const attack = async () => {
