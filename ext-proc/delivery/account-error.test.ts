@@ -4,7 +4,7 @@ import { COMPLETION, DONE, event, HELLO, type ProviderHandler, sendJson, sendStr
 import { order, provider } from './order.fixture.ts';
 import { ACCOUNT_ERRORS } from './provider-errors.fixture.ts';
 import { bodyFailure, statusFailure } from './provider-failure.ts';
-import { CONTEXT_ERRORS, RATE_LIMITS, REQUEST_ERRORS } from './request-errors.fixture.ts';
+import { CONTENT_REFUSALS, CONTEXT_ERRORS, RATE_LIMITS, REQUEST_ERRORS } from './request-errors.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -92,6 +92,18 @@ describe('an error of the request is told', () => {
     expect(told.param).toBe(param);
     expect(outcome.attempts[0]?.account).toBeUndefined();
     expect(asked).toBe(1);
+  });
+
+  test.each(CONTENT_REFUSALS)("a 403 about the request's content is no account's: $from", async (error) => {
+    const two = await answered([send(error), sendJson(COMPLETION)], false, ['alpha', 'beta']);
+    expect(two.outcome).toMatchObject({ status: 400, attempts: [{ result: 'status_403_content' }] });
+    expect(two.outcome.attempts[0]?.account).toBeUndefined();
+    expect(two.asked).toBe(1);
+    const told = JSON.parse(two.body).error;
+    expect([told.code, told.message]).toEqual([
+      'invalid_request',
+      "The model's provider refused the content of the request.",
+    ]);
   });
 
   test.each(CONTEXT_ERRORS)('the prompt is too long: $from', async (error) => {

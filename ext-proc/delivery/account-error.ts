@@ -38,6 +38,12 @@ const CREDENTIALS_WORDS = anyOf(
   /\baccount (?:\S+ )?(?:is|has been|was) (?:not active|inactive|suspended|deactivated|disabled|blocked|restricted|terminated|locked|banned)\b|\b(?:your|this) account\b/,
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
 );
+/** What the client asked for was refused, whatever the account may do: xAI calls that a missing permission, and names the key; OpenRouter speaks of credits. */
+const CONTENT_NAME = /content_(?:filter|policy|moderation)|responsible_ai|moderation|safety_check|flagged/;
+const CONTENT_WORDS = anyOf(
+  /\b(?:input|prompt|request|content|messages?|text|images?)\b(?: \w+){0,2} (?:flagged|violates?|filtered|moderated)\b/,
+  /\brejected (?:\w+ ){0,6}safety\b|\bsafety_check|\bcontent management policy\b|\brequires moderation\b/,
+);
 /** Of those the ones that stand even where the provider names a field: it says so of a model that only verified organizations may stream. */
 const VERIFICATION_WORDS = /\b(?:organi[sz]ation|account) must be verified\b/;
 const RATE_WORDS =
@@ -56,6 +62,7 @@ export function accountErrorOf(status: number, said: ProviderWords): AccountErro
     case 401:
       return byName(said.names) === 'funds' ? 'funds' : 'credentials';
     case 403:
+      if (isContentRefusal(said)) return undefined;
       // A name such as permission-denied says no more than the status.
       return byName(said.names) === 'funds' || FUNDS_WORDS.test(ownWords(said.text)) ? 'funds' : 'credentials';
     case 402:
@@ -83,6 +90,11 @@ function byName(names: readonly string[]): AccountErrorKind | 'request' | undefi
   if (names.some((name) => FUNDS_NAME.test(name))) return 'funds';
   if (names.some((name) => CREDENTIALS_NAME.test(name))) return 'credentials';
   return names.some((name) => REQUEST_NAME.test(name)) ? 'request' : undefined;
+}
+
+/** Of a 403, which most providers answer for credentials: the prompt, or what it asks for, is against the provider's rules. */
+export function isContentRefusal({ text, names }: ProviderWords): boolean {
+  return names.some((name) => CONTENT_NAME.test(name)) || CONTENT_WORDS.test(ownWords(text));
 }
 
 const CONTEXT_NAME = /context_(?:length|window|size)|prompt_too_long|input_too_long/;

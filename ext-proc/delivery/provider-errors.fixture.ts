@@ -41,6 +41,8 @@ export const ACCOUNT_ERRORS: readonly AccountErrorFixture[] = [
   ]),
   ...credentials('OpenAI', 403, [
     openAi('Project `proj_abc123` does not have access to model `gpt-6`', 'model_not_found'),
+    openAi('Your account was flagged for violating our usage policies.', null, 'invalid_request_error'),
+    openAi('Your request was rejected: this account is suspended.'),
     openAi('Country, region, or territory not supported', 'unsupported_country_region_territory', 'request_forbidden'),
   ]),
   ...credentials('OpenAI', 400, [

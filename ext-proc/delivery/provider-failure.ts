@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../errors/refusal.ts';
-import { type AccountErrorKind, accountErrorOf, isContextError, judged } from './account-error.ts';
+import { type AccountErrorKind, accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
 import type { Order } from './delivery.ts';
 import { isObject } from './json-object.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
@@ -33,6 +33,8 @@ export interface Verdict {
 
 const REJECTED: Verdict = { code: 'invalid_request', retry: 'none' };
 const TOO_LONG: Verdict = { code: 'context_length_exceeded', retry: 'none' };
+/** The provider's words may name the operator's team and key beside the reason. */
+const REFUSED_CONTENT = { ...REJECTED, problem: "The model's provider refused the content of the request." };
 const MISCONFIGURED: Verdict = { code: 'upstream_config_error', retry: 'next' };
 const BUSY: Verdict = { code: 'no_capacity', retry: 'same' };
 const EJECTED: Verdict = { code: 'no_capacity', retry: 'next' };
@@ -111,6 +113,7 @@ export function statusFailure(status: number, body?: unknown, retryAfterMs?: num
   const account = accountErrorOf(status, said);
   const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (account !== undefined) return { ...accountFailure(status, account), ...pause };
+  if (status === 403 && isContentRefusal(said)) return { ...failure('status_403_content', REFUSED_CONTENT), ...pause };
   const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
   const rejected = verdict === REJECTED ? rejection(said, typeof body === 'string') : verdict;
   return { ...failure(`status_${status}`, rejected), ...pause };
@@ -204,6 +207,6 @@ export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
 }
 
-function failure(result: string, verdict: Verdict): ProviderFailure {
+function failure(result: string, verdict: Verdict & Pick<ProviderFailure, 'problem'>): ProviderFailure {
   return { kind: 'failure', result, ...verdict };
 }

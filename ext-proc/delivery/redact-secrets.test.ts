@@ -39,6 +39,13 @@ describe("a provider's key", () => {
     );
   });
 
+  test('that begins as another one does takes the other with it', () => {
+    const other = 'sk-proj-Zz9Yy8Xx7Ww6Vv5';
+    expect(redactSecrets(`The value ${other} is odd, and so is ${other.slice(0, 12)}.`, KEY)).toBe(
+      'The value [redacted] is odd, and so is [redacted].',
+    );
+  });
+
   test('is taken out of param too', () => {
     expect(told('top_k is odd', `tools.${KEY}`)).not.toContain('A1b2');
     expect(JSON.parse(told('top_k is odd', `tools.${KEY}`)).param).toBe('tools.[redacted]');

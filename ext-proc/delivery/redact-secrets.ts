@@ -32,7 +32,10 @@ export function redactSecrets(text: string, key: string | undefined): string {
   return withoutEnds(withoutMasks, key).replace(SECRET_SHAPES, REDACTED).replace(REDACTED_IN_PARTS, REDACTED);
 }
 
-/** Every run of characters that the key has too. */
+/**
+ * Every run of characters that the key has too, with the word around it: `sk-proj-` is a piece of two keys, and what follows it may be
+ * the other one.
+ */
 function withoutPieces(text: string, key: string): string {
   if (key.length < PIECE_CHARACTERS || text.length < PIECE_CHARACTERS) return text;
   const pieces = new Set<string>();
@@ -43,11 +46,18 @@ function withoutPieces(text: string, key: string): string {
     if (!pieces.has(text.slice(at, at + PIECE_CHARACTERS))) continue;
     let end = at + PIECE_CHARACTERS;
     while (end < text.length && pieces.has(text.slice(end - PIECE_CHARACTERS + 1, end + 1))) end++;
-    kept += text.slice(keptTo, at) + REDACTED;
+    let start = at;
+    while (start > keptTo && isOfWord(text, start - 1)) start--;
+    while (end < text.length && isOfWord(text, end)) end++;
+    kept += text.slice(keptTo, start) + REDACTED;
     keptTo = end;
     at = end - 1;
   }
   return kept + text.slice(keptTo);
+}
+
+function isOfWord(text: string, at: number): boolean {
+  return /[\w-]/.test(text.charAt(at));
 }
 
 function isMasked(word: string, before: string, after: string, key = ''): boolean {

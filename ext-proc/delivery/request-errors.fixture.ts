@@ -75,6 +75,36 @@ export const REQUEST_ERRORS: readonly (ProviderError & { readonly shown: string;
   { from: 'an object in detail', status: 400, body: { detail: { message: 'top_k is odd' } }, shown: 'top_k is odd' },
 ];
 
+/** A 403 that is about what the client asked for, not about the operator's account, though some name that too. */
+export const CONTENT_REFUSALS: readonly ProviderError[] = [
+  {
+    from: 'xAI',
+    status: 403,
+    body: {
+      code: 'The caller does not have permission to execute the specified operation',
+      error:
+        'Content violates usage guidelines. Team: 1b2c, API key ID: 3d4e, Model: grok, Failed check: SAFETY_CHECK_TYPE_BIO',
+    },
+  },
+  {
+    from: 'OpenRouter',
+    status: 403,
+    body: {
+      error: {
+        code: 403,
+        message: 'gpt-6 requires moderation on OpenAI. Your input was flagged for "violence". No credits were charged.',
+        metadata: { reasons: ['violence'], flagged_input: 'how to', provider_name: 'OpenAI' },
+      },
+    },
+  },
+  { from: 'a moderation by name', status: 403, body: openAi('No.', 'content_policy_violation') },
+  {
+    from: 'a moderation by words',
+    status: 403,
+    body: openAi('Your request was rejected as a result of our safety system.'),
+  },
+];
+
 /** About how much is asked in a minute. */
 export const RATE_LIMITS: readonly ProviderError[] = [
   {
