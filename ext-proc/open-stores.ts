@@ -29,7 +29,7 @@ export interface StoreOptions {
 export interface OpenStores {
   readonly kind: 'opened';
   readonly database: Postgres;
-  /** Of the organizations, at what they read. */
+  /** Turns of organizations at what they read. */
   readonly turns: ReadTurns;
   readonly databaseUrl: string;
   readonly limits: LimitStore;
@@ -37,7 +37,7 @@ export interface OpenStores {
   readonly leave: () => Promise<unknown>;
   /** Resolves when another process keeps the limits. */
   readonly takenOver: Promise<void>;
-  /** Of the deployment: what providers are told instead of customers' own identifiers. */
+  /** Replaces customers' own identifiers towards providers, with the key of the deployment. */
   readonly identify: Identify;
   readonly mirror: SpoolMirror | undefined;
 }

@@ -37,7 +37,7 @@ const create: Command = {
       }),
       async ({ pool }, { email, isOperator, role }) => {
         const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
-        // Whoever runs the command sees the password.
+        // The person who runs the command sees the password.
         const user = { email, isOperator, passwordHandedOut: true, ...membership } as const;
         const outcome = await createUserWithPassword(pool, user, operatorHere());
         switch (outcome.kind) {

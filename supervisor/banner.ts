@@ -4,7 +4,7 @@ import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import type { SignIn } from './demo-user.ts';
 import { reachable } from './readiness.ts';
 
-/** What the operator reads when everything serves. `keptIn`: the file that has the first password and key, which are then not in the text. */
+/** The text that the operator reads when everything serves. `keptIn`: the file with the first password and key, which are then not in the text. */
 export function renderBanner(config: CheckedConfig, customer: Customer, signIn: SignIn, keptIn?: string): string {
   const api = `${config.listen.tls === undefined ? 'http' : 'https'}://${reachable(config.listen.api)}/v1`;
   const lines = [

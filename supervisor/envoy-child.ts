@@ -68,8 +68,8 @@ function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): 
     '--disable-hot-restart',
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
     // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request that found the process away, which
-    // the access log says too.
-    ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error'],
+    // the access log says too; misc says at every start that the matcher of trusted addresses (IPMatcher) is new in Envoy's interface.
+    ...['--log-level', 'warn', '--component-log-level', 'main:error,ext_proc:error,misc:error'],
     ...['--drain-time-s', String(Math.max(1, Math.ceil(drainTimeoutMs / 1000)))],
     // Every answer ends its connection from the first moment on: one that stays open would be reset at the end.
     ...['--drain-strategy', 'immediate'],

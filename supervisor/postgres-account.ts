@@ -27,7 +27,7 @@ const PROBE_TIMEOUT_MS = 5_000;
 export interface AccountFolders {
   /** May not exist yet. */
   readonly postgresDir: string;
-  /** Of all sockets of the gateway: ours alone, where PostgreSQL runs as somebody else. */
+  /** Folder of all sockets of the gateway: ours alone, where PostgreSQL runs as somebody else. */
   readonly socketDir: string;
   readonly binary: string;
 }

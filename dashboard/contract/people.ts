@@ -20,7 +20,7 @@ export interface LinkView {
   readonly expiresAtMs: number;
 }
 
-/** Of a list: what came, what went, and how many more there were than an event has room for. Null: there was, or is, no list. */
+/** A change of a list: its added and removed members, and the number of those that the event has no room for. Null: no list. */
 export interface ListChangeView {
   readonly added: readonly string[];
   readonly removed: readonly string[];

@@ -14,7 +14,7 @@ export interface SessionView {
   readonly untrustedProxy?: string;
   /** The password is one that a command line made: somebody else knows it. */
   readonly choosePassword?: true;
-  /** Where else this address is invited; each takes its own link to accept. Absent: nowhere. */
+  /** Pending invitations of this address elsewhere; each is accepted by its own link. Absent: none. */
   readonly invitations?: readonly PendingInvitation[];
 }
 
@@ -35,7 +35,7 @@ export interface PasswordLinkView {
   readonly email: string;
   readonly purpose: 'invitation' | 'reset';
   readonly expiresAtMs: number;
-  /** What an owner invites to: name of the organization. Absent: an operator made the user. */
+  /** Name of the organization that an owner invites to. Absent: an operator made the user. */
   readonly organization?: string;
   readonly role?: 'owner' | 'member';
 }
@@ -65,7 +65,7 @@ export interface SessionApi {
   /** Every other session of the user ends. A wrong `current` is `wrong_password`, and counts as an attempt to sign in. */
   'PUT /api/password': { body: { current: string; next: string }; answer: Empty };
   /**
-   * What credits, makes a link to an account or an operator needs a password that was given within `dashboard.session.fresh_password`, at
+   * Booking credit, making an operator or a link to an account needs a password given within `dashboard.session.fresh_password`, at
    * sign-in or here: otherwise it is `password_needed`.
    */
   'POST /api/password/confirmation': { body: { password: string }; answer: Empty };

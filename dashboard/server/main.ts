@@ -58,7 +58,7 @@ async function serve(
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);
   const entry = openEntry(databaseUrl, log);
-  // Of a dashboard of the release before, which may have run until now.
+  // A dashboard of the release before may have run until now, and left users who were invited in its way.
   await invitePendingUsers(database).catch(explainUnavailable);
   const config = followConfig(loaded, log);
   const deps = {

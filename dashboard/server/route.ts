@@ -55,7 +55,7 @@ export type Call<E extends Endpoint, A extends Access> = {
   readonly input: Input<E>;
 } & (A extends 'anyone' ? AnyCall : 'organization' extends PathParameter<E> ? OrganizationCall : UserCall);
 
-/** Whether a password has to have been given lately (step-up): what is asked for outlives the session of whoever found a browser signed in. */
+/** True: the password must have been given lately (step-up), because the effect outlives the session of somebody who found a browser signed in. */
 export type NeedsFreshPassword<I> = (input: I, role: Role | undefined) => boolean;
 
 export interface Definition<E extends Endpoint, A extends Access> {

@@ -79,7 +79,7 @@ function passwordNeeded(): Problem {
   return problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
 }
 
-/** Who is not signed in has the entry's connections; who is, takes turns. Operators see every organization, and take none of its turns. */
+/** Strangers use the entry's connections, signed-in users take turns. An operator's statements take none of the organization's turns. */
 function storesFor(deps: Deps, { access }: Route, { session, organizationId, role }: Granted): Partial<Deps> {
   if (access === 'anyone' || session === undefined) return { database: deps.entry };
   const ofOrganization = organizationId === undefined || role === 'operator' ? {} : { organizationId };

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 
-/** Who asks the database. */
+/** The user and organization that ask the database. */
 export interface TurnTaker {
   readonly userId: string;
   /** Absent: an operator, or nothing of an organization. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Where an attempt came from. */
+/** Origin of an attempt. */
 export interface AttemptOrigin {
   readonly address: string;
   /**
@@ -11,14 +11,14 @@ export interface AttemptOrigin {
   readonly claimedAddress?: string;
 }
 
-/** What attempts from one origin are counted by: as closely as the caller is known, and the network around it, where there is one. */
+/** Subjects that attempts from one origin count against: the caller, as closely as it is known, and the network around it, if there is one. */
 export interface OriginSubjects {
   readonly near: string;
   readonly wide?: { readonly subject: string; readonly max: number };
 }
 
 const MAX_BY_NETWORK = 100;
-/** Of callers that a proxy names which is not trusted: each has its share, and one machine may make up as many as it likes. */
+/** Bound of all callers that a proxy names which is not trusted: each has its share, and one machine may make up any number of them. */
 const MAX_BY_UNTRUSTED_PROXY = 1_000;
 const MAX_CHARACTERS = 64;
 

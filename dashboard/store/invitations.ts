@@ -9,7 +9,7 @@ import { type MemberRole, milliseconds } from './user-rows.ts';
 
 /** Somebody with this address may join the organization. It says nothing about whether the address has an account, and claims none. */
 export interface NewInvitation {
-  /** Of the user, if accepting it makes one. */
+  /** Id of the user, if accepting the invitation makes one. */
   readonly id: string;
   readonly organizationId: string;
   /** As normalizeEmail gives it. */
@@ -77,7 +77,7 @@ interface InvitationRow {
   readonly expires_ms: number;
 }
 
-/** What it does and what it answers is the same whether or not the address has an account. */
+/** Its effect and its answer are the same whether or not the address has an account. */
 export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor): Promise<InviteResult> {
   const { id, organizationId, email, role, tokenHash, byOperator } = invitation;
   return inTransaction(pool, 'begin', async (client): Promise<InviteResult> => {

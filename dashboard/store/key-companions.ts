@@ -36,7 +36,7 @@ interface CompanionsRow {
   readonly spent: string;
 }
 
-/** Of these keys of the organization, by key id. */
+/** Figures of these keys of the organization, by key id. */
 export async function keyCompanions(
   pool: pg.Pool,
   organizationId: string,

@@ -6,7 +6,7 @@ export interface KnownBrowser {
   readonly userId: string;
   /** SHA-256 of the token; the token itself is the browser's alone. */
   readonly tokenHash: Buffer;
-  /** Of the token that this browser had before, which is worth nothing any more. */
+  /** Hash of the token that this browser had before, which is no longer valid. */
   readonly formerTokenHash?: Buffer;
   /** In force now: a password set since then knows no browser of before. */
   readonly passwordHash: string;

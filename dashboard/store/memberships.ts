@@ -21,7 +21,7 @@ export type SetRoleResult =
   | { readonly kind: 'last_owner' };
 export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
 
-/** What becomes of the keys of a member who leaves: nobody knows who has a copy of them, unless an owner answers for them. */
+/** The keys of a member who leaves: revoked, because anybody may have a copy, unless an owner answers for them. */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
 /** Whether the last owner may go or become a member: for operators only. */
@@ -107,7 +107,7 @@ export async function setRole(
   });
 }
 
-/** Who has a password stays a user. `no_such_owner`: nobody to hand the keys to. Rights end with the next request: every one reads its memberships anew. */
+/** A user with a password stays a user. `no_such_owner`: nobody to hand the keys to. Rights end with the next request, which reads memberships anew. */
 export async function removeMember(
   pool: pg.Pool,
   organizationId: string,

@@ -32,7 +32,7 @@ export interface SignedIn {
   readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
   /** By name. */
   readonly memberships: readonly Membership[];
-  /** Of the user's address, by organizations that he does not belong to; 20 at most. */
+  /** Pending invitations of the user's address, from organizations that he does not belong to; 20 at most. */
   readonly invitations: readonly Invitation[];
   /** Since the password was given for this session. */
   readonly passwordAgeMs: number;
@@ -47,7 +47,7 @@ export interface Invitation {
   readonly expiresAtMs: number;
 }
 
-/** Of `users u`, as JSON. */
+/** Pending invitations of `users u`, as JSON. */
 const INVITATIONS = `coalesce((
     select json_agg(json_build_object('organization', i.name, 'role', i.role, 'expiresAtMs', i.expires_ms)) from (
       select o.name, i.role, ${milliseconds('i.expires_at')} as expires_ms

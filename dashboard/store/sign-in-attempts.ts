@@ -75,7 +75,7 @@ const FORGET: Statement = {
     delete from sign_in_attempts where subject = $3 and (select count(*) from of_pairs) >= 0`,
 };
 
-/** Where the user has a session, and whether the browser is one that he signed in with: what others try elsewhere holds up neither. */
+/** The places where the user has a session, and whether the browser is known: attempts of others elsewhere hold up neither. */
 const KNOWN: Statement = {
   name: 'known_origins',
   text: `select

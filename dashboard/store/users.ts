@@ -114,7 +114,7 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
   return { userId: id, disabled, ...(passwordHash === null ? {} : { passwordHash }) };
 }
 
-/** What becomes of the keys of a user who is disabled, in every organization. Revoked keys do not come back when the user does. */
+/** The keys of a user who is disabled, in every organization. Enabling the user brings no revoked key back. */
 export type KeysOfDisabled = 'revoke' | 'keep';
 
 /** Who is disabled is signed out at once and keeps no link. Disabling twice keeps the first time. */

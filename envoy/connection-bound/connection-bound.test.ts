@@ -15,7 +15,7 @@ interface Exports {
   proxy_on_downstream_connection_close(context: number, by: number): void;
 }
 
-/** What Envoy's threads share: a value and its version for each key. */
+/** Data that Envoy's threads share: a value and its version for each key. */
 type SharedData = Map<number, { value: number; version: number }>;
 
 const NOT_FOUND = 1;
@@ -64,7 +64,7 @@ function startThread(shared: SharedData, configuration: string, interfere = () =
   const exports = new WebAssembly.Instance(module, { env }).exports as unknown as Exports;
   expect(exports.proxy_on_configure(1, configuration.length)).toBe(1);
   return {
-    /** Whether it stays open. */
+    /** True: the connection stays open. */
     open(address: string): boolean {
       peer = address;
       const before = closed;

@@ -8,13 +8,13 @@ import { type BodyField, providerBody, type SentFacts } from './provider-body.ts
 import { estimateTokens } from './text-meter.ts';
 import { TokenTally } from './token-tally.ts';
 
-/** What a model reads of a body, and what it is counted by. */
+/** The parts of a body that a model reads, and that its tokens are counted by. */
 export interface ReadBody {
   readonly bytes: Buffer;
   /** ASCII, escaped characters included. */
   readonly isPlain: boolean;
   readonly prompt: PromptRecord;
-  /** Of images whose size could not be read: `undefined`. */
+  /** `undefined` for an image whose size could not be read. */
   readonly imageSizes: readonly (ImageSize | undefined)[];
   readonly fields: readonly BodyField[];
 }
@@ -22,7 +22,7 @@ export interface ReadBody {
 /** The bytes of a body that was accepted, for as long as they are needed. The one place that refers to them, so that they can be freed. */
 export class HeldBody {
   #body: ReadBody | undefined;
-  /** What is left of the prompt's text once the bytes are free. */
+  /** The part of the prompt's text that is kept once the bytes are free. */
   #text: Buffer = NOTHING;
   #tokensLeftOut = 0;
 

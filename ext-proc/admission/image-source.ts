@@ -18,7 +18,7 @@ const INLINE_ONLY = 'must be a data: URI with an image media type and base64 dat
 
 const STEP_BYTES = 1024 * 1024;
 
-/** What an image's `url` is: the text between the quotes at `start` and `end`. */
+/** Reads the source of an image from its `url`, the text between the quotes at `start` and `end`. */
 export function* imageSource(bytes: Buffer, { start, end }: Span): Steps<ImageSource> {
   const head = textUpTo(LONGEST_HEAD, bytes, start, end);
   const uri = DATA_URI.exec(head);

@@ -166,7 +166,7 @@ export class JsonCursor {
     return undefined;
   }
 
-  /** Where the key that was read last begins. */
+  /** Start of the key that was read last. */
   get keyStart(): number {
     return this.#tape.slots[this.#keyPlace] as number;
   }

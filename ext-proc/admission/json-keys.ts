@@ -110,9 +110,9 @@ export class KeyRegister {
   }
 }
 
-/** What a register works with. It may serve one text after the other. */
+/** Memory of a register. It may serve one text after the other. */
 export class KeyMemory {
-  /** Of the keys of open objects. */
+  /** Entries of the keys of open objects. */
   entries = new Int32Array(ENTRY * 256);
   decoded = new Uint8Array(0);
   #table = new Int32Array(64);

@@ -41,7 +41,7 @@ export const MAX_VALUES = 250_000;
 export interface ScannedObject {
   readonly kind: 'object';
   readonly bytes: Buffer;
-  /** Of all keys and values, replaced ones too. Another scan may write over it: it is to be read before the event loop goes on. */
+  /** Has all keys and values, replaced ones too. The next scan may write over it: read it before the event loop goes on. */
   readonly tape: JsonTape;
   /** There are members that a later one with the same key replaces. */
   readonly hasReplaced: boolean;
@@ -57,10 +57,10 @@ export interface JsonProblem {
 /** Texts up to this length are scanned in one step, which takes 2 ms at worst; longer ones by steps of this length. */
 export const STEP_BYTES = 64 * 1024;
 
-/** Where to read on after a failure. */
+/** The next position after a failure: there is none. */
 const FAILED = -1;
 
-/** What stands next. */
+/** Kinds of what may stand next. */
 const VALUE = 0;
 const VALUE_OR_END = 1;
 const KEY = 2;
@@ -72,7 +72,7 @@ const KEY_END = 6;
 /** To compare so many keys is a step. A text that is scanned in one has fewer. */
 const MANY_KEYS = STEP_BYTES / 4;
 
-/** What texts that take one step are scanned with, one after the other. */
+/** Texts that take one step share these, one after the other. */
 const SHARED_TAPE = new JsonTape();
 const SHARED_MEMORY = new KeyMemory();
 
@@ -81,13 +81,13 @@ export class JsonScan {
   readonly #tape: JsonTape;
   readonly #keys: KeyRegister;
   readonly #plain: PlainText;
-  /** Where the next step begins. */
+  /** Start of the next step. */
   #pos: number;
   #stop = 0;
   #next = VALUE;
   #problem = '';
   #values = 0;
-  /** Of the arrays and objects that are open: their places on the tape, and what the register of keys calls them. */
+  /** Open arrays and objects: their places on the tape, and their numbers in the register of keys. */
   readonly #open: number[] = [];
   readonly #openKeys: number[] = [];
   #inObject = false;
@@ -140,7 +140,7 @@ export class JsonScan {
     };
   }
 
-  /** Where the first member stands. */
+  /** Position of the first member. */
   #begin(): number {
     const bytes = this.#bytes;
     const start = skipSpace(bytes, 0);

@@ -1,7 +1,7 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, SPACE } from './json-bytes.ts';
 
 /**
- * Where every key and value of a text stands, in the order of the text. The scan writes it, so that no later reader walks through the
+ * Positions of every key and value of a text, in the order of the text. The scan writes it, so that no later reader walks through the
  * bytes again. An entry is three numbers: where it begins, where it ends, and of a key or string its flags, of an array or object the
  * place on the tape behind all that it contains.
  */
@@ -33,7 +33,7 @@ export class JsonTape {
         place += ENTRY;
         continue;
       }
-      // It always has a next one: the one that replaces it, if no other.
+      // There always is a next one: the one that replaces it, if no other.
       const next = this.behind(bytes, place + ENTRY);
       bytes.fill(SPACE, slots[place], slots[next]);
       slots[place + 1] = next;

@@ -16,7 +16,7 @@ interface Waiting {
 export class JudgingTurns {
   /** The organization whose turn is next stands first. */
   readonly #lines = new Map<string, Waiting[]>();
-  /** What was done at once in this turn of the event loop. */
+  /** Time spent in this turn of the event loop on bodies that are judged at once. */
   #spentMs = 0;
   #scheduled = false;
 

@@ -13,7 +13,7 @@ export interface PromptHead {
 /** The beginning of the prompt's text, so many bytes of the body; the rest is measured. */
 export function promptHead(bytes: Buffer, { pieces }: PromptRecord, mostBytes: number): PromptHead {
   const text = Buffer.alloc(mostBytes + pieces.length / 3);
-  // What normalization adds is not asked for.
+  // The characters that normalization adds are not needed here.
   const rest = new TextMeter(true);
   let length = 0;
   let roomBytes = mostBytes;

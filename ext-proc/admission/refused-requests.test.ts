@@ -93,7 +93,7 @@ describe('refused requests', () => {
       true,
       true,
     ]);
-    // What is over goes first.
+    // Windows that are over are forgotten first.
     takeAll(refused, 10, { id: 'e', nowMs: START + MINUTE_MS });
     takeAll(refused, 10, { id: 'f', nowMs: START + MINUTE_MS });
     expect(refused.check('e', 10, START + MINUTE_MS)).toBeDefined();

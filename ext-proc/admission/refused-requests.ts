@@ -20,14 +20,14 @@ export interface RefusedRequests {
 /** By status, what counts: 408, 409 and 429 are of requests that may be well-formed, and of 5xx nobody is to blame who asks. */
 export const COUNTED_STATUSES: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 413, 422]);
 
-/** Of organizations and keys with refused requests in this minute. A deployment with more forgets the eldest of them. */
+/** Organizations and keys with refused requests in this minute, at most. Beyond it the oldest are forgotten. */
 const MOST_WINDOWS = 10_000;
 
 interface Window {
   endsAtMs: number;
   /** Counted here. */
   own: number;
-  /** Of those, what the store was told. */
+  /** The part of `own` that the store was told. */
   told: number;
   isTelling: boolean;
   /** By other processes, as far as the store has said. */

@@ -73,7 +73,7 @@ export class TokenTally {
   }
 }
 
-/** What a short piece counts as, besides its bytes, where steps are measured out. */
+/** Cost of a short piece, besides its bytes, where steps are measured out. */
 const PIECE_BYTES = 64;
 
 /** The frame of a request. Templates of open models put a system message of up to 80 tokens of their own before the first one. */

@@ -17,7 +17,7 @@ export interface SharedConfig {
   /** Further attempts at the same target after the first. */
   readonly retriesPerTarget: number;
   readonly idempotencyRetentionMs: number;
-  /** Of stored answers, as they are sealed. */
+  /** Bytes of stored answers, as they are sealed. */
   readonly idempotencyBytesPerOrganization: number;
   readonly requestLogRetentionMs: number;
   readonly topUpUrl?: string;
@@ -44,7 +44,7 @@ export interface ListenConfig {
   readonly api: Address;
   readonly dashboard: Address;
   readonly metrics: Address;
-  /** What one client address may have open at `api`, and send to it; 0: any number. */
+  /** Open connections and requests that one client address may have at `api`; 0: any number. */
   readonly perAddress: { readonly connections: number; readonly requestsPerSecond: number };
   /** Absolute paths of PEM files. */
   readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };

@@ -6,7 +6,7 @@ import { configFolder, MODEL } from './load.fixture.ts';
 import { loadConfig } from './load.ts';
 import { formatProblem } from './problem.ts';
 
-/** What a process has of the secrets that the configuration names, as it says which it needs. */
+/** The secrets of the configuration that a process has, by what it says that it needs. */
 const folder = configFolder();
 const ENV = { KEY: 'key-sentinel', TOKEN: 'token-sentinel', REDIS: 'redis-sentinel', PASSWORD: 'database-password' };
 const TEXT = `stores: {postgres: "postgres://u:\${PASSWORD}@h/d", redis: "redis://:\${REDIS}@h"}

@@ -41,7 +41,7 @@ export interface Missing extends Position {
 /** Collects the files that texts refer to. The paths are absolute. */
 export class FileReferences {
   readonly paths = new Set<string>();
-  /** Those of secrets that are not loaded: they are not read, or read and not kept. */
+  /** Paths of secrets that are not loaded: they are not read, or read and not kept. */
   readonly secretPaths = new Set<string>();
   readonly #folder: string;
   readonly #secrets: Secrets;
@@ -96,7 +96,7 @@ export interface ReferenceSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly files: FileReferences;
   readonly contents: ReadonlyMap<string, Lookup>;
-  /** Of `files.secretPaths`, where secrets are checked: any text for one that is there. */
+  /** By path of `files.secretPaths`, where secrets are checked: any text for a file that is there. */
   readonly checked: ReadonlyMap<string, Lookup>;
   readonly secrets: Secrets;
 }

@@ -6,7 +6,7 @@ import { type Lookup, readReferencedFiles } from './references.ts';
 export interface ConfigSource {
   /** Files that the configuration refers to with `${file:…}`, and those of the certificate, as far as they are loaded; absolute. */
   readonly files: readonly string[];
-  /** Those of secrets that are not loaded, and then those of the certificate. Nobody follows them. */
+  /** Files of secrets that are not loaded, and files of the certificate then. Nobody follows them. */
   readonly secretFiles: readonly string[];
   /** Over the file and all it refers to. */
   readonly fingerprint: string;

@@ -8,7 +8,7 @@ import { CONTENT_REFUSALS, CONTEXT_ERRORS, RATE_LIMITS, REQUEST_ERRORS } from '.
 
 const { egress, delivery } = await openDelivery();
 
-/** What a client with one provider, or with two, is answered. */
+/** Answers to a client with one provider, and with two. */
 async function answered(handlers: readonly ProviderHandler[], stream = false, names = ['alpha']) {
   egress.answerWith(...handlers);
   const to = client();

@@ -1,12 +1,12 @@
 import type { ProviderWords } from './provider-words.ts';
 
 /**
- * What of the operator's own account at a provider an error is about: its credentials and permissions, or its money and quota. Neither is the
+ * The part of the operator's own account at a provider that an error is about: its credentials and permissions, or its money and quota. Neither is the
  * client's to read or to mend.
  */
 export type AccountErrorKind = 'credentials' | 'funds';
 
-/** What providers call such errors. It decides before their words. */
+/** Names that providers give such errors. A name decides before the words. */
 const FUNDS_NAME =
   /quota|billing|balance|(?:^|_)credits?(?:_|$)|funds|payment|arrear|overdue|(?:^|_)spend|usage_limit|budget_exceeded/;
 const CREDENTIALS_NAME =
@@ -44,7 +44,7 @@ const CONTENT_WORDS = anyOf(
   /\b(?:input|prompt|request|content|messages?|text|images?)\b(?: \w+){0,2} (?:flagged|violates?|filtered|moderated)\b/,
   /\brejected (?:\w+ ){0,6}safety\b|\bsafety_check|\bcontent management policy\b|\brequires moderation\b/,
 );
-/** Of those the ones that stand even where the provider names a field: it says so of a model that only verified organizations may stream. */
+/** These words decide even where the provider names a field: it says so of a model that only verified organizations may stream. */
 const VERIFICATION_WORDS = /\b(?:organi[sz]ation|account) must be verified\b/;
 const RATE_WORDS =
   /\brate[ _-]?limit|\bper[ -](?:minute|second|hour|min)\b|\b(?:tpm|rpm)\b|too many requests|\bslow down\b|overloaded|throttl|concurren/;
@@ -106,7 +106,7 @@ const CONTEXT_WORDS = anyOf(
   /\breduce the length of the (?:messages|prompt|input)\b/,
 );
 
-/** Of a 400 or 422: the prompt, with the output that may follow, is longer than the provider's context window. */
+/** True for a 400 or 422 that says: prompt and possible output are longer than the provider's context window. */
 export function isContextError({ text, names }: ProviderWords): boolean {
   if (names.some((name) => CONTEXT_NAME.test(name))) return true;
   if (names.some((name) => REQUEST_NAME.test(name) && name !== 'invalid_prompt')) return false;

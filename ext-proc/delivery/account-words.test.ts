@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { statusFailure } from './provider-failure.ts';
 
-/** Of a 400 without a code that says more: what its words alone decide. */
+/** A 400 without a code that says more: its words alone decide. */
 function accountOf(message: string): string | undefined {
   return statusFailure(400, { error: { message, type: 'invalid_request_error', param: null, code: null } }).account;
 }

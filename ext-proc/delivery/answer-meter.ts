@@ -46,7 +46,7 @@ export class AnswerMeter {
     this.#producedSinceUsage = false;
   }
 
-  /** Of an answer that is taken next. */
+  /** Adds the measure of text that the next answer lacks. */
   takeMeasured(text: MeasuredText): void {
     this.#text.addMeasured(text);
   }

@@ -66,7 +66,7 @@ export class AnswerReader {
   #start(): Worker {
     const worker = new Worker(new URL('./read-answer-worker.ts', import.meta.url));
     worker.unref();
-    // What a thread says that was given up is nobody's.
+    // Messages of a thread that was given up are ignored.
     worker.on('message', (result: ReadResult) => worker === this.#worker && this.#done(ofThisThread(result)));
     worker.on('error', () => this.#failed(worker));
     return worker;
@@ -80,7 +80,7 @@ export class AnswerReader {
     this.#next();
   }
 
-  /** It is taking too long, or it broke. The next answer has a thread of its own. */
+  /** The thread takes too long, or it broke. The next answer has a thread of its own. */
   #failed(worker: Worker | undefined): void {
     if (worker === undefined || worker !== this.#worker) return;
     this.#end();

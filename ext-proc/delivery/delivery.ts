@@ -100,7 +100,7 @@ export interface Attempt {
   readonly provider: string;
   /** `ok` or why the attempt failed. */
   readonly result: string;
-  /** It failed for the operator's own account at the provider. */
+  /** Present: the attempt failed for the operator's own account at the provider. */
   readonly account?: AccountErrorKind | undefined;
   /** From asking the provider to the end of its answer, or to its failure. */
   readonly durationMs?: number;

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 
 /**
- * What a provider is told instead of a customer's own `user`, `safety_identifier` or `prompt_cache_key`: 64 hexadecimal characters, the same
+ * Replaces a customer's own `user`, `safety_identifier` or `prompt_cache_key` towards a provider: 64 hexadecimal characters, the same
  * for the same organization, field and value, in every process and after every restart, and another for any other. So organizations that
  * share the operator's account share no cache namespace and no identity, and the provider learns neither the value nor who sent it.
  */

@@ -3,7 +3,7 @@ import { client, openDelivery } from './client.fixture.ts';
 import { chunk, DONE, HELLO, type ProviderHandler, STOP, sendStream, usageChunk } from './egress.fixture.ts';
 import { provider } from './order.fixture.ts';
 
-/** What images cost only the provider's usage says: leaving before it comes must not pay less. */
+/** Only the provider's usage says what images cost: leaving before it comes must not pay less. */
 const { egress, deliverStream } = await openDelivery();
 const CEILING = 68_000;
 const USAGE = { prompt_tokens: 60_000, completion_tokens: 3, total_tokens: 60_003 };
@@ -53,7 +53,7 @@ describe('a client that leaves a request with images', () => {
     vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'], shouldAdvanceTime: true });
     try {
       const leaving = leaveAt(seen, [], silent);
-      // What the provider sends after that is all that it says.
+      // The provider says nothing after this.
       await vi.waitFor(() => expect(silent).toHaveBeenCalled(), { timeout: 20_000 });
       await vi.advanceTimersByTimeAsync(11_000);
       const { charges, outcome } = await leaving;

@@ -17,7 +17,7 @@ export function paysItsPrompt({ unreachable }: Run, { failure, target, asked }: 
   return provider.billPromptOnDisconnect !== false && !unreachable.has(provider);
 }
 
-/** Of a provider whose client has left, and which may still say what images cost. A reasoning model is drained by its own rule. */
+/** Longest silence of a provider that may still report what images cost, after its client has left. A reasoning model is drained by its own rule. */
 const USAGE_SILENCE_MS = 10_000;
 
 /**

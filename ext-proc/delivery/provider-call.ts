@@ -99,7 +99,7 @@ export class ProviderCall implements LimitedCall {
   limitSilence(idleMs: number, failure: ProviderFailure): void {
     this.#idleMs = idleMs;
     this.#silenceFailure = failure;
-    // It waits now, by the limit before.
+    // The call waits already, by the former limit.
     if (this.#silentAtMs < NEVER) this.#listen();
   }
 

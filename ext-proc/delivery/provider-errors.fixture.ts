@@ -1,6 +1,6 @@
 import type { AccountErrorKind } from './account-error.ts';
 
-/** What providers answer, as their documentation, issues and users show it. */
+/** Answers of providers, as their documentation, issues and users show them. */
 export interface ProviderError {
   readonly from: string;
   readonly status: number;

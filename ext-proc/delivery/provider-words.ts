@@ -1,12 +1,12 @@
 import { isObject, type JsonObject } from './json-object.ts';
 
-/** What a provider said about a request that it did not serve. Nothing in it is redacted yet. */
+/** The words of a provider about a request that it did not serve. Nothing in them is redacted yet. */
 export interface ProviderWords {
   /** For people; empty where it said nothing. */
   readonly text: string;
   /** The field that it names. */
   readonly param?: string;
-  /** What it calls the error: code, type, status and reason, in lower case with `_` between words. */
+  /** The provider's names of the error: code, type, status and reason, in lower case with `_` between words. */
   readonly names: readonly string[];
 }
 
@@ -72,7 +72,7 @@ function fieldIn(places: readonly unknown[], depth = 0): string | undefined {
 }
 
 const NAMED = ['code', 'type', 'status', 'reason', 'quotaId'] as const;
-/** Where errors have errors. `input` and `ctx` repeat what the client sent, and are not looked into. */
+/** Members that have errors within an error. `input` and `ctx` repeat what the client sent, and are not looked into. */
 const INSIDE = ['details', 'detail', 'message', 'violations', 'innererror', 'errors'] as const;
 
 function namesIn(value: unknown, depth = 0): string[] {

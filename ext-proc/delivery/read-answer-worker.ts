@@ -13,7 +13,7 @@ export interface ReadJob {
 
 export type ReadResult = ProviderAnswer | ProviderFailure;
 
-/** Of objects and arrays. Logprobs of 64 MiB have two million. What has more needs gigabytes, and a heap that is full ends the process. */
+/** Objects and arrays of an answer. Logprobs of 64 MiB have two million. More of them need gigabytes, and a heap that is full ends the process. */
 const MOST_COMPOSITES = 4_000_000;
 
 const QUOTE = 0x22;
@@ -41,7 +41,7 @@ function hasTooMany(bytes: Uint8Array): boolean {
   return composites > MOST_COMPOSITES;
 }
 
-/** What is charged by: of each choice its end, and of its text as much as is kept. */
+/** The parts that decide the charge: of each choice its end, and as much of its text as is kept. */
 function withoutLongText({ id, model, usage, choices }: Completion): Pick<ProviderAnswer, 'completion'> & {
   measured: MeasuredText;
 } {

@@ -13,7 +13,7 @@ export interface ProviderAnswer {
   readonly usage: string | undefined;
   /** The object without usage and without its last bracket. */
   readonly open: string | Buffer;
-  /** Of text that the completion lacks, because it is long: no more than its size is kept. */
+  /** Measure of long text, which the completion lacks: only its size is kept. */
   readonly measured?: MeasuredText;
 }
 

@@ -8,7 +8,7 @@ import { redactSecrets } from './redact-secrets.ts';
 const KEY = 'sk-proj-A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6';
 const PIECE = 8;
 
-/** What a client reads of a provider's 400. */
+/** The message that a client reads after a provider's 400. */
 function told(message: string, param?: string, key = KEY): string {
   const failed = withoutSecrets(statusFailure(400, { error: { message, param } }), key);
   return JSON.stringify(envelopeOf(refusalOf(order(), failed)).error);

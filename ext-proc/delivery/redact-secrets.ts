@@ -1,11 +1,11 @@
-/** What stands for a secret in a text that goes on. */
+/** Stands for a secret in a text that is passed on. */
 const REDACTED = '[redacted]';
 
 /** A key that is repeated in part gives itself away by so many characters in a row. */
 const PIECE_CHARACTERS = 8;
 /** Providers show so many of a key's first or last characters beside a mask, or alone. */
 const SHOWN_CHARACTERS = 4;
-/** Of a shorter key its ends alone are ordinary words. */
+/** The ends of a shorter key are ordinary words. */
 const LEAST_KEY_CHARACTERS = 12;
 /** Fewer of them beside a mask are chance. */
 const LEAST_SHOWN_CHARACTERS = 2;

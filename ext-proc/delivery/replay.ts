@@ -23,7 +23,7 @@ export interface Replay {
 export interface ReplayOutcome {
   /** False: nothing was answered, and the refusal is to be. */
   readonly answered: boolean;
-  /** Of a replay that was answered: why it was broken off. */
+  /** Present where a replay that had begun was broken off: the reason. */
   readonly refusal?: Refusal;
 }
 
@@ -89,7 +89,7 @@ async function inPieces(
     }
     return await sending;
   } catch (error) {
-    // What is not the answer that was stored must not look complete.
+    // Anything but the stored answer must not look complete.
     client.abort();
     throw error;
   } finally {

@@ -58,7 +58,7 @@ async function sendPieces(
     const goesOn = isKept || (await settlesWithin(drained, stalledMs));
     if (!goesOn) room.yields(unread);
     await drained;
-    // Where its organization has its share already, it goes on to be what others may have.
+    // If its organization has its share already, others may still take this memory.
     if (!goesOn) room.stays();
   }
   await stream.end();

@@ -4,7 +4,7 @@ import type { Answer, Exchange } from '../transport/exchange.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 import { settlesWithin } from './wait.ts';
 
-/** What was read for a client: it costs nothing, and can be had again. */
+/** Sends what was read for a client: it costs nothing, and can be read again. */
 export interface ReadAnswer extends Answer {
   readonly organizationId: string;
   /** How long the client may take to read it. */

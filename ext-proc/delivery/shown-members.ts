@@ -3,15 +3,15 @@ import { editObject, type Member, type MemberEdits, membersOf } from './json-mem
 import { isObject, type JsonObject } from './json-object.ts';
 
 /**
- * What of a provider's answer its client may see. What the operator pays, by which of his accounts and over which route, is nobody else's.
- * Of a usage only known members are shown, because providers add their prices there; elsewhere what is known to tell of the operator is hidden.
+ * The parts of a provider's answer that its client may see. Prices, accounts and routes of the operator are nobody else's.
+ * Only known members of a usage are shown, because providers add their prices there; elsewhere what is known to tell of the operator is hidden.
  */
 const OFFICIAL: ReadonlySet<string> = new Set([
   ...['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'system_fingerprint', 'obfuscation'],
 ]);
 const HIDDEN =
   /^(?:provider|x_|_)|cost|price|pricing|billing|byok|account|organi[sz]ation|credits|balance|upstream|usd/i;
-/** Of a choice, its message or delta. All else there is the model's work. */
+/** Hidden in a choice, its message or delta. All else there is the model's work. */
 const HIDDEN_INSIDE = /^(?:usage|provider|provider_?metadata|is_?byok)$|cost|price|pricing|billing/i;
 
 const OF_USAGE: ReadonlySet<string> = new Set([
@@ -67,7 +67,7 @@ function shownInside(value: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
 }
 
-/** Of a usage's text what counts tokens, as it came. */
+/** The members of a usage's text that count tokens, as they came. */
 export function shownUsage(text: string): string {
   return kept(text, ({ name, valueStart, valueEnd }) => {
     const value = text.slice(valueStart, valueEnd);
@@ -89,7 +89,7 @@ function count(
 function kept(text: string, shown: (member: Member) => string | undefined): string {
   const members = membersOf(text);
   const edits = Object.create(null) as Record<string, string | undefined>;
-  // Of a name that came twice the last counts, here as with every reader that is known.
+  // The last member of a name counts, as with every reader that is known.
   for (const member of members) edits[member.name] = shown(member);
   return editObject(text, edits, members);
 }

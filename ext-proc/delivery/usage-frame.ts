@@ -14,7 +14,7 @@ export class UsageFrame {
   readonly #order: Order;
   /** The last chunk that had a usage. */
   #text: string | undefined;
-  /** Of a chunk without choices. */
+  /** The usage chunk without choices. */
   #alone: Completion | undefined;
 
   constructor(order: Order) {

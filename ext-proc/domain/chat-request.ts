@@ -50,7 +50,7 @@ export interface InputTokens extends TokenBounds {
   readonly normalizedCeiling: number;
   /** What both have for all but plain text: frames of messages, tools, images. */
   readonly besidesText: TokenBounds;
-  /** Of the images alone, the ceiling. Absent: there are none. */
+  /** Ceiling of the images alone. Absent: there are none. */
   readonly imageCeiling?: number;
   /** Text was counted with the model's tokenizer. */
   readonly isCounted?: true;
@@ -60,6 +60,6 @@ export interface ProviderFields {
   readonly model: string;
   readonly outputLimitField: string;
   readonly outputLimit: number;
-  /** What stands for the value of a field that names a customer of the operator's customer (delivery/identities.ts). */
+  /** Replaces the value of a field that names a customer of the operator's customer (delivery/identities.ts). */
   identify(field: string, value: string): string;
 }

@@ -1,6 +1,6 @@
 /** Something that can give its memory up. */
 export interface Yielding {
-  /** It is free already, and not to be used any more. */
+  /** The memory is free already, and must not be used any more. */
   giveUp(): void;
 }
 
@@ -10,12 +10,12 @@ export interface Yielding {
  */
 export type Refused = 'share' | 'full' | 'gave_way';
 
-/** What one organization holds. */
+/** The memory that one organization holds. */
 interface Share {
   heldBytes: number;
-  /** That cannot be given up. */
+  /** The part that cannot be given up. */
   keptBytes: number;
-  /** What can be, with something in it: the room that got on last stands last. */
+  /** Rooms that can be given up and hold something: the one that got on last stands last. */
   readonly yielding: Set<Room>;
 }
 
@@ -38,7 +38,7 @@ export class SharedBudget {
   readonly #onRefused: (why: Refused) => void;
   #heldBytes = 0;
   #keptBytes = 0;
-  /** Of organizations that hold something. */
+  /** Shares of organizations that hold something. */
   readonly #shares = new Map<string, Share>();
 
   constructor(limitBytes: number, onRefused: (why: Refused) => void = () => undefined) {
@@ -94,7 +94,7 @@ export class SharedBudget {
     return true;
   }
 
-  /** What has to go first. Something that can be given up itself is worth no more than what others hold who hold less. */
+  /** The room that gives way first. A room that asks and can be given up itself goes before those of organizations that hold less. */
   #leastOf(asking: Room, bytes: number): Room | undefined {
     let most: Share | undefined;
     for (const share of this.#shares.values())
@@ -131,7 +131,7 @@ export class SharedBudget {
   }
 }
 
-/** What one body or answer holds. It is kept until `yields`. */
+/** The memory that one body or answer holds. Others cannot take it until `yields`. */
 export class Room {
   readonly #budget: SharedBudget;
   /** For the budget alone, as the next two. */
@@ -149,7 +149,7 @@ export class Room {
     return this.#budget.add(this, bytes);
   }
 
-  /** Whose it is was found out. */
+  /** Called when the organization is known. */
   belongsTo(organizationId: string): void {
     this.#become(organizationId, this.yieldsTo);
   }
@@ -159,12 +159,12 @@ export class Room {
     this.#become(this.organizationId, to);
   }
 
-  /** Of those of its organization it is the last to be given up. */
+  /** Makes this room the last of its organization's to be given up. */
   getsOn(): void {
     this.#budget.moveBack(this);
   }
 
-  /** It is not given up any more. False: it still is, because its organization keeps its share already. */
+  /** From now on others cannot take it. False: they still can, because its organization keeps its share already. */
   stays(): boolean {
     if (this.yieldsTo === undefined) return true;
     if (!this.#budget.keep(this)) return false;
@@ -188,7 +188,7 @@ export class Room {
     this.yieldsTo?.giveUp();
   }
 
-  /** What it holds is taken out, and put back as something else. */
+  /** Takes its bytes out, and puts them back under another organization or kind. */
   #become(organizationId: string, yieldsTo: Yielding | undefined): void {
     const bytes = this.heldBytes;
     if (bytes > 0) this.#budget.change(this, -bytes);

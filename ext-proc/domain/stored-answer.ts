@@ -1,8 +1,8 @@
 /** The answer of an earlier attempt, read from the database as its client takes it. */
 export interface StoredAnswer {
-  /** Of the answer itself. */
+  /** Size of the answer itself. */
   readonly bytes: number;
-  /** What is in memory of it at once. */
+  /** The part of it that is in memory at once. */
   readonly memoryBytes: number;
   /** Its next bytes. Rejects when they are not what was stored. */
   next(): Promise<NextBytes>;

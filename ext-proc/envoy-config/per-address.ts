@@ -8,7 +8,7 @@ import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { replaceFile } from './replace-file.ts';
 
 /**
- * What Envoy takes from one client address: open connections (`listen.address_connections`), counted by the module in
+ * Envoy's bounds for one client address: open connections (`listen.address_connections`), counted by the module in
  * envoy/connection-bound, and requests (`listen.address_rps`), counted by Envoy's own local rate limit.
  */
 const MODULE = new URL('../../envoy/connection-bound/connection-bound.wasm', import.meta.url);

@@ -33,7 +33,7 @@ export function requestSeal(organizationId: string, idempotencyKey: string, body
   const secret = createHmac('sha256', `${organizationId}\n${idempotencyKey}`).update(body).digest();
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, keyHash, purpose, KEY_BYTES));
   const bodyHash = derive('inference-gateway idempotency body');
-  // Of the salt and the generation, so that no two answers have the same.
+  // Derived from the salt and the generation, so that no two answers have the same key.
   const segmentKey =
     (generationId: string): DeriveKey =>
     (salt) =>

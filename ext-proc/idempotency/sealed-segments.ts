@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises';
  * last: none can be repeated, moved, left out or cut off.
  */
 const CIPHER = 'aes-256-gcm';
-/** Of the release before an answer begins with 12 random bytes. PostgreSQL knows the mark too (0029_bounded_answers.sql). */
+/** Answers of the release before begin with 12 random bytes instead. PostgreSQL knows the mark too (0029_bounded_answers.sql). */
 const MARK = Buffer.from('\0IGWSEG\n', 'latin1');
 const SALT_BYTES = 32;
 export const HEAD_BYTES = MARK.length + SALT_BYTES;

@@ -12,7 +12,7 @@ const FIRST_BYTES = HEAD_BYTES + SEALED_SEGMENT_BYTES;
 const SEGMENTS_AT_ONCE = 4;
 /** Until then one by one: a client that is about to be cut off has cost little more. */
 const SLOW_SEGMENTS = 4;
-/** Of answers that were sealed whole. */
+/** Pieces of answers that were sealed whole. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** `undefined`: it is gone. Rejects with StoreUnavailable. */

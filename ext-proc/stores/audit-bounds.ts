@@ -1,7 +1,7 @@
 import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.ts';
 import { isList } from './audit-changes.ts';
 
-/** Of an event's changes as JSON, in bytes of UTF-8. */
+/** Most bytes of an event's changes, as JSON in UTF-8. */
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;

@@ -27,7 +27,7 @@ function apply(before: AuditFields, changes: AuditChanges): AuditFields {
   ]);
 }
 
-/** Of a list: the same members, the other way round. */
+/** The change of the same list, the other way round. */
 function backwards(change: AuditChange): AuditChange {
   return 'added' in change ? { added: change.removed, removed: change.added } : [change[1], change[0]];
 }

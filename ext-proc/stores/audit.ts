@@ -20,7 +20,7 @@ export type AuditAction =
   | 'key.updated'
   | 'key.revoked'
   | 'key.replaced'
-  /** It belongs to another member now, as its maker has left. */
+  /** The key belongs to another member now, because its maker has left. */
   | 'key.handed_over'
   | 'user.created'
   /** To an organization. */
@@ -41,7 +41,7 @@ export type AuditAction =
 
 export type AuditValue = string | number | boolean | null | readonly string[];
 
-/** What came to a list, and what is gone from it. */
+/** The added and removed members of a list. */
 export interface ListChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -54,7 +54,7 @@ export interface ListChange {
   readonly after?: null;
 }
 
-/** What it was and what it is. Of a list that stays one, only the difference. */
+/** A value before and after. For a list that stays one, only the difference. */
 export type AuditChange = readonly [before: AuditValue, after: AuditValue] | ListChange;
 
 /** By field. Amounts are decimal text of nano-dollars, instants Unix milliseconds, what is absent is null. */

@@ -3,9 +3,9 @@ import { StoreUnavailable } from './store-unavailable.ts';
 export interface TurnLimits {
   /** Calls at once, of all organizations: as many as there are connections for them. */
   readonly atOnce: number;
-  /** Of one organization. */
+  /** Statements of one organization at once. */
   readonly eachAtOnce: number;
-  /** Of one organization: how many may wait for their turn, and for how long. */
+  /** How many of one organization may wait for their turn, and for how long. */
   readonly eachWaiting: number;
   readonly waitMs: number;
 }

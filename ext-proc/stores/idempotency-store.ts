@@ -10,7 +10,7 @@ export interface IdempotencyStore {
   /** Gives a key back that has no answer; nothing happens when another attempt has it, or it has its answer. */
   free(claim: Claim): Promise<void>;
   /**
-   * Of the sealed answer of a finished attempt, from that byte on and at most so many; `undefined` when it is not there any more. An answer never
+   * Reads the sealed answer of a finished attempt, from that byte on and at most so many; `undefined` when it is not there any more. An answer never
    * changes. Bytes come as hexadecimal text: much at once would be there three times, and take too long for one statement.
    */
   piece(claim: Claim, from: number, bytes: number): Promise<Buffer | undefined>;
@@ -28,7 +28,7 @@ export interface Tidied {
   readonly changed: number;
   /** Answers that gave way. */
   readonly evicted: number;
-  /** Of all organizations. */
+  /** Sum of all organizations. */
   readonly storedBytes: number;
 }
 

@@ -2,7 +2,7 @@ import { createDatabaseTurns, type DatabaseTurns } from './database-turns.ts';
 import type { IdempotencyStore } from './idempotency-store.ts';
 import type { Ledger } from './ledger.ts';
 
-/** What customers read of the ledger. */
+/** Customers' reads of the ledger. */
 export type LedgerReads = Pick<Ledger, 'findGeneration' | 'credits' | 'usage'>;
 
 export interface ReadTurns {

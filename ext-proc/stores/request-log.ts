@@ -27,11 +27,11 @@ export interface LeftOutRequests {
   readonly minute: number;
   /** Empty: no model of the configuration. */
   readonly model: string;
-  /** Of the error catalogue; empty: the client left before there was an answer. */
+  /** Code of the error catalogue; empty: the client left before there was an answer. */
   readonly code: string;
   readonly status: number;
   readonly requests: number;
-  /** Of the last of them. */
+  /** Time of the last of them. */
   readonly lastAtMs: number;
   readonly address: string;
 }

@@ -2,9 +2,9 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** Answers that are stored for Idempotency-Keys. */
 export interface AnswerMetrics {
-  /** That gave way, because their organization has stored more than its bound. */
+  /** Counts answers that gave way, because their organization has stored more than its bound. */
   answersEvicted(answers: number): void;
-  /** What all organizations have stored now, by all processes. */
+  /** Bytes that all organizations have stored now, by all processes. */
   answersStored(bytes: number): void;
 }
 

@@ -6,14 +6,14 @@ import type { Log } from './log.ts';
 export interface LeftOutOptions {
   readonly store: LeftOutStore;
   readonly log: Pick<Log, 'warn'>;
-  /** Of those that could not even be counted. */
+  /** Called for requests that could not even be counted. */
   readonly onDropped: (requests: number) => void;
   readonly everyMs?: number;
 }
 
 const EVERY_MS = 1_000;
 const LONGEST_PAUSE_MS = 10_000;
-/** Of kinds of requests that wait to be written; a kind takes some 500 bytes. */
+/** Most kinds of requests that wait to be written; a kind takes some 500 bytes. */
 const MOST_KINDS = 10_000;
 const BATCH = 500;
 
@@ -96,7 +96,7 @@ export class LeftOutCounts {
     this.#forget(Math.floor(Date.now() / MINUTE_MS));
   }
 
-  /** What is written, and will not grow any more. */
+  /** Forgets counts that are written and will not grow any more. */
   #forget(minute: number): void {
     for (const [id, { counted, written }] of this.#kinds) {
       if (counted.minute < minute - 1 && counted.requests === written) this.#kinds.delete(id);

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../domain/clock.ts';
 import type { Log } from './log.ts';
 
-/** Who sent a request that was refused. */
+/** The sender of a request that was refused. */
 export interface RefusedCaller {
   /** Absent: no key that exists. All of those share one count. */
   readonly key: { readonly id: string; readonly organizationId: string } | undefined;
@@ -37,7 +37,7 @@ export class RefusedLines {
     this.#share = (most) => Math.floor(most / workers) + (workerIndex < most % workers ? 1 : 0);
   }
 
-  /** Whether this one is written. */
+  /** True: this line is written. */
   take({ key, isUnusable }: RefusedCaller, nowMs: number): boolean {
     this.tell(nowMs);
     const lines = this.#linesOf(key);

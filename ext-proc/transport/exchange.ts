@@ -16,7 +16,7 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Reads the request body once. Never rejects. */
   readBody(bounds: BodyBounds): Promise<BodyResult>;
-  /** What the body takes of the memory for bodies. Of one that was read it is kept until its reader lets go of it, or the request ends. */
+  /** The body's part of the memory for bodies. After reading it is kept until the reader lets go of it, or the request ends. */
   readonly bodyRoom: Room;
   /** Answers the request whole. At most one of `respond` and `openStream` is called, once. Resolves when Envoy has it, or the client is gone. */
   respond(answer: Answer): Promise<void>;
@@ -27,7 +27,7 @@ export interface Exchange {
 }
 
 export interface BodyBounds {
-  /** Whose share of the memory for bodies it takes. */
+  /** The organization whose share of the memory for bodies it takes. */
   readonly organizationId: string;
   readonly limitBytes: number;
   /** Longest silence between two pieces. */

@@ -10,7 +10,7 @@ const STEP_BYTES = 64 * 1024;
  * that nobody wants stays at the client. What is over a bound is dropped at once, and so is everything after it.
  */
 export class RequestBody implements Yielding {
-  /** Of the budget: all that came, until it is dropped. It is given up where others want it, until somebody has the whole body. */
+  /** Memory of all that came, until it is dropped. Others may take it until somebody has the whole body. */
   readonly room: Room;
   /** From content-length. */
   readonly #declaredBytes: number;
@@ -137,5 +137,5 @@ export class RequestBody implements Yielding {
   }
 }
 
-/** Of a body that its reader has. */
+/** The result of a body that its reader has already. */
 const HANDED_OVER: BodyResult = { kind: 'gone' };

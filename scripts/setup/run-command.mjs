@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * What tools need to find programs, folders, proxies and authorities. The rest of our environment is no business of the code of hundreds of
+ * Variables by which tools find programs, folders, proxies and authorities. The rest of our environment is no business of the code of hundreds of
  * packages: with `npm start` providers' keys and database passwords are in it.
  */
 const PASSED =

@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /**
- * What keeps somebody from using the page as it stands now, by the rules of axe: each with the element that breaks one, as
+ * Barriers of the page as it stands now, by the rules of axe: each with the element that breaks one, as
  * `color-contrast at main > p`. None is an empty list.
  */
 export async function barriers(page: Page): Promise<string[]> {

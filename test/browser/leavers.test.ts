@@ -24,7 +24,7 @@ requirement(NO_CHROMIUM, () => {
 
   showLogsOnFailure(() => stack);
 
-  /** Who leaves, with a key. */
+  /** The member who leaves, with a key. */
   async function memberWithKey(email: string, keyName: string): Promise<void> {
     const password = await stack.createUser(email, { organizationId, role: 'member' });
     const { page } = await openPage(stack);

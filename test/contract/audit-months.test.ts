@@ -50,7 +50,7 @@ async function migrated(url: string): Promise<void> {
   await (await openStore(url)).close();
 }
 
-/** What PostgreSQL says of how it did it. */
+/** The plan by which PostgreSQL ran a statement. */
 async function migratedWithNotices(url: string): Promise<readonly (string | undefined)[]> {
   const notices: (string | undefined)[] = [];
   const pool = new pg.Pool({ connectionString: url, max: 1, options: '-c client_min_messages=debug1' });

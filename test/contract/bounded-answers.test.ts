@@ -55,7 +55,7 @@ describe('stored answers', () => {
     return attempt;
   }
 
-  /** What is stored, and what is counted of it. */
+  /** Bytes that are stored, and bytes that are counted. */
   async function bytesOf({ organizationId }: Customer) {
     const [row] = await sql<{ stored: number; counted: number }>(
       url,

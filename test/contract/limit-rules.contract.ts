@@ -158,7 +158,7 @@ export function rulesContract(storeOf: () => LimitStore): void {
       expect(await storeOf().countRefused('key-1', 2, NOON_ISH)).toEqual({ refused: 2, resetsAtMs });
       const next = { refused: 3, resetsAtMs: resetsAtMs + MINUTE_MS };
       expect(await storeOf().countRefused('org-1', 3, resetsAtMs)).toEqual(next);
-      // It was asked a moment before, and came later.
+      // This one was sent a moment earlier, and came later.
       expect(await storeOf().countRefused('org-1', 1, resetsAtMs - 1)).toMatchObject({ refused: 4 });
     });
 

@@ -39,7 +39,7 @@ export async function startPgBouncer(mode: 'transaction' | 'session', socketDir:
     ignore_startup_parameters: 'extra_float_digits',
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-  // Where it runs as another user, this is a link to that user's.
+  // If it runs as another user, this is a link to that user's socket.
   const sockets = dirname(realpathSync(join(socketDir, '.s.PGSQL.5432')));
   writeFileSync(ini, `[databases]\n* = host=${sockets} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
   // It refuses to run as root, as PostgreSQL does, and has to reach its socket.

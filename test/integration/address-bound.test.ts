@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type Stack, startStack } from './stack.ts';
 
-/** What Envoy takes from one address (`listen.address_connections`, `address_rps`); every address of 127.0.0.0/8 is another client. */
+/** Bounds of one address in Envoy (`listen.address_connections`, `address_rps`); every address of 127.0.0.0/8 is another client. */
 let stack: Stack;
 
 const PER_SECOND = 5;

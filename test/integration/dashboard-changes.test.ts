@@ -6,7 +6,7 @@ import { sql } from '../contract/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
-/** Of those changes that a minute's end falls into the midst of, twice as many may go through. */
+/** Twice as many changes may go through when a minute ends in their midst. */
 const MOST_WITHIN_TWO_MINUTES = 2 * CHANGE_LIMITS.perMinute;
 const MIB = 1_048_576;
 const PASSWORD = 'correct horse battery';
@@ -60,7 +60,7 @@ describe('changes made in the dashboard', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(MOST_WITHIN_TWO_MINUTES);
     expect((await logBytes()) - before).toBeLessThan(MIB);
-    // Who looks is not held up, and neither is who ends access.
+    // Reads are not held up, and neither is what ends access.
     expect((await member.get(`${base()}/keys/${key}`)).status).toBe(200);
     expect((await member.send('POST', `${base()}/keys/${key}/revocation`)).status).toBe(200);
   });

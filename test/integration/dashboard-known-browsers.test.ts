@@ -33,7 +33,7 @@ describe('a browser in which its user signed in before', () => {
     await browser.send('DELETE', '/api/session');
     return { ...user, browser };
   }
-  /** Of accounts that nobody has, until the address has had its share. */
+  /** Attempts at accounts that nobody has, until the address has had its share. */
   async function fillAddress(): Promise<void> {
     for (let n = 0; n < 40; n++) await signIn(dashboard.browser(), `nobody-${n}@example.com`, 'wrong');
     expect((await signIn(dashboard.browser(), 'nobody@example.com', 'wrong')).status).toBe(429);

@@ -4,7 +4,7 @@ import { sql } from '../contract/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
-/** What becomes of the keys of who leaves. */
+/** The keys of members who leave and of users who are disabled. */
 let dashboard: TestDashboard;
 let organizationId = '';
 let operator: Browser;

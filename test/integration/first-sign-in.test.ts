@@ -6,7 +6,7 @@ import { startProcess } from './child-process.ts';
 import { REPOSITORY } from './deployment.ts';
 import { type Home, makeHome, statusOfModels } from './service.ts';
 
-/** Where the key and the password of a first start go: to whoever started it, but not into systemd's journal. */
+/** The key and the password of a first start go to the person who started it, but not into systemd's journal. */
 let home: Home | undefined;
 afterEach(() => home?.remove());
 

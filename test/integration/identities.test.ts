@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 showLogsOnFailure(() => stack);
 
-/** What the provider saw of a request with these members. */
+/** The body that the provider saw of a request with these members. */
 async function seen(client: GatewayClient, members: Record<string, unknown>): Promise<Record<string, unknown>> {
   expect(outcome(await client.chat({ model: 'a', ...members }))).toBe('200');
   return provider.requests('a').at(-1)?.json ?? {};

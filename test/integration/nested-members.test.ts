@@ -4,7 +4,7 @@ import { showLogsOnFailure } from './failure-logs.ts';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';
 import { type Stack, startStack } from './stack.ts';
 
-/** What the gateway judges and what a provider's parser reads must be the same: some compare names without case, and the last counts. */
+/** The gateway must judge what a provider's parser reads: some compare names without case, and the last counts. */
 let provider: FakeProvider;
 let stack: Stack;
 let client: GatewayClient;

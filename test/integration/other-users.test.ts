@@ -30,7 +30,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
     mkdirSync(join(home.folder, 'bin'));
     writeFileSync(join(home.folder, 'bin/unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
     const env = { PATH: `${join(home.folder, 'bin')}:${process.env.PATH}` };
-    // What a former release left: the folder of all sockets belongs to that user, who put something into it.
+    // A former release left this: the folder of all sockets belongs to that user, who put something into it.
     const { dataDir, socketDir, egressSocket } = runtimePaths(home.env);
     mkdirSync(socketDir, { recursive: true, mode: 0o700 });
     const children = spawn('sleep', ['600'], { stdio: 'ignore' });
@@ -45,7 +45,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
     expect(lstatSync(`/proc/${service.childNamed('/postgres').pid}`).uid).toBe(NOBODY);
     expect([lstatSync(socketDir).uid, lstatSync(socketDir).mode & 0o777]).toEqual([0, 0o700]);
 
-    // That user gets so far, and no further.
+    // The other user gets so far, and no further.
     expect(asNobody('test', '-x', dataDir)).toBe(0);
     const mine = join(`${socketDir}-postgres`, 'mine');
     expect(asNobody('touch', mine)).toBe(0);

@@ -16,7 +16,7 @@ import { type GatewayClient, gatewayClient } from './gateway-client.ts';
 import { type Stack, startStack } from './stack.ts';
 import { exchangeRaw } from './transport-fixture.ts';
 
-/** What a request's head may be, byte by byte, and what every answer's head has. */
+/** Heads of requests, byte by byte, and the head of every answer. */
 let provider: FakeProvider;
 let stack: Stack;
 let key: string;

@@ -7,7 +7,7 @@ import { type GatewayClient, gatewayClient, outcome } from './gateway-client.ts'
 import { BY, type Customer } from './operator.ts';
 import { type Stack, startStack } from './stack.ts';
 
-/** What requests that cost nothing may write. */
+/** Requests that cost nothing may write a bounded number of rows and lines. */
 let stack: Stack;
 let database: ReturnType<typeof openDatabase>;
 
@@ -66,7 +66,7 @@ const accessLines = (customer: Customer) =>
     .split('\n')
     .filter((line) => line.includes('"msg":"request"') && line.includes(customer.keyId)).length;
 
-/** Of each minute that the flood touched. */
+/** Number of minutes that the flood touched. */
 const minutesSince = (startedAtMs: number) => Math.floor(Date.now() / 60_000) - Math.floor(startedAtMs / 60_000) + 1;
 
 test('5,000 requests with a revoked key: a few lines, and the sums have all of them', async () => {

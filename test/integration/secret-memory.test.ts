@@ -7,7 +7,7 @@ import { REPOSITORY } from './deployment.ts';
 import { findInMemory, MARK } from './process-memory.ts';
 import { type Home, makeHome, startService } from './service.ts';
 
-/** Which process has the secrets that the configuration names: the gateway process, and nobody else who can do without them. */
+/** The gateway process has the secrets that the configuration names, and no process that can do without them. */
 const IN_FILES = { key: `${MARK}of-file-4be1`, header: `${MARK}of-header-file-90d7` };
 const IN_ENVIRONMENT = { KEY: `${MARK}of-variable-7c22`, HEADER: `${MARK}of-header-variable-e5f8` };
 const ALL = [...Object.values(IN_FILES), ...Object.values(IN_ENVIRONMENT)];
@@ -68,7 +68,7 @@ test('a command reads no file of them, and keeps nothing of what it was given', 
   expect(findInMemory(command.pid, Object.values(IN_FILES))).toEqual([]);
   const heap = readFileSync(snapshot, 'latin1');
   expect([heap.includes('GATEWAY_CONFIG'), ALL.filter((secret) => heap.includes(secret))]).toEqual([true, []]);
-  // They stand where the kernel put its environment.
+  // The environment of a command stays where the kernel put it.
   expect(findInMemory(command.pid, Object.values(IN_ENVIRONMENT))).toEqual(Object.values(IN_ENVIRONMENT));
   await command.end();
 });

@@ -51,7 +51,7 @@ requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another use
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     await ipcMessage(dashboard, 'listening');
-    // What it writes may be read after what it sends.
+    // Its output may be read after its message.
     await expect.poll(() => dashboard.output()).toMatch(/the dashboard listens.*\n/);
     const lines = dashboard.output().split('\n').slice(0, -1);
     await dashboard.end();

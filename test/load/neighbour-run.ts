@@ -17,11 +17,11 @@ export interface Neighbours {
 }
 
 export interface NeighbourResult {
-  /** Of the other organization's requests. */
+  /** Latency of the other organization's requests. */
   readonly latencyMs: Percentiles;
   readonly sent: number;
   readonly faults: Readonly<Record<string, number>>;
-  /** Of the attacker's. */
+  /** Results of the attacker's requests. */
   readonly attacker: AttackResult;
 }
 

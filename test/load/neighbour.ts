@@ -22,7 +22,7 @@ let failed = chosen.length === 0;
 
 try {
   for (const attack of chosen) {
-    // What the attack before left behind is over.
+    // Let what the former attack left behind end.
     await sleep(5_000);
     const before = await runNeighbours(neighbours, undefined, Math.min(forMs, 10_000));
     const during = await runNeighbours(neighbours, attack, forMs);

@@ -21,7 +21,7 @@ export interface BodyCost {
 
 interface Cost {
   readonly cpuMs: number;
-  /** Of the dearest step: the event loop goes on after it. */
+  /** CPU of the dearest step: the event loop goes on after it. */
   readonly stepMs: number;
 }
 

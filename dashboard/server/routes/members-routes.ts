@@ -71,7 +71,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/members/:user/invitation', {
     access: 'owner',
-    // It may be a link to an operator's account.
+    // The link may lead to an operator's account.
     needsFreshPassword: (_, role) => role === 'operator',
     input: nothing,
     answer: (call) => newInvitationLink(call, call.params.user),

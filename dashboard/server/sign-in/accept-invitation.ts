@@ -12,7 +12,7 @@ import { newPasswordHash } from './new-password.ts';
 import { sessionView } from './session-view.ts';
 import { enter, provePassword } from './sign-in.ts';
 
-/** Whoever has an account accepts with its password, as if signing in; for anybody else the password is the new account's. */
+/** A user with an account accepts with its password, as if signing in; for anybody else the password becomes the new account's. */
 export async function acceptInvitation(
   call: EntryCall,
   { tokenHash, email, id }: OpenInvitation & { readonly tokenHash: Buffer },

@@ -1,4 +1,4 @@
 import type { UserCall } from '../route.ts';
 
-/** What routes that let somebody in are called with. */
+/** A call of a route that lets somebody in. */
 export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies'>;

@@ -5,7 +5,7 @@ import { hashToken, newToken } from './session-token.ts';
 
 /**
  * OWASP's device cookie: a browser in which somebody signed in keeps a token of the account, with which others' wrong passwords do not hold it up.
- * It lets nobody in. Every sign-in makes a new one; a new password, or disabling the user, forgets them all.
+ * The token lets nobody in. Every sign-in makes a new one; a new password, or disabling the user, forgets them all.
  */
 const MAX_AGE_SECONDS = KNOWN_BROWSER_DAYS * 86_400;
 

@@ -5,7 +5,7 @@ import type { UserCall } from '../route.ts';
 import { actorOf } from './actor.ts';
 import { newToken } from './session-token.ts';
 
-/** Of whom, and what for. */
+/** The user of a link, and its purpose. */
 export interface LinkWanted {
   readonly userId: string;
   readonly purpose: LinkPurpose;

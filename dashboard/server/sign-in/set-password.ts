@@ -62,7 +62,7 @@ export async function confirmPassword(call: UserCall, password: string): Promise
   return undefined;
 }
 
-/** Whoever finds a browser signed in must not be able to guess: attempts count as those to sign in. `field`: where it was typed. */
+/** Somebody who finds a browser signed in must not be able to guess: attempts count as those to sign in. `field`: where it was typed. */
 async function proveOwnPassword(
   call: UserCall,
   password: string,

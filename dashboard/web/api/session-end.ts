@@ -39,7 +39,7 @@ export function hasForm(): boolean {
   return forms.length > 0;
 }
 
-/** Whether this form is the one over which something is asked. */
+/** True for the form over which something is asked. */
 export function isNewestForm(id: string): boolean {
   return forms.at(-1) === id;
 }

@@ -6,7 +6,7 @@ import { isNewestForm, keepForm, useAsksToSignIn } from '../api/session-end.ts';
 const SignInAgain = lazy(() => import('./sign-in-again.tsx').then((module) => ({ default: module.SignInAgain })));
 const GivePassword = lazy(() => import('./give-password.tsx').then((module) => ({ default: module.GivePassword })));
 
-/** What is asked over a form, so that nothing typed into it is lost: to sign in again, or for the password. Inside the form. */
+/** Asks over a form, so that nothing typed into it is lost: to sign in again, or for the password. Stands inside the form. */
 export function FormGuards(): ReactNode {
   const id = useId();
   useEffect(() => keepForm(id), [id]);

@@ -54,7 +54,7 @@ export function Shell(): ReactNode {
             title="Choose a password of your own"
             action={<LinkButton to="/account">Choose</LinkButton>}
           >
-            Whoever made yours on the command line knows it.
+            The person who made yours on the command line knows it.
           </Banner>
         )}
         <Outlet />

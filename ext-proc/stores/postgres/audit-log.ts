@@ -10,7 +10,7 @@ const INSERT: Statement = {
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 const MAX_ACTOR = 300;
-/** Of an IPv6 address with a zone. */
+/** An IPv6 address with a zone fits. */
 const MAX_ADDRESS = 100;
 
 /** In the transaction of the change itself, so that neither is there without the other. */

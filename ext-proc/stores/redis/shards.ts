@@ -52,7 +52,7 @@ export function readsKey(keyId: string): string {
   return `${tagOf(keyId)}:reads:${keyId}`;
 }
 
-/** Of an organization or a key. */
+/** Key of the count of an organization or an API key. */
 export function refusedKey(id: string): string {
   return `${tagOf(id)}:refused:${id}`;
 }

@@ -3,7 +3,7 @@ import type { PendingInvitation } from '../../../contract/session.ts';
 import { Card } from '../../components/card.tsx';
 import { Instant } from '../../components/instant.tsx';
 
-/** Where else somebody is invited. Joining takes the link: an address alone proves nothing. */
+/** Pending invitations elsewhere. Joining takes the link: an address alone proves nothing. */
 export function PendingInvitations({ invitations }: { readonly invitations: readonly PendingInvitation[] }): ReactNode {
   return (
     <Card title="Invitations">
@@ -15,7 +15,7 @@ export function PendingInvitations({ invitations }: { readonly invitations: read
           </li>
         ))}
       </ul>
-      <p>To join, open the link that you get from whoever invited you.</p>
+      <p>To join, open the link that you get from the person who invited you.</p>
     </Card>
   );
 }

@@ -20,7 +20,7 @@ import { takeLinkToken } from './link-token.ts';
 
 let taken: string | undefined;
 
-/** What a link does that somebody was handed: it sets a password, or joins an organization. */
+/** Page of a link that was handed over: it sets a password, or joins an organization. */
 export function LinkPage(): ReactNode {
   // Rendering twice must not lose it.
   const [token] = useState(() => {

@@ -13,7 +13,7 @@ import type { MemberDialogProps } from './member-dialog.tsx';
 import styles from './members.module.css';
 
 export interface RemoveDialogProps extends MemberDialogProps {
-  /** Who is signed in. */
+  /** Id of the user who is signed in. */
   readonly userId: string;
   /** Takes the focus of the row that is gone. */
   readonly inviteButton: RefObject<HTMLElement | null>;
@@ -63,7 +63,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
               {
                 value: 'revoke',
                 label: member.activeKeys === 1 ? 'Revoke it' : 'Revoke them',
-                hint: 'Copies are worth nothing any more, and what uses them stops. This cannot be undone.',
+                hint: 'Every program with a copy stops working. This cannot be undone.',
               },
               {
                 value: 'hand_over',
@@ -71,7 +71,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
                 hint:
                   owners.length === 0
                     ? 'There is no other owner who can sign in.'
-                    : 'Works on, also for whoever has a copy: replace what is handed over soon.',
+                    : 'Every program with a copy keeps working. Make a replacement soon.',
                 disabled: owners.length === 0,
               },
             ]}
@@ -91,7 +91,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
   );
 }
 
-/** Those to whom the keys may go, and first of them who asks. */
+/** Owners who may take the keys, first the one who asks. */
 function useOwners({ organization, of: { userId: leaver }, userId: self }: RemoveDialogProps): readonly MemberView[] {
   const members = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
   const owners = members.data?.members.filter(

@@ -82,7 +82,7 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
         <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
         <Checkbox
           label="Revoke the API keys that belong to them"
-          hint="In every organization. Otherwise these go on working for whoever has a copy. Revoking cannot be undone."
+          hint="In every organization. Otherwise every program with a copy keeps working. Revoking cannot be undone."
           checked={revokesKeys}
           onChange={setRevokesKeys}
         />
