@@ -58,7 +58,10 @@ async function sendTogether(key: string): Promise<string[]> {
   return outcomes;
 }
 
-/** Requests of 1 KB at a steady rate, until `work` is over: outcomes, and the latency that 99 of 100 do not exceed. */
+/**
+ * Requests of 1 KB at a steady rate, until `work` is over: outcomes, and the latency that 95 of 100 do not exceed. The last few may be late for
+ * what else the machine does; judged in one go, eight bodies delayed half of all requests by seconds.
+ */
 async function servedDuring(key: string, work: Promise<unknown>) {
   const client = gatewayClient(stack.origin, key);
   const [latenciesMs, outcomes]: [number[], Set<string>] = [[], new Set()];
@@ -82,12 +85,11 @@ async function servedDuring(key: string, work: Promise<unknown>) {
   client.close();
   return {
     outcomes: [...outcomes],
-    p99Ms: latenciesMs.sort((a, b) => a - b)[Math.floor(latenciesMs.length * 0.99)] ?? 0,
+    p95Ms: latenciesMs.sort((a, b) => a - b)[Math.floor(latenciesMs.length * 0.95)] ?? 0,
   };
 }
 
-/** The clock judges: with other load on the machine a round may be late for its own reasons. */
-test('bodies of escaped keys whose last bytes come together keep nobody else waiting', { retry: 2 }, async () => {
+test('bodies of escaped keys whose last bytes come together keep nobody else waiting', async () => {
   const [attacker, other] = [await stack.operator.customer({ credit: '0' }), await stack.operator.customer()];
   const before = await servedDuring(other.key, sleep(3000));
   const attack = async () => {
@@ -99,5 +101,5 @@ test('bodies of escaped keys whose last bytes come together keep nobody else wai
   const during = await servedDuring(other.key, attacking);
   expect(await attacking).toEqual(Array(ROUNDS * BODIES).fill('402'));
   expect([before.outcomes, during.outcomes]).toEqual([['200'], ['200']]);
-  expect(during.p99Ms - before.p99Ms).toBeLessThan(MOST_GROWTH_MS);
+  expect(during.p95Ms - before.p95Ms).toBeLessThan(MOST_GROWTH_MS);
 });
