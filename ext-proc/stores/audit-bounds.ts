@@ -1,7 +1,7 @@
 import type { AuditChange, AuditChanges, AuditEvent, AuditValue } from './audit.ts';
 import { isList } from './audit-changes.ts';
 
-/** Most bytes of an event's changes, as JSON in UTF-8. */
+/** Most bytes of an event's changes, in UTF-8, as PostgreSQL writes them out: with a space behind each comma and colon. */
 export const MOST_CHANGES_BYTES = 2_048;
 const MOST_NAME = 300;
 const MOST_TEXT = 500;
@@ -27,7 +27,9 @@ function boundedChanges(changes: AuditChanges): AuditChanges {
 }
 
 function fits(changes: AuditChanges): boolean {
-  return Buffer.byteLength(JSON.stringify(changes)) <= MOST_CHANGES_BYTES;
+  // Line ends stand between members alone: JSON escapes those within texts.
+  const text = JSON.stringify(changes, null, 1).replace(/\n */g, ' ');
+  return Buffer.byteLength(text) <= MOST_CHANGES_BYTES;
 }
 
 function longestList(changes: AuditChanges): number {
