@@ -59,3 +59,18 @@ describe('words about', () => {
     expect(accountOf(message)).toBeUndefined();
   });
 });
+
+describe('the words are found in', () => {
+  test.each([
+    { error: 'Invalid API key' },
+    { error: { message: { text: 'Invalid API key' } } },
+    { error: { error: { message: 'Invalid API key' } } },
+    { detail: { reason: 'Invalid API key' } },
+    { detail: [{ description: 'Invalid API key' }] },
+    { errors: ['Invalid API key'] },
+    ['Invalid API key'],
+    [{ error: { message: 'Invalid API key' } }],
+  ])('%j', (body) => {
+    expect(statusFailure(400, body).account).toBe('credentials');
+  });
+});

@@ -23,7 +23,10 @@ const SILENT: ProviderWords = { text: '', names: [] };
  */
 export function wordsOf(body: unknown): ProviderWords {
   if (typeof body === 'string') return { text: body.slice(0, MAX_CHARACTERS), names: [] };
-  if (Array.isArray(body)) return wordsOf(body.find(isObject));
+  if (Array.isArray(body)) {
+    const first = body.find(isObject);
+    return first === undefined ? { text: textIn(body).slice(0, MAX_CHARACTERS), names: [] } : wordsOf(first);
+  }
   if (!isObject(body)) return SILENT;
   const error = isObject(body.error) ? body.error : Array.isArray(body.error) ? body.error.find(isObject) : undefined;
   const about = error ?? body;
@@ -45,7 +48,7 @@ function textIn(value: unknown, depth = 0): string {
     return texts.filter((text) => text !== '').join('; ');
   }
   if (!isObject(value)) return '';
-  const text = [value.message, value.msg, value.detail, value.error]
+  const text = [value.message, value.msg, value.detail, value.error, value.text, value.reason, value.description]
     .map((place) => textIn(place, depth + 1))
     .find((found) => found !== '');
   if (text === undefined) return '';
