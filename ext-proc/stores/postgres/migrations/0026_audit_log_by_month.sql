@@ -18,7 +18,7 @@ begin
   alter table audit_log add primary key (id);
   create index audit_log_by_organization on audit_log (organization_id, id);
   create table audit_log_other partition of audit_log default;
-  -- Of a row: every partition, those of later too, gets a copy. Of a statement: only the table that is named.
+  -- Every partition, later ones too, gets a copy of a trigger for rows. A trigger for statements guards only the table that is named.
   create trigger append_only before update or delete on audit_log for each row execute function refuse_change();
   create trigger append_only_whole before update or delete or truncate on audit_log for each statement execute function refuse_change();
   create trigger append_only_whole before truncate on audit_log_other for each statement execute function refuse_change();

@@ -4,7 +4,7 @@
 set local lock_timeout = '2s';
 
 alter table idempotency_keys
-  -- Of the answer, as it is summed below. 0: it has given way, or was larger than the bound. Null: there is none, or the release before stored
+  -- Size of the answer, as it is summed below. 0: it has given way, or was larger than the bound. Null: there is none, or the release before stored
   -- it, and it is not counted yet.
   add column answer_bytes bigint,
   drop constraint idempotency_keys_check,
@@ -23,7 +23,7 @@ create table stored_answers (
   oldest_at timestamptz
 ) with (fillfactor = 50);
 
--- What was deleted, or taken by another attempt, at the retention. Rows of their own, because that waits for no charge.
+-- Bytes that were deleted, or taken by another attempt, at the retention. Rows of their own, because that waits for no charge.
 create table stored_answer_changes (
   organization_id text collate "C" not null,
   bytes bigint not null
@@ -193,7 +193,7 @@ begin
 end
 $$;
 
--- What no charge could see to: answers that the release before stored, answers that were deleted at the retention, and organizations that a
+-- Tidies what no charge could: answers that the release before stored, answers that were deleted at the retention, and organizations that a
 -- lower bound, locked rows or very many small answers left above it. `worked`: how many rows it changed; as long as it is `most`, there is more.
 -- `bytes`: of all organizations.
 create function tidy_stored_answers(bound bigint, most bigint) returns table (worked bigint, evicted bigint, bytes bigint) language plpgsql as $$

@@ -1,7 +1,7 @@
 -- Invitations are pairs of organization and address, with no claim on the address: a user begins when one is accepted.
 -- Serves code from version 23 on.
 create table invitations (
-  -- Of the user, if accepting it makes one.
+  -- Id of the user, if accepting the invitation makes one.
   id text collate "C" primary key check (id ~ '^usr-[0-9A-HJKMNP-TV-Z]{26}$'),
   organization_id text collate "C" not null references organizations,
   email text collate "C" not null check (length(email) between 3 and 254 and email = lower(email)),
