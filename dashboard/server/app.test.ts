@@ -84,7 +84,8 @@ describe('a failure', () => {
     const answer = await get('/api/away');
     expect(answer.status).toBe(503);
     const message = 'The database does not answer at the moment.';
-    expect(await answer.json()).toEqual({ problem: 'unavailable', message });
+    expect(answer.headers.get('retry-after')).toBe('5');
+    expect(await answer.json()).toEqual({ problem: 'unavailable', message, retryAfterSeconds: 5 });
   });
 });
 

@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
 import type { Log } from '../../ext-proc/telemetry/log.ts';
-import { notFound, type Problem, problem } from './http/problem.ts';
+import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { callerOf } from './http/request-facts.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { serveFile } from './http/serve-file.ts';
@@ -50,7 +50,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     if (error instanceof NoTurn) return sendProblem(context, noTurn(error));
     if (error instanceof StoreUnavailable) {
       log.warn({ error: error.message }, 'the database does not answer');
-      return sendProblem(context, problem('unavailable', 'The database does not answer at the moment.'));
+      return sendProblem(context, unavailable('The database does not answer at the moment.'));
     }
     const { incoming } = context.env;
     // Whoever left before the end of his body gets no answer and is no failure of ours: anybody could fill the log with it.
@@ -64,7 +64,7 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
 function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {
   return isOwn
     ? problem('too_many_requests', 'Too much was asked for at once. Try again in some seconds.', { retryAfterSeconds })
-    : problem('unavailable', 'The dashboard is busy. Try again in some seconds.', { retryAfterSeconds });
+    : unavailable('The dashboard is busy. Try again in some seconds.', retryAfterSeconds);
 }
 
 /** Addresses of the page have no file extension. */

@@ -26,7 +26,8 @@ it('says that the database is away, to everybody alike, and works again when it 
   ];
   const message = 'The database does not answer at the moment.';
   for (const { status, body, headers } of replies) {
-    expect([status, body]).toEqual([503, { problem: 'unavailable', message }]);
+    expect([status, body]).toEqual([503, { problem: 'unavailable', message, retryAfterSeconds: 5 }]);
+    expect(headers).toHaveProperty('retry-after', '5');
     expect(headers).not.toHaveProperty('set-cookie');
   }
   expect((await dashboard.browser().get('/api/session')).status).toBe(401);

@@ -38,6 +38,11 @@ export function isProblem(value: object): value is Problem {
   return 'kind' in value && value.kind === 'problem';
 }
 
+/** A part that is away or busy, and may answer again in some seconds. */
+export function unavailable(message: string, retryAfterSeconds = 5): Problem {
+  return problem('unavailable', message, { retryAfterSeconds });
+}
+
 /** Says nothing about whether it exists for somebody else. */
 export function notFound(what: string): Problem {
   return problem('not_found', `There is no such ${what}.`);

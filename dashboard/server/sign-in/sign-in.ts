@@ -6,7 +6,7 @@ import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
 import { createSession, deleteSession } from '../../store/sessions.ts';
 import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
 import { findCredentials } from '../../store/users.ts';
-import { isProblem, type Problem, problem } from '../http/problem.ts';
+import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
 import type { EntryCall } from './entry-call.ts';
 import { findSignedIn } from './find-signed-in.ts';
 import { attemptOf, noteBrowser } from './known-browser.ts';
@@ -87,7 +87,7 @@ export function tooManyAttempts(retryAfterSeconds: number): Problem {
 
 /** Comparing passwords is dear by design, and more are waiting for it than can be served in time. */
 export function busy(): Problem {
-  return problem('unavailable', 'Too many people sign in at this moment. Try again in some seconds.');
+  return unavailable('Too many people sign in at this moment. Try again in some seconds.');
 }
 
 function wrongPassword(): Problem {
