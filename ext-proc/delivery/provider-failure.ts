@@ -33,8 +33,6 @@ export interface Verdict {
 
 const REJECTED: Verdict = { code: 'invalid_request', retry: 'none' };
 const TOO_LONG: Verdict = { code: 'context_length_exceeded', retry: 'none' };
-/** The provider's words may name the operator's team and key beside the reason. */
-const REFUSED_CONTENT = { ...REJECTED, problem: "The model's provider refused the content of the request." };
 const MISCONFIGURED: Verdict = { code: 'upstream_config_error', retry: 'next' };
 const BUSY: Verdict = { code: 'no_capacity', retry: 'same' };
 const EJECTED: Verdict = { code: 'no_capacity', retry: 'next' };
@@ -113,7 +111,7 @@ export function statusFailure(status: number, body?: unknown, retryAfterMs?: num
   const account = accountErrorOf(status, said);
   const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (account !== undefined) return { ...accountFailure(status, account), ...pause };
-  if (status === 403 && isContentRefusal(said)) return { ...failure('status_403_content', REFUSED_CONTENT), ...pause };
+  if (status === 403 && isContentRefusal(said)) return { ...failure(REFUSED_CONTENT, REJECTED), ...pause };
   const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
   const rejected = verdict === REJECTED ? rejection(said, typeof body === 'string') : verdict;
   return { ...failure(`status_${status}`, rejected), ...pause };
@@ -178,13 +176,22 @@ export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefin
   };
 }
 
+/** A 403 about what the client asked for. The provider's words may name the operator's team and key beside the reason. */
+const REFUSED_CONTENT = 'status_403_content';
+
+function ownWords({ result }: ProviderFailure): string {
+  return result === REFUSED_CONTENT
+    ? "The model's provider refused the content of the request."
+    : 'The model rejected the request.';
+}
+
 /** What the client is told when nothing was delivered. */
 export function refusalOf(order: Order, failed: ProviderFailure): Refusal {
   switch (failed.code) {
     case 'invalid_request':
       return refuse(
         failed.code,
-        { problem: failed.problem?.slice(0, MAX_PROBLEM_CHARACTERS) ?? 'The model rejected the request.' },
+        { problem: failed.problem?.slice(0, MAX_PROBLEM_CHARACTERS) ?? ownWords(failed) },
         failed.param === undefined ? {} : { param: failed.param.slice(0, MAX_PARAM_CHARACTERS) },
       );
     case 'context_length_exceeded':
@@ -207,6 +214,6 @@ export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
 }
 
-function failure(result: string, verdict: Verdict & Pick<ProviderFailure, 'problem'>): ProviderFailure {
+function failure(result: string, verdict: Verdict): ProviderFailure {
   return { kind: 'failure', result, ...verdict };
 }

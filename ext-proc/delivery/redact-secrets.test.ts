@@ -46,6 +46,12 @@ describe("a provider's key", () => {
     );
   });
 
+  test("takes nothing out of the gateway's own words", () => {
+    const body = { error: { message: 'Your input was flagged.', code: 'moderation' } };
+    const failed = withoutSecrets(statusFailure(403, body), 'sk-provider-refused-content-of-request');
+    expect(JSON.stringify(envelopeOf(refusalOf(order(), failed)))).toContain('provider refused the content');
+  });
+
   test('is taken out of param too', () => {
     expect(told('top_k is odd', `tools.${KEY}`)).not.toContain('A1b2');
     expect(JSON.parse(told('top_k is odd', `tools.${KEY}`)).param).toBe('tools.[redacted]');
