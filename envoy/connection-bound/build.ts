@@ -13,7 +13,7 @@ const source = join(import.meta.dirname, 'connection-bound.as');
 const folder = mkdtempSync(join(tmpdir(), 'gw-wasm-'));
 try {
   copyFileSync(source, join(folder, 'module.ts'));
-  const options = ['--runtime', 'minimal', '-O3', '--noAssert', '--use', 'abort='];
+  const options = ['--runtime', 'incremental', '-O3', '--noAssert', '--use', 'abort='];
   const compile = ['--yes', '--package', COMPILER, 'asc', 'module.ts', '-o', 'module.wasm', ...options];
   execFileSync('npx', compile, { cwd: folder, stdio: 'inherit' });
   const compiled = readFileSync(join(folder, 'module.wasm'));

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { END_STREAM, FRAME, frame } from '../../test/faults/raw-http2.ts';
 
 /** The module as it runs in Envoy, with a host of a few lines: what one address may have open, on all threads together. */
 const module = new WebAssembly.Module(readFileSync(join(import.meta.dirname, 'connection-bound.wasm')));
@@ -12,6 +13,7 @@ interface Exports {
   proxy_on_memory_allocate(bytes: number): number;
   proxy_on_configure(context: number, bytes: number): number;
   proxy_on_new_connection(context: number): number;
+  proxy_on_downstream_data(context: number, bytes: number, isLast: number): number;
   proxy_on_downstream_connection_close(context: number, by: number): void;
 }
 
@@ -20,11 +22,18 @@ type SharedData = Map<number, { value: number; version: number }>;
 
 const NOT_FOUND = 1;
 const CAS_MISMATCH = 8;
+const DOWNSTREAM_DATA = 2;
+const MOST_TINY = 100_000;
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /** One thread of Envoy. `interfere` runs before a value is stored, as another thread may. */
 function startThread(shared: SharedData, configuration: string, interfere = () => {}) {
   let peer = '';
   let closed = 0;
+  let received = Buffer.alloc(0);
+  let seconds = 1;
+  let contexts = 1;
+  const open = new Map<string, number>();
   const give = (content: Uint8Array, at: number, lengthAt: number): void => {
     const pointer = exports.proxy_on_memory_allocate(content.length);
     new Uint8Array(exports.memory.buffer).set(content, pointer);
@@ -38,8 +47,12 @@ function startThread(shared: SharedData, configuration: string, interfere = () =
       give(Buffer.from(peer), at, lengthAt);
       return 0;
     },
-    proxy_get_buffer_bytes: (_kind: number, _start: number, _most: number, at: number, lengthAt: number) => {
-      give(Buffer.from(configuration), at, lengthAt);
+    proxy_get_buffer_bytes: (kind: number, _start: number, _most: number, at: number, lengthAt: number) => {
+      give(kind === DOWNSTREAM_DATA ? received : Buffer.from(configuration), at, lengthAt);
+      return 0;
+    },
+    proxy_get_current_time_nanoseconds: (at: number) => {
+      new DataView(exports.memory.buffer).setBigUint64(at, BigInt(seconds) * 1_000_000_000n, true);
       return 0;
     },
     proxy_get_shared_data: (key: number, _bytes: number, at: number, lengthAt: number, versionAt: number) => {
@@ -63,18 +76,31 @@ function startThread(shared: SharedData, configuration: string, interfere = () =
   };
   const exports = new WebAssembly.Instance(module, { env }).exports as unknown as Exports;
   expect(exports.proxy_on_configure(1, configuration.length)).toBe(1);
+  const staysOpen = (call: () => number): boolean => {
+    const before = closed;
+    const status = call();
+    expect(status).toBe(closed - before);
+    return status === 0;
+  };
   return {
     /** True: the connection stays open. */
     open(address: string): boolean {
       peer = address;
-      const before = closed;
-      const status = exports.proxy_on_new_connection(2);
-      expect(status).toBe(closed - before);
-      return status === 0;
+      contexts++;
+      open.set(address, contexts);
+      return staysOpen(() => exports.proxy_on_new_connection(contexts));
+    },
+    /** True: the connection stays open. */
+    receive(address: string, bytes: Uint8Array): boolean {
+      received = Buffer.from(bytes);
+      return staysOpen(() => exports.proxy_on_downstream_data(open.get(address) ?? 0, bytes.length, 0));
     },
     close(address: string): void {
-      peer = address;
-      exports.proxy_on_downstream_connection_close(2, 0);
+      exports.proxy_on_downstream_connection_close(open.get(address) ?? 0, 0);
+      open.delete(address);
+    },
+    nextSecond(): void {
+      seconds++;
     },
   };
 }
@@ -142,13 +168,80 @@ test('whatever comes and goes, the count is what is open', () => {
       const shared: SharedData = new Map();
       const thread = startThread(shared, '1000 3');
       const open: string[] = [];
+      let opened = 0;
       for (const turn of turns) {
         const oldest = turn === 0 ? open.shift() : undefined;
         if (oldest !== undefined) thread.close(oldest);
-        else thread.open(open[open.push(`198.51.100.${turn}:1`) - 1] ?? '');
+        else thread.open(open[open.push(`198.51.100.${turn}:${opened++}`) - 1] ?? '');
       }
       const counted = [...shared.values()].reduce((sum, { value }) => sum + value, 0);
       expect(counted).toBe(open.length);
     }),
   );
+});
+
+describe('tiny DATA frames', () => {
+  const one = frame(FRAME.data, 0, 1, Buffer.from('a'));
+  const tiny = (count: number) => Buffer.alloc(count * one.length, one);
+  const start = () => {
+    const thread = startThread(new Map(), '10 1');
+    for (const address of ['192.0.2.1:1', '192.0.2.1:2', '192.0.2.2:1']) {
+      thread.open(address);
+      expect(thread.receive(address, PREFACE)).toBe(true);
+    }
+    return thread;
+  };
+
+  test('close the connection that goes beyond what its address has in a second', () => {
+    const thread = start();
+    expect(thread.receive('192.0.2.1:1', tiny(MOST_TINY - 1))).toBe(true);
+    expect(thread.receive('192.0.2.1:2', tiny(1))).toBe(true);
+    expect(thread.receive('192.0.2.1:2', tiny(1))).toBe(false);
+    expect(thread.receive('192.0.2.2:1', tiny(MOST_TINY))).toBe(true);
+    thread.nextSecond();
+    expect(thread.receive('192.0.2.1:1', tiny(MOST_TINY))).toBe(true);
+  });
+
+  test.each([
+    ['the last of their bodies', frame(FRAME.data, END_STREAM, 1, Buffer.from('a'))],
+    ['larger', frame(FRAME.data, 0, 1, Buffer.alloc(64))],
+    ['of another type, whatever they hold', frame(FRAME.headers, 0, 1, one)],
+    ['inside the content of others', frame(FRAME.data, 0, 1, tiny(100))],
+  ])('are not counted where they are %s', (_, other) => {
+    const thread = start();
+    const many = Buffer.alloc(1000 * other.length, other);
+    for (let round = 0; round < 200; round++) expect(thread.receive('192.0.2.1:1', many)).toBe(true);
+  });
+
+  test('are not looked for in another protocol', () => {
+    const thread = startThread(new Map(), '10 1');
+    thread.open('192.0.2.1:1');
+    expect(thread.receive('192.0.2.1:1', Buffer.from('PRESENT /v1 HTTP/1.1\r\n\r\n'))).toBe(true);
+    expect(thread.receive('192.0.2.1:1', tiny(2 * MOST_TINY))).toBe(true);
+  });
+
+  test('are counted however the bytes are cut', () => {
+    const frames = [
+      one,
+      frame(FRAME.data, 0, 1, Buffer.alloc(63)),
+      frame(FRAME.settings, 0, 0),
+      frame(FRAME.data, 0, 3),
+    ];
+    const cuts = fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 60 }), cuts, (kinds, pieces) => {
+        const thread = startThread(new Map(), '10 1');
+        thread.open('192.0.2.1:1');
+        const bytes = Buffer.concat([PREFACE, ...kinds.map((kind) => frames[kind] ?? one)]);
+        for (let at = 0, turn = 0; at < bytes.length; turn++) {
+          const size = pieces[turn % pieces.length] ?? 1;
+          expect(thread.receive('192.0.2.1:1', bytes.subarray(at, at + size))).toBe(true);
+          at += size;
+        }
+        const counted = kinds.filter((kind) => kind !== 2).length;
+        expect(thread.receive('192.0.2.1:1', tiny(MOST_TINY - counted))).toBe(true);
+        expect(thread.receive('192.0.2.1:1', tiny(1))).toBe(false);
+      }),
+    );
+  });
 });

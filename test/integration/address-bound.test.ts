@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../faults/raw-http2.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type Stack, startStack } from './stack.ts';
 
@@ -96,4 +98,21 @@ test('a trusted proxy may have more connections', async () => {
   const sockets = await openFrom(TRUSTED_PROXY, MOST_OPEN + 50);
   expect(stillOpen(sockets)).toBe(MOST_OPEN + 50);
   for (const socket of sockets) socket.destroy();
+});
+
+test('one address is closed out that sends HTTP/2 frames of one byte without end', async () => {
+  const flooding = await openRawHttp2(stack.apiPort, { localAddress: '127.0.0.6' });
+  const fields: Field[] = [
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', '/v1/chat/completions'],
+    [':authority', 'gateway'],
+  ];
+  flooding.send(frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields)));
+  const frames = Buffer.concat(Array.from({ length: 10_000 }, () => frame(FRAME.data, 0, 1, Buffer.from(' '))));
+  while (!flooding.socket.destroyed) {
+    flooding.send(frames);
+    await sleep(1);
+  }
+  expect((await ask('127.0.0.7')).response.statusCode).toBe(401);
 });

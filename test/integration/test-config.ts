@@ -20,8 +20,9 @@ export interface TestConfig {
   };
   readonly trusted_proxies?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly private_key: string };
-  /** Default 0: a test sends as much as it likes over as many connections. */
+  /** Default 0: a test sends as many as it likes. */
   readonly address_rps?: number;
+  /** Default 10,000, as without a word of it. */
   readonly address_connections?: number;
   /** For the release before, which refuses fields that are newer. */
   readonly isFormer?: true;
@@ -61,7 +62,7 @@ export const PROVIDER_SECRET = 'provider-secret-4f1c9b';
 const PLAIN_PRICES = { input: 1, output: 1 };
 
 /** All requests of tests come from one address. */
-function addressBounds({ address_rps = 0, address_connections = 0 }: TestConfig) {
+function addressBounds({ address_rps = 0, address_connections = 10_000 }: TestConfig) {
   return { address_rps, address_connections };
 }
 

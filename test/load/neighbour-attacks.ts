@@ -119,11 +119,14 @@ const connections: Attack = async (job, note) => {
 /** 100 connections of HTTP/2 that send their bodies in frames of one byte, as fast as they are taken. */
 const oneByteFrames: Attack = async (job, note) => {
   const oneByte = Buffer.concat(Array.from({ length: 8192 }, () => frame(FRAME.data, 0, 1, Buffer.from(' '))));
+  const port = Number(new URL(job.origin).port);
   await inParallel(100, job, async () => {
-    const connection = await openRawHttp2(Number(new URL(job.origin).port), { localAddress: '127.0.0.2' });
+    const connection = await openRawHttp2(port, { localAddress: '127.0.0.2' }).catch(() => undefined);
+    if (connection === undefined) return note('not connected');
     connection.send(frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields(firstKey(job)))));
     while (isGoing(job) && !connection.socket.destroyed && connection.answer(1)?.end === undefined)
-      if (!connection.socket.write(oneByte)) await Promise.race([once(connection.socket, 'drain'), connection.closed]);
+      if (!connection.socket.write(oneByte))
+        await Promise.race([once(connection.socket, 'drain').catch(() => undefined), connection.closed]);
     note(connection.answer(1)?.end ?? 'closed');
     connection.socket.destroy();
   });
