@@ -200,7 +200,9 @@ test('who leaves after the last words pays what the provider says of eight image
   const gate = createGate();
   const usage = { prompt_tokens: 60_000, completion_tokens: 5 };
   const onEvent = (index: number) => (index === 5 ? gate.pass() : undefined);
-  provider.script('seeing', streamAnswer({ pieces: [' one', ' two', ' three', ' four'], usage, onEvent }));
+  const pieces = [' one', ' two', ' three', ' four'];
+  // The gateway learns that the client left before the stream ends.
+  provider.script('seeing', streamAnswer({ pieces, usage, onEvent, paceMs: 150 }));
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...IMAGES] }];
   const id = await leaveAfter(client, 'seeing', 4, { messages });
   gate.open();
