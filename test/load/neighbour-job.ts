@@ -10,16 +10,17 @@ export interface AttackJob {
 /** How often the attacker saw each outcome: a status, or why a connection ended. */
 export type AttackResult = Readonly<Record<string, number>>;
 
+/** Refused requests come last: until their minute ends the organization is not heard. */
 export const ATTACK_NAMES = [
   'held-bodies',
   'waiting-bodies',
   'escaped-keys',
-  'refused-requests',
   'cut-replays',
   'unread-answers',
   'thousand-keys',
   'connections',
   'one-byte-frames',
+  'refused-requests',
 ] as const;
 
 export type AttackName = (typeof ATTACK_NAMES)[number];
