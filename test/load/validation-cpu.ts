@@ -9,7 +9,7 @@ import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { slowBodies } from '../fixtures/slow-bodies.ts';
 
 /** The best is taken: code is compiled, and something else may have disturbed the others. */
-const RUNS = 3;
+const RUNS = 6;
 
 export interface BodyCost {
   readonly name: string;
