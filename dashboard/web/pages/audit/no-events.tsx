@@ -1,24 +1,18 @@
 import type { ReactNode } from 'react';
-import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { SearchFurther } from '../../components/search-further.tsx';
 import type { AuditPagesProps } from './audit-pages.tsx';
 
 export function NoEvents({ pages, isFiltered }: AuditPagesProps): ReactNode {
   const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
   if (searchedToMs !== undefined && pages.hasNextPage) {
     return (
-      <EmptyState
-        icon="search"
-        title="Nothing fits so far"
-        action={
-          <Button busy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            Search further back
-          </Button>
-        }
-      >
-        Nothing since <Instant atMs={searchedToMs} /> fits these filters.
-      </EmptyState>
+      <SearchFurther
+        what="event"
+        searchedToMs={searchedToMs}
+        busy={pages.isFetchingNextPage}
+        onFurther={() => void pages.fetchNextPage()}
+      />
     );
   }
   if (isFiltered) return <EmptyState icon="search" title="Nothing fits" />;

@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
-import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Instant } from '../../components/instant.tsx';
 import { LinkButton } from '../../components/link-button.tsx';
+import { SearchFurther } from '../../components/search-further.tsx';
 import type { RequestPages } from './older-requests.tsx';
 import type { RequestsSearch } from './requests-search.ts';
 
@@ -25,17 +24,12 @@ export function NoRequests({ organization, search, filtered, pages }: NoRequests
   }
   if (searchedToMs !== undefined && pages.hasNextPage) {
     return (
-      <EmptyState
-        icon="search"
-        title="Nothing fits so far"
-        action={
-          <Button busy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
-            Search further back
-          </Button>
-        }
-      >
-        No request since <Instant atMs={searchedToMs} /> fits these filters.
-      </EmptyState>
+      <SearchFurther
+        what="request"
+        searchedToMs={searchedToMs}
+        busy={pages.isFetchingNextPage}
+        onFurther={() => void pages.fetchNextPage()}
+      />
     );
   }
   if (filtered) {
