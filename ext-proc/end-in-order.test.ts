@@ -69,7 +69,7 @@ describe('the end of a gateway process', () => {
     expect(await endInOrder(parts(), 0)).toBe(1);
     spooled = [];
     expect(await endInOrder(parts(), 0)).toBe(1);
-    // Whoever keeps the limits next has to wait for it.
+    // The next owner of the limits has to wait for it.
     expect(done).not.toContain('leave limits');
   });
 

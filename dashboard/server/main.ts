@@ -32,7 +32,7 @@ const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 
-/** Nothing here is sent to a provider or a collector, and no limits are kept. */
+/** Loads no secrets: the dashboard sends nothing to a provider or a collector, and keeps no limits. */
 const load = () => loadConfig(configPath, process.env, { secrets: 'none' });
 
 async function main(): Promise<void> {

@@ -113,7 +113,7 @@ export function proxy_on_new_connection(context: i32): i32 {
   framing.bucket = bucket;
   framings.set(context, framing);
   if (bucket == NO_BUCKET || add(bucket, 1) <= most) return CONTINUE;
-  // It is counted until its close, which takes it off again.
+  // A refused connection counts until its close, which takes it off again.
   closeStream(DOWNSTREAM);
   return STOP_ITERATION;
 }

@@ -40,7 +40,7 @@ export async function chooseModel(
   return (await chooseByCount(chat, principal, config, boundTokens)) ?? choice;
 }
 
-/** Nothing that is judged before the length of the input refused it. */
+/** A request that has passed every check before that of its input's length. */
 function reachedLength(choice: ModelChoice | Refusal): boolean {
   return !isRefusal(choice) || choice.code === 'context_length_exceeded' || choice.code === 'upstream_config_error';
 }

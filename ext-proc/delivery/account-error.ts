@@ -38,7 +38,7 @@ const CREDENTIALS_WORDS = anyOf(
   /\baccount (?:\S+ )?(?:is|has been|was) (?:not active|inactive|suspended|deactivated|disabled|blocked|restricted|terminated|locked|banned)\b|\b(?:your|this) account\b/,
   /\b(?:country|region|territory|location)\b[^.]{0,40}\bnot supported\b|\bsecurity token\b|\bservice account\b/,
 );
-/** What the client asked for was refused, whatever the account may do: xAI calls that a missing permission, and names the key; OpenRouter speaks of credits. */
+/** Names of refusals that are about the client's content, not the account: xAI calls this a missing permission and names the key, OpenRouter speaks of credits. */
 const CONTENT_NAME = /content_(?:filter|policy|moderation)|responsible_ai|moderation|safety_check|flagged/;
 const CONTENT_WORDS = anyOf(
   /\b(?:input|prompt|request|content|messages?|text|images?)\b(?: \w+){0,2} (?:flagged|violates?|filtered|moderated)\b/,
@@ -92,7 +92,7 @@ function byName(names: readonly string[]): AccountErrorKind | 'request' | undefi
   return names.some((name) => REQUEST_NAME.test(name)) ? 'request' : undefined;
 }
 
-/** Of a 403, which most providers answer for credentials: the prompt, or what it asks for, is against the provider's rules. */
+/** True: this 403 says that the prompt is against the provider's rules. Most 403s are about credentials. */
 export function isContentRefusal({ text, names }: ProviderWords): boolean {
   return names.some((name) => CONTENT_NAME.test(name)) || CONTENT_WORDS.test(ownWords(text));
 }

@@ -8,7 +8,7 @@ const MOST_TEXT = 500;
 /** Enough of a text to tell it from others. */
 const SHORT_TEXT = 100;
 
-/** Nobody can fill the database with what one change says: nothing in it is longer than this, and what was left out is counted. */
+/** Cuts an event to its bounds, so that no user fills the database with one change. It says how many entries were left out. */
 export function boundedEvent(event: AuditEvent): AuditEvent {
   return { ...event, subjectName: cut(event.subjectName, MOST_NAME), changes: boundedChanges(event.changes) };
 }

@@ -49,7 +49,7 @@ requirement(NO_CHROMIUM, () => {
     await asked.getByRole('button', { name: 'Continue' }).click();
     await asked.getByText('This is not your password.').waitFor();
     expect(await barriers(page)).toEqual([]);
-    // Nothing is lost by leaving the question.
+    // Leaving the dialog loses nothing of the form.
     await asked.getByRole('button', { name: 'Cancel' }).click();
     await asked.waitFor({ state: 'detached' });
     expect(await form.getByLabel('Amount').inputValue()).toBe('5');

@@ -23,7 +23,7 @@ export interface StoreServer {
   flush(): Promise<void>;
   /** One key is deleted or evicted. */
   lose(organizationId: string, part: StorePart): Promise<void>;
-  /** What every process does each five seconds: the server's clock is believed from one touch to the next. */
+  /** The touch that every process makes each five seconds. The server's clock is believed from one touch to the next. */
   touch(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ interface Obligation {
   cutOff: CutOff | undefined;
 }
 
-/** What may keep a process from renewing in time. Nothing else excuses a charge that comes when its hold is gone. */
+/** Causes that keep a process from renewing in time. Only they excuse a charge that comes when its hold is gone. */
 export type CutOff = 'stalled' | 'dead' | 'the store is away' | 'its renewal is on its way';
 
 /**

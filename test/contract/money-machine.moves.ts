@@ -16,7 +16,7 @@ export const move = fc.oneof(
       key: fc.nat(1),
       /** Large parts of what is there, so that the next one may be too much. */
       limitNanoUsd: fc.constantFrom(1, 100, 200, 300, 400, 500, 700, 900),
-      /** Of the limit: some providers produce more than they were asked for. */
+      /** Share of the output limit. Some providers produce more than they were asked for. */
       share: fc.constantFrom(0, 50, 100, 100, 100, 100, 200, 300),
       ending: fc.constantFrom('whole', 'whole', 'whole', 'whole', 'nothing'),
     }),

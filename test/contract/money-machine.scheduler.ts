@@ -71,7 +71,7 @@ export class Scheduler {
     return lost;
   }
 
-  /** It is on its way, or its answer is. */
+  /** True: the call or its answer is on its way. */
   isUnderWay(owner: Runner, name: string): boolean {
     return this.#events.some((event) => event.owner === owner && event.name === name);
   }

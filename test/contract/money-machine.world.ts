@@ -35,7 +35,7 @@ export class World {
   #store: LimitStore | undefined;
   #nowMs: number;
   #wallOffsetMs = 0;
-  /** Of a shared store's own server. */
+  /** The clock of a shared store's server. */
   #serverOffsetMs = 0;
   #touchAtMs = 0;
   readonly #partlyLost = new Set<string>();

@@ -5,7 +5,7 @@ import type { TestRedis } from './redis-server.ts';
 export interface OpenRedisStoreOptions {
   readonly leaseMs: number;
   readonly idleMs?: number;
-  /** Of a server that may step; default: the times that calls pass in. */
+  /** The clock of a server that may step. Default: the times that calls pass in. */
   readonly clock?: () => number;
 }
 

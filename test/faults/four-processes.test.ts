@@ -159,7 +159,7 @@ requirement(missingRedis, () => {
       await firstPod().operator.verifyLedger();
       expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
       expect(tally.outcomes['402']).toBeGreaterThan(0);
-      // What was with the processes that died was cut, or refused before it began; and it is gone.
+      // Requests of the processes that died were cut, or refused before they began, and hold nothing.
       const disturbed = ['cut', 'broken', '503'].reduce((sum, kind) => sum + (tally.outcomes[kind] ?? 0), 0);
       expect(disturbed).toBeGreaterThan(0);
       const after = await Promise.all(rich.clients.map((client) => client.chat({ model: 'exact', max_tokens: 1 })));

@@ -14,7 +14,7 @@ import { createGate } from '../provider/gate.ts';
 import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
-/** What a request of this many tokens costs. */
+/** The cost of a request of this many tokens. */
 const LIMIT = 100;
 const USD_OF_ONE = 0.0001;
 /** Half of them end while their process is cut off, the others do not end by themselves. */
@@ -102,7 +102,7 @@ test('the successor admits nothing before the former owner has noticed and charg
     await sleep(250);
     given = outcome(await second.chat(ask));
   }
-  // It spends whatever it is given.
+  // The successor spends as much as it is given.
   const spent = [given];
   for (let tries = 0; tries < 2 * STREAMS; tries++) spent.push(outcome(await second.chat(ask)));
   await mended;
@@ -124,12 +124,12 @@ test('the successor admits nothing before the former owner has noticed and charg
   expect(charges).toBe(STREAMS + admitted);
   expect(await operator.balance(organizationId)).toBeGreaterThanOrEqual(0);
   await operator.verifyLedger();
-  // It was asked until it opened: what the streams that were cut left of their holds is there for others.
+  // The successor was asked until it opened: the rest of the cut streams' holds is there for others.
   expect(ready[0]).toBe(503);
   expect(new Set(spent)).toEqual(new Set(['200', '402 insufficient_credits']));
   expect(successor.logs()).toContain(WAITS);
 
-  // It has waited: whoever comes after it on this volume need not.
+  // The successor has waited, so the next process on this volume need not.
   await successor.restartWorker(0, 'SIGKILL');
   expect(successor.logs().split(WAITS)).toHaveLength(2);
   // After a planned stop nobody need wait, wherever.

@@ -130,7 +130,7 @@ export async function revokeHere(
   return key;
 }
 
-/** Nobody changes it until the transaction ends. */
+/** Locks the row until the transaction ends. */
 export async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
   const [row] = await run<LockedKeyRow>(client, LOCK, [id, organizationId ?? null]);
   return row && { key: keyRecord(row), expired: row.expired };

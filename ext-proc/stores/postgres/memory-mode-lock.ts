@@ -30,7 +30,7 @@ export interface LockRefused {
 export interface MemoryModeLockOptions {
   readonly url: string;
   readonly fences: Pick<ReadFences, 'observe'>;
-  /** Of charges. */
+  /** The timeouts with which this process commits charges. */
   readonly timeouts: Timeouts;
   readonly log: StoreLog;
 }
@@ -52,8 +52,8 @@ const CHARGE_TRIES = 4;
  * The lock can be lost without a crash (PostgreSQL restarts), so whoever takes it also writes its mark into the database, and authentication
  * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing, whatever it knows.
  * Losing the connection alone is therefore harmless, and the lock is taken again in the background (kept-lock.ts).
- * What the former owner had admitted before that it may still charge, until it notices. So whoever takes over from an owner elsewhere admits
- * nothing for as long. It need not wait where that owner left (`leave`), or ran on this volume: before anything is admitted here, this process
+ * The former owner may still charge what it admitted before that mark, until it notices the mark. So a process that takes over from an owner
+ * elsewhere admits nothing for as long. It need not wait where that owner left (`leave`), or ran on this volume: before anything is admitted here, this process
  * has the lock on its spool and journal, which only its end gives up, and has charged what they hold (accounting/worker-lock.ts).
  */
 export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeLockOptions) {

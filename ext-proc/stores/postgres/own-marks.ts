@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** What a volume knows of those who kept the limits with it. Its own file for each process index, as spool and journal have. */
+/** The marks of the processes that kept the limits with this volume, in one file for each process index, as spool and journal have. */
 export interface OwnMarks {
   /** Left in PostgreSQL by processes whose spool and journal are on this volume; the newest may not have arrived there. */
   readonly marks: readonly string[];

@@ -62,7 +62,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     return closedMs;
   }
 
-  /** Whether it bears the name of the store that counts; an empty server is given it. */
+  /** True: this server has the name of the store that counts. An empty server is given that name. */
   async function isOurs(): Promise<boolean> {
     return kept !== undefined && (await name(kept.name)) === kept.name;
   }
