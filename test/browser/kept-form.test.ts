@@ -54,7 +54,8 @@ requirement(NO_CHROMIUM, () => {
 
   test('without a form the page of a session that ended is left', async () => {
     const { page } = owner;
-    await page.goto(`/o/${organizationId}/credits`);
+    // A page that is still loading notices the end of its session by itself, and leaves before the click.
+    await page.goto(`/o/${organizationId}/credits`, { waitUntil: 'networkidle' });
     await page.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await endSessions();
     await page.getByRole('link', { name: 'API keys' }).click();
@@ -65,7 +66,7 @@ requirement(NO_CHROMIUM, () => {
   test('signed in again in one tab, another one goes on where it was', async () => {
     const { page } = owner;
     const other = await page.context().newPage();
-    await other.goto(`/o/${organizationId}/usage`);
+    await other.goto(`/o/${organizationId}/usage`, { waitUntil: 'networkidle' });
     await other.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
     await endSessions();
     await other.getByRole('link', { name: 'Credits' }).click();

@@ -135,7 +135,7 @@ test('a pair that does not fit is not served, is told, and does not stand in the
   const before = current();
   put('server.key', take().key);
   await expect.poll(refused).toBe(1);
-  expect(stack.logs()).toContain('listen.tls.private_key: does not belong to the certificate');
+  await expect.poll(() => stack.logs()).toContain('listen.tls.private_key: does not belong to the certificate');
   expect(await served()).toBe(fingerprintOf(before));
   await expectGoodTraffic();
   put('server.crt', current().cert);

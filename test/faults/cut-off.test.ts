@@ -165,7 +165,7 @@ requirement(missingRedis, () => {
     await sleep(CUT_MS);
     await ended(gate, answers);
     expect((await well.second.chat({ model: 'exact', max_tokens: LIMIT, stream: true })).status).toBe(200);
-    expect(pods[1].logs()).toContain('WRONGTYPE');
+    await expect.poll(() => pods[1].logs()).toContain('WRONGTYPE');
     await untilNothingHeld(well.second);
   });
 });

@@ -127,7 +127,7 @@ test('the successor admits nothing before the former owner has noticed and charg
   // The successor was asked until it opened: the rest of the cut streams' holds is there for others.
   expect(ready[0]).toBe(503);
   expect(new Set(spent)).toEqual(new Set(['200', '402 insufficient_credits']));
-  expect(successor.logs()).toContain(WAITS);
+  await expect.poll(() => successor?.logs()).toContain(WAITS);
 
   // The successor has waited, so the next process on this volume need not.
   await successor.restartWorker(0, 'SIGKILL');

@@ -89,7 +89,7 @@ requirement(missingRedis, () => {
     expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
     // What was learned from the former server is not believed of this one.
     expect(await epoch()).not.toBe(epochBefore);
-    expect(stack.logs()).toContain('PostgreSQL did not take a charge: spooling it');
+    await expect.poll(() => stack.logs()).toContain('PostgreSQL did not take a charge: spooling it');
     client.close();
   });
 });
