@@ -8,7 +8,10 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 COPY tsconfig.json ./
+COPY core core
+COPY database database
 COPY ext-proc ext-proc
+COPY packages packages
 COPY dashboard dashboard
 RUN node_modules/.bin/vite build dashboard/web
 COPY scripts scripts
@@ -30,7 +33,10 @@ WORKDIR /app
 RUN mkdir -m 0750 /data compiled && chown 10001:10001 /data compiled
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./
+COPY core core
+COPY database database
 COPY ext-proc ext-proc
+COPY packages packages
 COPY envoy envoy
 COPY operator operator
 COPY supervisor supervisor

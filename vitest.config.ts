@@ -65,7 +65,10 @@ export default defineConfig({
           name: 'unit',
           ...SHARING,
           include: [
+            'core/**/*.test.ts',
+            'database/**/*.test.ts',
             'ext-proc/**/*.test.ts',
+            'packages/**/*.test.ts',
             'envoy/**/*.test.ts',
             'operator/**/*.test.ts',
             'supervisor/**/*.test.ts',

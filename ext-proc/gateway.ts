@@ -1,27 +1,27 @@
-import { authenticate, checkKey } from './admission/authenticate.ts';
-import { authorizeCaller } from './admission/authorize.ts';
-import { clientAddress } from './admission/client-address.ts';
-import { inRanges } from './admission/ip-ranges.ts';
+import { utcDay } from '../core/clock.ts';
+import type { GatewayConfig, TracingConfig } from '../core/config/gateway-config.ts';
+import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from '../core/errors/refusal.ts';
+import type { Log } from '../core/log/log.ts';
+import type { Principal } from '../core/principal.ts';
+import { StoreUnavailable } from '../core/store-unavailable.ts';
+import { authenticate, checkKey } from './access/authenticate.ts';
+import { authorizeCaller } from './access/authorize.ts';
+import { clientAddress } from './access/client-address.ts';
+import { inRanges } from './access/ip-ranges.ts';
+import { findRoute } from './access/route.ts';
 import { COUNTED_STATUSES, createRefusedRequests, type RefusedRequests } from './admission/refused-requests.ts';
-import { findRoute } from './admission/route.ts';
-import type { GatewayConfig, TracingConfig } from './config/gateway-config.ts';
-import { describeTrace } from './describe-trace.ts';
-import { utcDay } from './domain/clock.ts';
-import type { Principal } from './domain/principal.ts';
 import { type Call, checkDeclaredSize, type EndpointResult, tooManyAtOnce } from './endpoints/call.ts';
 import { type ChatDeps, completeChat } from './endpoints/chat.ts';
 import { showCredits } from './endpoints/credits.ts';
 import { showGeneration } from './endpoints/generation.ts';
 import { listModels } from './endpoints/models.ts';
 import { showUsage } from './endpoints/usage.ts';
-import { isRefusal, type Refusal, refuse, renderRefusal, statusOf } from './errors/refusal.ts';
-import type { KeptRequestLog } from './keep-request-log.ts';
-import { isFree, isUnusable, logLine, type RequestRecord, requestLogEntry } from './request-record.ts';
-import type { LedgerReads } from './stores/reads-in-turns.ts';
-import { StoreUnavailable } from './stores/store-unavailable.ts';
-import type { Log } from './telemetry/log.ts';
+import { isFree, isUnusable, logLine, type RequestRecord, requestLogEntry } from './request-log/request-record.ts';
+import { describeTrace } from './startup/describe-trace.ts';
+import type { KeptRequestLog } from './startup/keep-request-log.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
+import type { LedgerReads } from './turns/reads-in-turns.ts';
 
 /** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one line in each log. */
 export interface GatewayDeps extends ChatDeps {

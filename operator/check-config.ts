@@ -7,8 +7,8 @@ export const CHECK_CONFIG: Command = {
   positionals: ['[FILE]'],
   flags: [],
   async run({ positionals, env }) {
-    const { loadConfig } = await import('../ext-proc/config/load.ts');
-    const { formatProblem } = await import('../ext-proc/config/problem.ts');
+    const { loadConfig } = await import('../core/config/load.ts');
+    const { formatProblem } = await import('../core/config/problem.ts');
     const path = positionals[0] ?? configPath(env);
     const loaded = await loadConfig(path, env, { secrets: 'checked' });
     if (!loaded.ok) {

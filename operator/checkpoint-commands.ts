@@ -1,6 +1,6 @@
-import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
-import { checkpointKeyPath, openCheckpointKey } from '../ext-proc/stores/checkpoint-key.ts';
-import { rawPublicKey } from '../ext-proc/stores/checkpoints.ts';
+import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { checkpointKeyPath, openCheckpointKey } from '../database/checkpoints/checkpoint-key.ts';
+import { rawPublicKey } from '../database/checkpoints/checkpoints.ts';
 import { checkpointJson } from './checkpoint-lines.ts';
 import { type Command, onDatabase } from './command.ts';
 import { refused } from './result.ts';

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../ext-proc/stores/checkpoints.ts';
+import type { Checkpoint } from '../database/checkpoints/checkpoints.ts';
 
 /** What `ledger checkpoints` prints: amounts as text, because JSON's numbers are not exact enough for what is signed. */
 export function checkpointJson(checkpoint: Checkpoint) {

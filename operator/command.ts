@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Actor } from '../ext-proc/stores/audit.ts';
+import type { Actor } from '../database/audit/audit.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Database, type Environment, withDatabase } from './database.ts';
 import { createValueReader, isId, type ValueReader } from './flag-values.ts';

@@ -1,7 +1,7 @@
-import { countOf } from '../ext-proc/domain/count-of.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '../ext-proc/domain/money.ts';
-import type { CostRow } from '../ext-proc/stores/costs.ts';
-import { costReport, providerUsage } from '../ext-proc/stores/postgres/cost-reads.ts';
+import { countOf } from '../core/count-of.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '../core/money.ts';
+import { costReport, providerUsage } from '../database/costs/cost-reads.ts';
+import type { CostRow } from '../database/costs/costs.ts';
 import { type Command, onDatabase } from './command.ts';
 import { type BilledUsage, readProviderBill } from './provider-bill.ts';
 import { type Reconciliation, reconcile, type UnchargedTokens } from './reconciliation.ts';

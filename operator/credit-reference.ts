@@ -1,4 +1,4 @@
-import { newId } from '../ext-proc/domain/ids.ts';
+import { newId } from '../core/ids.ts';
 import type { CommandCall } from './command.ts';
 import type { Result } from './result.ts';
 

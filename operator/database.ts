@@ -1,10 +1,10 @@
 import { access } from 'node:fs/promises';
-import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
-import { socketFolderProblem } from '../ext-proc/config/socket-folder.ts';
-import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
-import { openPostgres, type Postgres } from '../ext-proc/stores/postgres/open.ts';
-import { isForbidden } from '../ext-proc/stores/postgres/unavailable.ts';
-import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
+import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { socketFolderProblem } from '../core/config/socket-folder.ts';
+import { StoreUnavailable } from '../core/store-unavailable.ts';
+import { createPool } from '../database/connection/connection-pool.ts';
+import { isForbidden } from '../database/connection/unavailable.ts';
+import { openPostgres, type Postgres } from '../database/open.ts';
 import { embeddedDatabaseUrl } from '../supervisor/embedded-postgres.ts';
 import { type Result, refused } from './result.ts';
 
@@ -73,7 +73,7 @@ export interface DatabaseAddress {
 export async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
   if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
   // Reading the configuration costs more than the rest of a command, so it is loaded only when it decides.
-  const { loadConfig } = await import('../ext-proc/config/load.ts');
+  const { loadConfig } = await import('../core/config/load.ts');
   const path = configPath(env);
   if (!(await access(path).then(yes, no))) return embedded(env);
   const loaded = await loadConfig(path, env, { secrets: 'none' });

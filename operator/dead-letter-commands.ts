@@ -1,5 +1,5 @@
-import { formatUsd, usdNumber } from '../ext-proc/domain/money.ts';
-import type { ResolvedLetter } from '../ext-proc/stores/dead-letters.ts';
+import { formatUsd, usdNumber } from '../core/money.ts';
+import type { ResolvedLetter } from '../database/ledger/dead-letter-store.ts';
 import { type Command, onDatabase, operatorHere } from './command.ts';
 import type { Database } from './database.ts';
 import { type Result, refused } from './result.ts';

@@ -1,12 +1,12 @@
-import { countOf } from '../ext-proc/domain/count-of.ts';
+import { countOf } from '../core/count-of.ts';
+import { StoreUnavailable } from '../core/store-unavailable.ts';
+import { hasTransactionPooler, TRANSACTION_POOLER } from '../database/connection/transaction-pooler.ts';
 import {
   type DatabaseDiagnosis,
   openDiagnosis,
   type SchemaFigures,
   type ServerFigures,
-} from '../ext-proc/stores/postgres/diagnosis.ts';
-import { hasTransactionPooler, TRANSACTION_POOLER } from '../ext-proc/stores/postgres/transaction-pooler.ts';
-import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
+} from '../database/diagnosis.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import { clockFinding, latencyFinding } from './doctor-clock.ts';
 

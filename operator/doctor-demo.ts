@@ -1,4 +1,4 @@
-import { isForbidden } from '../ext-proc/stores/postgres/unavailable.ts';
+import { isForbidden } from '../database/connection/unavailable.ts';
 import { DEMO_EMAIL } from '../supervisor/demo-user.ts';
 import { type Finding, ok, skipped, warning } from './doctor-check.ts';
 import type { LookedAt } from './doctor-database.ts';

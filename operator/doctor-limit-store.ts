@@ -1,7 +1,7 @@
-import type { StoresConfig } from '../ext-proc/config/gateway-config.ts';
-import { diagnoseRedis, type RedisDiagnosis } from '../ext-proc/stores/redis/diagnosis.ts';
-import { RedisRefused } from '../ext-proc/stores/redis/refused.ts';
-import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
+import type { StoresConfig } from '../core/config/gateway-config.ts';
+import { StoreUnavailable } from '../core/store-unavailable.ts';
+import { diagnoseRedis, type RedisDiagnosis } from '../ext-proc/limits/redis/diagnosis.ts';
+import { RedisRefused } from '../ext-proc/limits/redis/refused.ts';
 import { type Finding, ok, problem, warning } from './doctor-check.ts';
 import { clockFinding, latencyFinding } from './doctor-clock.ts';
 

@@ -1,9 +1,9 @@
-import { countOf } from '../ext-proc/domain/count-of.ts';
+import { countOf } from '../core/count-of.ts';
 import {
   REPORT_FRESH_MS,
   type ReportedConfiguration,
   type ReportedProcess,
-} from '../ext-proc/stores/process-reports.ts';
+} from '../database/process-reports/report.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import type { LookedAt } from './doctor-database.ts';
 

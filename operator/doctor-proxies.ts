@@ -1,5 +1,5 @@
-import { inRanges } from '../ext-proc/admission/ip-ranges.ts';
-import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import type { GatewayConfig } from '../core/config/gateway-config.ts';
+import { inRanges } from '../ext-proc/access/ip-ranges.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import type { LookedAt } from './doctor-database.ts';
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
-import { countOf } from '../ext-proc/domain/count-of.ts';
+import type { RuntimePaths } from '../core/config/runtime-paths.ts';
+import { countOf } from '../core/count-of.ts';
 import { type Finding, ok, problem, warning } from './doctor-check.ts';
 
 export interface SecretPlaces {

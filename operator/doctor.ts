@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
-import type { LoadedConfig, LoadResult } from '../ext-proc/config/load.ts';
-import { runtimePaths } from '../ext-proc/config/runtime-paths.ts';
-import { countOf } from '../ext-proc/domain/count-of.ts';
+import type { CheckedConfig } from '../core/config/gateway-config.ts';
+import type { LoadedConfig, LoadResult } from '../core/config/load.ts';
+import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { countOf } from '../core/count-of.ts';
 import packageFile from '../package.json' with { type: 'json' };
 import type { Command } from './command.ts';
 import { configPath, type Environment, findDatabase } from './database.ts';
@@ -32,7 +32,7 @@ export const DOCTOR: Command = {
 const WITHIN_MS = 15_000;
 
 async function examine(env: Environment): Promise<readonly Finding[]> {
-  const { loadConfig } = await import('../ext-proc/config/load.ts');
+  const { loadConfig } = await import('../core/config/load.ts');
   const path = configPath(env);
   const loaded = await loadConfig(path, env, { secrets: 'checked' });
   const database = lookAtConfiguredDatabase(env);

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
-import { normalizeEmail } from '../dashboard/store/email-address.ts';
-import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../ext-proc/domain/money.ts';
-import { SCOPES, type Scope } from '../ext-proc/domain/principal.ts';
-import { hidesSomething, showsSomething } from '../ext-proc/domain/visible-text.ts';
+import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../core/money.ts';
+import { SCOPES, type Scope } from '../core/principal.ts';
+import { hidesSomething, showsSomething } from '../core/visible-text.ts';
+import { normalizeEmail } from '../database/users/email-address.ts';
 import { SWITCH_ON } from './arguments.ts';
 
 /** Reads values of flags and arguments within the bounds that the database keeps; what does not fit is collected, all of it at once. */

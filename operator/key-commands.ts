@@ -1,5 +1,5 @@
-import { formatUsd } from '../ext-proc/domain/money.ts';
-import type { KeySettings } from '../ext-proc/stores/administration.ts';
+import { formatUsd } from '../core/money.ts';
+import type { KeySettings } from '../database/administration/administration.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import type { ValueReader } from './flag-values.ts';
 import { type CreateKeyOutcome, createKey, keyJson, keyLines, keyState } from './keys.ts';

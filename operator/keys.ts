@@ -1,7 +1,12 @@
-import { newKeySecret } from '../ext-proc/domain/key-secret.ts';
-import { usdNumber } from '../ext-proc/domain/money.ts';
-import type { Administration, CreateKeyResult, KeyRecord, KeySettings } from '../ext-proc/stores/administration.ts';
-import type { Actor } from '../ext-proc/stores/audit.ts';
+import { newKeySecret } from '../core/key-secret.ts';
+import { usdNumber } from '../core/money.ts';
+import type {
+  Administration,
+  CreateKeyResult,
+  KeyRecord,
+  KeySettings,
+} from '../database/administration/administration.ts';
+import type { Actor } from '../database/audit/audit.ts';
 import { budgetText, limitText } from './organizations.ts';
 
 export interface CreatedKey {

@@ -1,4 +1,4 @@
-import { formatUsd, usdNumber } from '../ext-proc/domain/money.ts';
+import { formatUsd, usdNumber } from '../core/money.ts';
 import { type Command, onDatabase } from './command.ts';
 import { table } from './table.ts';
 

@@ -1,5 +1,5 @@
-import { type Migrated, migrateWithRoles, SchemaMismatch } from '../ext-proc/stores/postgres/migrate.ts';
-import { refuseTransactionPooler, TransactionPooler } from '../ext-proc/stores/postgres/transaction-pooler.ts';
+import { refuseTransactionPooler, TransactionPooler } from '../database/connection/transaction-pooler.ts';
+import { type Migrated, migrateWithRoles, SchemaMismatch } from '../database/schema/migrate.ts';
 import type { Command } from './command.ts';
 import { withPool } from './database.ts';
 import { type Result, refused } from './result.ts';

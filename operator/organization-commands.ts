@@ -1,6 +1,6 @@
-import { formatUsd, usdNumber } from '../ext-proc/domain/money.ts';
-import { DEFAULT_CONCURRENCY } from '../ext-proc/domain/principal.ts';
-import type { OrganizationChange, OrganizationRecord } from '../ext-proc/stores/administration.ts';
+import { formatUsd, usdNumber } from '../core/money.ts';
+import { DEFAULT_CONCURRENCY } from '../core/principal.ts';
+import type { OrganizationChange, OrganizationRecord } from '../database/administration/administration.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Command, type CommandCall, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import { bookedElsewhere, referenceOf, withReference } from './credit-reference.ts';

@@ -1,13 +1,13 @@
-import { newId } from '../ext-proc/domain/ids.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '../ext-proc/domain/money.ts';
-import { DEFAULT_CONCURRENCY } from '../ext-proc/domain/principal.ts';
+import { newId } from '../core/ids.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '../core/money.ts';
+import { DEFAULT_CONCURRENCY } from '../core/principal.ts';
 import type {
   Administration,
   CreateOrganizationResult,
   OrganizationRecord,
   OrganizationSettings,
-} from '../ext-proc/stores/administration.ts';
-import type { Actor } from '../ext-proc/stores/audit.ts';
+} from '../database/administration/administration.ts';
+import type { Actor } from '../database/audit/audit.ts';
 
 export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { DAY_MS, type UtcDay } from '../ext-proc/domain/clock.ts';
+import { DAY_MS, type UtcDay } from '../core/clock.ts';
 
 /** What a provider says it was asked on one day for one of its models. */
 export interface BilledUsage {

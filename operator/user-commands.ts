@@ -1,8 +1,8 @@
-import { normalizeEmail } from '../dashboard/store/email-address.ts';
-import { MAX_MEMBERS } from '../dashboard/store/member-rows.ts';
-import { findUserByEmail, listUsers, type UserRecord } from '../dashboard/store/user-rows.ts';
-import { type KeysOfDisabled, setDisabled } from '../dashboard/store/users.ts';
-import { countOf } from '../ext-proc/domain/count-of.ts';
+import { countOf } from '../core/count-of.ts';
+import { MAX_MEMBERS } from '../database/members/member-rows.ts';
+import { normalizeEmail } from '../database/users/email-address.ts';
+import { findUserByEmail, listUsers, type UserRecord } from '../database/users/user-rows.ts';
+import { type KeysOfDisabled, setDisabled } from '../database/users/users.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from './command.ts';
 import type { Database, Pool } from './database.ts';

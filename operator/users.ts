@@ -1,9 +1,9 @@
+import { newId } from '../core/ids.ts';
 import { hashPassword } from '../dashboard/server/sign-in/password.ts';
 import { randomPassword } from '../dashboard/server/sign-in/password-rules.ts';
-import { findUserByEmail, type UserRecord } from '../dashboard/store/user-rows.ts';
-import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '../dashboard/store/users.ts';
-import { newId } from '../ext-proc/domain/ids.ts';
-import type { Actor } from '../ext-proc/stores/audit.ts';
+import type { Actor } from '../database/audit/audit.ts';
+import { findUserByEmail, type UserRecord } from '../database/users/user-rows.ts';
+import { type CreateUserResult, createUser, type NewUser, setPasswordHash } from '../database/users/users.ts';
 import type { Pool } from './database.ts';
 
 export interface UserWithPassword {

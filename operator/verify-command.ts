@@ -1,13 +1,13 @@
 import { createPublicKey } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { countOf } from '../ext-proc/domain/count-of.ts';
-import { rawPublicKey } from '../ext-proc/stores/checkpoints.ts';
+import { countOf } from '../core/count-of.ts';
+import { rawPublicKey } from '../database/checkpoints/checkpoints.ts';
 import {
   isVerified,
   type LedgerReport,
   type VerifiedBefore,
   type VerifyOptions,
-} from '../ext-proc/stores/ledger-report.ts';
+} from '../database/ledger-verification/ledger-report.ts';
 import { readExported } from './checkpoint-lines.ts';
 import { type Command, type CommandCall, onDatabase } from './command.ts';
 import { createValueReader } from './flag-values.ts';

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { CATALOGUE, type CatalogueEntry } from '../ext-proc/errors/catalogue.ts';
+import { CATALOGUE, type CatalogueEntry } from '../core/errors/catalogue.ts';
 
 /** Writes the table of errors in README.md, between its markers, from the catalogue: `node scripts/error-table.ts`. */
 const BEGIN = '<!-- errors:begin -->';

@@ -1,4 +1,4 @@
-import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
+import type { CheckedConfig } from '../core/config/gateway-config.ts';
 import type { Customer } from './demo.ts';
 import { demoProviderPort, exampleModel } from './demo-provider.ts';
 import type { SignIn } from './demo-user.ts';

@@ -1,5 +1,5 @@
-import { findUserByEmail, listUsers } from '../dashboard/store/user-rows.ts';
-import { createPool } from '../ext-proc/stores/postgres/connection-pool.ts';
+import { createPool } from '../database/connection/connection-pool.ts';
+import { findUserByEmail, listUsers } from '../database/users/user-rows.ts';
 import { createUserWithPassword } from '../operator/users.ts';
 
 export const DEMO_EMAIL = 'demo@example.com';

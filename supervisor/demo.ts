@@ -1,6 +1,6 @@
-import { NANO_PER_USD } from '../ext-proc/domain/money.ts';
-import { SCOPES } from '../ext-proc/domain/principal.ts';
-import { openPostgres } from '../ext-proc/stores/postgres/open.ts';
+import { NANO_PER_USD } from '../core/money.ts';
+import { SCOPES } from '../core/principal.ts';
+import { openPostgres } from '../database/open.ts';
 import { createKey } from '../operator/keys.ts';
 import { createOrganization } from '../operator/organizations.ts';
 

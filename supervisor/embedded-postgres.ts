@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
+import type { RuntimePaths } from '../core/config/runtime-paths.ts';
 import { type Guard, startGuard } from './guard.ts';
 import { accountCommand, choosePostgresAccount, handOver, postgresSocketDir } from './postgres-account.ts';
 import { initialisePostgres, POSTGRES_MAJOR } from './postgres-init.ts';

@@ -3,7 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
+import type { RuntimePaths } from '../core/config/runtime-paths.ts';
 import { askEnvoyAdmin } from './envoy-admin.ts';
 import type { Guard } from './guard.ts';
 import { type StartFailure, startFailure } from './kept-process.ts';

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import type { GatewayConfig } from '../ext-proc/config/gateway-config.ts';
+import type { GatewayConfig } from '../core/config/gateway-config.ts';
 
 /**
  * One for each gateway process: Envoy needs a little less CPU for a request than a gateway process does. With one more, fewer requests

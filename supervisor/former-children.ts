@@ -1,6 +1,6 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RuntimePaths } from '../ext-proc/config/runtime-paths.ts';
+import type { RuntimePaths } from '../core/config/runtime-paths.ts';
 import { endAll, type ProcessIdentity } from './process-identity.ts';
 
 /** Where the guard writes down what it watches. */

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { Address } from '../ext-proc/config/gateway-config.ts';
+import type { Address } from '../core/config/gateway-config.ts';
 
 export interface Listener {
   /** Where the operator changes it: `listen.api`. */

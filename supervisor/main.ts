@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../ext-proc/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../core/store-unavailable.ts';
 import { renderBanner } from './banner.ts';
 import { takeDataLock } from './data-lock.ts';
 import { type Customer, findCustomer } from './demo.ts';

@@ -1,9 +1,9 @@
 import { isAbsolute, resolve } from 'node:path';
-import { readDrainTimeoutMs } from '../ext-proc/config/drain-timeout.ts';
-import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
-import { loadConfig } from '../ext-proc/config/load.ts';
-import { formatProblem } from '../ext-proc/config/problem.ts';
-import { type RuntimePaths, runtimePaths } from '../ext-proc/config/runtime-paths.ts';
+import { readDrainTimeoutMs } from '../core/config/drain-timeout.ts';
+import type { CheckedConfig } from '../core/config/gateway-config.ts';
+import { loadConfig } from '../core/config/load.ts';
+import { formatProblem } from '../core/config/problem.ts';
+import { type RuntimePaths, runtimePaths } from '../core/config/runtime-paths.ts';
 import { type Environment, findEnvoy } from './envoy-child.ts';
 
 /** Everything the supervisor decides by: read once, at its start. */

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { ENDING_MS } from '../ext-proc/config/drain-timeout.ts';
-import type { CheckedConfig } from '../ext-proc/config/gateway-config.ts';
-import { POSTGRES_OF_FILE } from '../ext-proc/config/stores-override.ts';
-import { connectionsOf } from '../ext-proc/stores/postgres/open.ts';
+import { ENDING_MS } from '../core/config/drain-timeout.ts';
+import type { CheckedConfig } from '../core/config/gateway-config.ts';
+import { POSTGRES_OF_FILE } from '../core/config/stores-override.ts';
+import { connectionsOf } from '../database/open.ts';
 import { compileCache } from './compile-cache.ts';
 import { keepDashboard } from './dashboard-child.ts';
 import { demoProviderPort } from './demo-provider.ts';

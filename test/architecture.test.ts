@@ -1,112 +1,32 @@
 import { readdirSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LAYERS } from './fixtures/import-layers.ts';
-import { allFiles, type SourceFile, sourceFiles } from './fixtures/source-files.ts';
+import { allFiles, sourceFiles } from './fixtures/source-files.ts';
 
-/** The composition root, and what binds the parts to one request: they may import everything. */
-const ROOT = 'ext-proc';
-
-interface Import {
-  readonly from: string;
-  readonly target: string;
-  readonly isType: boolean;
-}
-
-function importsOf({ path, text }: SourceFile): Import[] {
-  const statements = text.matchAll(/^(?:import|export)\s+(type\s)?([\w$*{},\s]+?)\s*from\s+'([^']+)'/gm);
-  const unnamed = text.matchAll(/^import\s+'([^']+)'|\bimport\(\s*'([^']+)'/gm);
-  return [
-    ...[...statements].map(([, type, names = '', target = '']) => ({
-      from: path,
-      target,
-      isType: type !== undefined || onlyTypes(names),
-    })),
-    ...[...unnamed].map(([, bare, dynamic]) => ({ from: path, target: bare ?? dynamic ?? '', isType: false })),
-  ];
-}
-
-/** `{ type A, type B }` */
-function onlyTypes(names: string): boolean {
-  const inner = /^\{(.*)\}\s*$/s.exec(names.trim())?.[1] ?? names;
-  return inner.split(',').every((name) => name.trim() === '' || name.trim().startsWith('type '));
-}
-
-/** The folder's name in the table. */
-const rowOf = (folder: string) => folder.replace(/^(dashboard\/web\/pages)\/.+/, '$1/*');
-
-const folderOf = ({ from, target }: Import) => dirname(normalize(join(dirname(from), target)));
-const packageOf = (target: string) => target.split('/', target.startsWith('@') ? 2 : 1).join('/');
-
-/** Why an import is not allowed, or undefined. */
-function objection(statement: Import): string | undefined {
-  const { from, target, isType } = statement;
-  const folder = dirname(from);
-  if (folder === ROOT || target.startsWith('node:') || target.endsWith('.css')) return undefined;
-  const layer = LAYERS[rowOf(folder)];
-  if (!layer) return `${from}: the folder ${folder} is not in the table`;
-  if (!target.startsWith('.')) {
-    return layer.packages?.includes(packageOf(target)) ? undefined : `${from} imports the package ${target}`;
-  }
-  const other = folderOf(statement);
-  if (other === folder || layer.uses.includes(rowOf(other)) || (isType && layer.knows?.includes(rowOf(other))))
-    return undefined;
-  return `${from} imports ${isType ? 'types of ' : ''}${other}`;
-}
-
-const sources = sourceFiles(['ext-proc', 'operator', 'supervisor', 'demo', 'scripts', 'dashboard']);
-
-describe('imports', () => {
-  it('point one way', () => {
-    expect(sources.length).toBeGreaterThan(80);
-    expect(
-      sources
-        .flatMap(importsOf)
-        .map(objection)
-        .filter((text) => text !== undefined),
-    ).toEqual([]);
-  });
-
-  it('are understood by this test', () => {
-    const found = (text: string, path = 'ext-proc/domain/a.ts') => importsOf({ path, text }).map(objection);
-    expect(found("import { a } from '../stores/b.ts';")).toEqual(['ext-proc/domain/a.ts imports ext-proc/stores']);
-    expect(found("import type { A } from '../stores/b.ts';")).toEqual([
-      'ext-proc/domain/a.ts imports types of ext-proc/stores',
-    ]);
-    expect(found("import {\n  type A,\n  type B,\n} from '../config/b.ts';", 'ext-proc/admission/a.ts')).toEqual([
-      undefined,
-    ]);
-    expect(found("import {\n  type A,\n  b,\n} from '../config/b.ts';", 'ext-proc/admission/a.ts')).toEqual([
-      'ext-proc/admission/a.ts imports ext-proc/config',
-    ]);
-    expect(found("export * from '../errors/b.ts';")).toEqual(['ext-proc/domain/a.ts imports ext-proc/errors']);
-    expect(found("import '../errors/b.ts';")).toEqual(['ext-proc/domain/a.ts imports ext-proc/errors']);
-    expect(found("const x = await import('../errors/b.ts');")).toEqual([
-      'ext-proc/domain/a.ts imports ext-proc/errors',
-    ]);
-    expect(found("import pg from 'pg';\nimport { x } from './b.ts';\nimport { y } from 'node:net';")).toEqual([
-      'ext-proc/domain/a.ts imports the package pg',
-      undefined,
-      undefined,
-    ]);
-  });
-
-  it('have no table entry too many', () => {
-    const folders = new Set(sources.map(({ path }) => rowOf(dirname(path))));
-    expect(Object.keys(LAYERS).filter((folder) => !folders.has(folder))).toEqual([]);
-  });
-});
+const sources = sourceFiles([
+  'core',
+  'database',
+  'ext-proc',
+  'packages',
+  'operator',
+  'supervisor',
+  'demo',
+  'scripts',
+  'dashboard',
+]);
 
 /**
  * Statuses that are no answers of ours to a client of the API. Everything else takes its status from the catalogue.
  * The health server has its own listener; Envoy's local replies and providers' answers are told apart by what arrives.
  */
 const STATUS_ALLOWED: readonly RegExp[] = [
-  /^ext-proc\/errors\/catalogue\.ts$/,
+  /^core\/errors\/catalogue\.ts$/,
   /^ext-proc\/transport\//,
   /^ext-proc\/telemetry\//,
+  /^packages\/http2-server\//,
+  /^ext-proc\/process-reports\//,
   /^ext-proc\/envoy-config\/local-replies\.ts$/,
-  /^ext-proc\/delivery\/provider-failure\.ts$/,
+  /^ext-proc\/delivery\/provider\/provider-failure\.ts$/,
   // What the log says of a request whose handler threw before it was answered.
   /^ext-proc\/gateway\.ts$/,
   // The dashboard's own interface is no part of the API.
@@ -129,7 +49,18 @@ describe('statuses', () => {
   });
 });
 
-const everything = allFiles(['ext-proc', 'operator', 'supervisor', 'demo', 'scripts', 'dashboard', 'test']);
+const everything = allFiles([
+  'core',
+  'database',
+  'ext-proc',
+  'packages',
+  'operator',
+  'supervisor',
+  'demo',
+  'scripts',
+  'dashboard',
+  'test',
+]);
 const THIS_FILE = 'test/architecture.test.ts';
 
 describe('files', () => {
@@ -139,7 +70,7 @@ describe('files', () => {
   });
 
   it('that migrate the database are numbered one after the other', () => {
-    const names = readdirSync(join(import.meta.dirname, '../ext-proc/stores/postgres/migrations')).toSorted();
+    const names = readdirSync(join(import.meta.dirname, '../database/migrations')).toSorted();
     expect(names.map((name) => Number(name.slice(0, 4)))).toEqual(names.map((_, index) => index + 1));
   });
 

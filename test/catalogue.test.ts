@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../ext-proc/errors/catalogue.ts';
-import { envelopeOf, type Refusal, refuse, renderRefusal } from '../ext-proc/errors/refusal.ts';
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../core/errors/catalogue.ts';
+import { envelopeOf, type Refusal, refuse, renderRefusal } from '../core/errors/refusal.ts';
 import { errorTable, tableIn, withTable } from '../scripts/error-table.ts';
 import { sourceFiles } from './fixtures/source-files.ts';
 
@@ -131,7 +131,9 @@ describe('a refusal', () => {
 });
 
 describe('code and catalogue', () => {
-  const sources = sourceFiles(['ext-proc']).filter(({ path }) => path !== 'ext-proc/errors/catalogue.ts');
+  const sources = sourceFiles(['core', 'database', 'ext-proc']).filter(
+    ({ path }) => path !== 'core/errors/catalogue.ts',
+  );
   const used = (code: string) => sources.some(({ text }) => text.includes(`'${code}'`));
 
   it.each(entries.map(([code]) => code))('%s is used', (code) => {

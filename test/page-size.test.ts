@@ -18,7 +18,7 @@ const DIST = fileURLToPath(new URL('../dashboard/dist/', import.meta.url));
 const MANIFEST = join(DIST, '.vite', 'manifest.json');
 
 /** What the overview needs, with the chart on it, before anything was in the browser's cache. */
-const FIRST_PAGE = ['index.html', 'pages/overview/overview-page.tsx', 'components/chart-canvas.tsx'];
+const FIRST_PAGE = ['index.html', 'pages/overview/overview-page.tsx', 'charts/chart-canvas.tsx'];
 
 /** Every script and style that comes with these, each once. */
 function filesOf(manifest: Manifest, entries: readonly string[]): string[] {

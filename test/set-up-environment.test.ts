@@ -50,7 +50,7 @@ test('set-up runs the code of others without what the gateway is configured with
   const download = `process.exitCode = process.argv.includes('download') ? 1 : 0;`;
   const pip = write('fake-pip.cjs', `${dump('pip')} if (process.argv[2] === '-c') console.log('3'); else ${download}`);
   write('bin/python3', `#!/bin/sh\nexec '${process.execPath}' '${pip}' "$@"\n`, 0o755);
-  for (const name of ['supervisor', 'ext-proc', 'dashboard/server', 'operator'])
+  for (const name of ['supervisor', 'core', 'database', 'ext-proc', 'packages', 'dashboard/server', 'operator'])
     write(
       `${name}/main.ts`,
       `import { writeFileSync } from 'node:fs';

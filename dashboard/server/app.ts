@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
-import type { Log } from '../../ext-proc/telemetry/log.ts';
+import type { Log } from '../../core/log/log.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
 import { callerOf } from './http/request-facts.ts';
 import { securityHeaders } from './http/security-headers.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Administration } from '../../ext-proc/stores/administration.ts';
+import type { Administration } from '../../database/administration/administration.ts';
+import type { ChangeLimits } from '../../database/audit/change-counts.ts';
+import type { SignedIn } from '../../database/sign-in/sessions.ts';
 import type { Answer, Api, Body, Endpoint, PathParameter, Query } from '../contract/api.ts';
 import type { Role } from '../contract/session.ts';
-import type { ChangeLimits } from '../store/change-counts.ts';
-import type { SignedIn } from '../store/sessions.ts';
 import type { Problem } from './http/problem.ts';
 import type { Caller, Cookies } from './http/request-facts.ts';
 import type { Settings } from './settings.ts';

@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import type { IdPrefix } from '../../ext-proc/domain/ids.ts';
-import type { Log } from '../../ext-proc/telemetry/log.ts';
+import type { IdPrefix } from '../../core/ids.ts';
+import type { Log } from '../../core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/request-facts.ts';

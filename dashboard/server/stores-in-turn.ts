@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Administration } from '../../ext-proc/stores/administration.ts';
+import type { Administration } from '../../database/administration/administration.ts';
 import type { Deps } from './route.ts';
 import type { Database } from './stores.ts';
 import type { Turns, TurnTaker } from './turns.ts';

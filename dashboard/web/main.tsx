@@ -8,8 +8,8 @@ import { createRoot } from 'react-dom/client';
 import { onReturn } from './api/connection.ts';
 import { createQueryClient } from './api/query-client.ts';
 import { askInForm } from './api/session-end.ts';
-import { HintLayer } from './components/hint-layer.tsx';
-import { ToastProvider } from './components/toast.tsx';
+import { HintLayer } from './overlays/hint-layer.tsx';
+import { ToastProvider } from './overlays/toast.tsx';
 import { createPageRouter } from './router.tsx';
 
 const queryClient = createQueryClient(() => {

@@ -14,7 +14,7 @@ import { usersSearch } from './pages/operator-users/users-search.ts';
 import { overviewSearch } from './pages/overview/overview-search.ts';
 import { requestsSearch } from './pages/requests/requests-search.ts';
 import { readUsageSearch } from './pages/usage/usage-search.ts';
-import { textOf } from './search-values.ts';
+import { textOf } from './search/search-values.ts';
 import { rememberOrganization } from './shell/last-organization.ts';
 import { NoOrganization } from './shell/no-organization.tsx';
 import { ShellFailed } from './shell/page-failed.tsx';

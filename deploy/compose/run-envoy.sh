@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Envoy as the first process of a container: asked to end, it ends when its clients have their answers. The gateway process, which shares
-# the folder of sockets, drains Envoy and says when that is (ext-proc/envoy-leaving.ts). Arguments are Envoy's.
+# the folder of sockets, drains Envoy and says when that is (ext-proc/startup/envoy-leaving.ts). Arguments are Envoy's.
 set -u
 data=${GATEWAY_DATA:-/data}
 run=$data/run

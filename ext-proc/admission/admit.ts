@@ -1,13 +1,13 @@
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { ChatRequest } from '../domain/chat-request.ts';
-import type { Clock, UtcDay } from '../domain/clock.ts';
-import { formatUsd, type NanoUsd, usdNumber } from '../domain/money.ts';
-import { worstCaseNanoUsd } from '../domain/pricing.ts';
-import type { Principal } from '../domain/principal.ts';
-import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
-import type { AdmissionRequest, LimitStore, Refused } from '../stores/limit-store.ts';
-import type { ModelChoice } from './check-model.ts';
-import type { ChosenChat } from './count-input.ts';
+import type { Clock, UtcDay } from '../../core/clock.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
+import { worstCaseNanoUsd } from '../../core/pricing.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
+import type { ModelChoice } from '../chat/check-model.ts';
+import type { ChosenChat } from '../chat/count-input.ts';
+import type { AdmissionRequest, LimitStore, Refused } from '../limits/limit-store.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /** The last step before a provider is called: one atomic question to the limit store, asked with the account as PostgreSQL has it. */

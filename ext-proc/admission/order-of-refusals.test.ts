@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Model } from '../../core/config/gateway-config.ts';
+import type { ErrorCode } from '../../core/errors/catalogue.ts';
+import { isRefusal, refuse, renderRefusal } from '../../core/errors/refusal.ts';
+import type { Key, Organization } from '../../core/principal.ts';
+import type { KeyStore } from '../../database/keys/key-store.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
-import type { Model } from '../config/gateway-config.ts';
-import type { Key, Organization } from '../domain/principal.ts';
-import type { ErrorCode } from '../errors/catalogue.ts';
-import { isRefusal, refuse, renderRefusal } from '../errors/refusal.ts';
-import type { KeyStore } from '../stores/key-store.ts';
-import { authenticate, checkKey } from './authenticate.ts';
-import { authorizeCaller } from './authorize.ts';
-import { checkModel } from './check-model.ts';
-import { clientAddress } from './client-address.ts';
-import { findRoute } from './route.ts';
+import { authenticate, checkKey } from '../access/authenticate.ts';
+import { authorizeCaller } from '../access/authorize.ts';
+import { clientAddress } from '../access/client-address.ts';
+import { findRoute } from '../access/route.ts';
+import { checkModel } from '../chat/check-model.ts';
 
 /** A request and its surroundings, good but for what defects change. */
 interface Situation {

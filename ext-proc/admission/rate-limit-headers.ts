@@ -1,4 +1,4 @@
-import type { Window, Windows } from '../stores/limit-store.ts';
+import type { Window, Windows } from '../limits/limit-store.ts';
 
 /** `x-ratelimit-{limit,remaining,reset}-{requests,tokens}`, only for limits that exist (INTERFACE 4, 5). */
 export function rateLimitHeaders({ requests, tokens }: Windows, nowMs: number): Readonly<Record<string, string>> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MINUTE_MS } from '../domain/clock.ts';
-import { createMemoryLimitStore } from '../stores/memory/limit-store.ts';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { MINUTE_MS } from '../../core/clock.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 const START = 30_000_000 * MINUTE_MS;

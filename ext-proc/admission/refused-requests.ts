@@ -1,6 +1,6 @@
-import { MINUTE_MS } from '../domain/clock.ts';
-import { type Refusal, refuse } from '../errors/refusal.ts';
-import type { LimitStore } from '../stores/limit-store.ts';
+import { MINUTE_MS } from '../../core/clock.ts';
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
 
 /**
  * `limits.refused_rpm`: requests that are refused before a provider is asked cost their sender nothing, so that each organization has so many

@@ -1,11 +1,11 @@
-import type { ChatRequest } from '../domain/chat-request.ts';
-import type { TokenUsage } from '../domain/pricing.ts';
-import { type Completion, textOf } from './completion.ts';
+import type { TokenUsage } from '../../core/pricing.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
 import type { CountTokens, EstimateTokens, Order } from './delivery.ts';
-import { isObject } from './json-object.ts';
+import { type Completion, textOf } from './json/completion.ts';
+import { isObject } from './json/json-object.ts';
+import type { MeasuredText } from './json/read-answer.ts';
 import { OutputEstimate } from './output-estimate.ts';
-import { ProducedText } from './produced-text.ts';
-import type { MeasuredText } from './read-answer.ts';
+import { ProducedText } from './stream/produced-text.ts';
 import { readUsage, type TotalMismatch, totalMismatch, type UsageBounds } from './usage.ts';
 
 /** The provider's ids can be anything; the ledger keeps this much. */

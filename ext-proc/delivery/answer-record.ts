@@ -1,4 +1,4 @@
-import type { Room, SharedBudget } from '../domain/shared-budget.ts';
+import type { Room, SharedBudget } from '../shared-budget/shared-budget.ts';
 
 /** The bytes of a stream as its client gets them, kept until they are charged, for replay. */
 export class AnswerRecord {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Refused } from '../domain/shared-budget.ts';
+import type { Refused } from '../shared-budget/shared-budget.ts';
 import { client, deliverTo, deliveryOver } from './client.fixture.ts';
 import { COMPLETION, type Egress, sendJson, startEgress } from './egress.fixture.ts';
+import { LARGE_BYTES } from './json/send-large.ts';
 import { order } from './order.fixture.ts';
-import { LARGE_BYTES } from './send-large.ts';
 
 let egress: Egress;
 beforeAll(async () => {

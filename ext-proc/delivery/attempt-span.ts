@@ -1,9 +1,9 @@
-import type { Target } from '../config/gateway-config.ts';
-import type { TokenUsage } from '../domain/pricing.ts';
+import type { Target } from '../../core/config/gateway-config.ts';
+import type { TokenUsage } from '../../core/pricing.ts';
 import type { Span } from '../tracing/span.ts';
 import type { AnswerMeter } from './answer-meter.ts';
 import type { Order } from './delivery.ts';
-import type { ProviderFailure } from './provider-failure.ts';
+import type { ProviderFailure } from './provider/provider-failure.ts';
 
 /** One attempt at a provider as OpenTelemetry's conventions for generative AI describe it, but for prompt and answer. */
 export function beginAttemptSpan({ trace, chat, outputLimit }: Order, { provider, model }: Target): Span | undefined {

@@ -1,13 +1,14 @@
-import type { Target } from '../config/gateway-config.ts';
-import { GrowingBytes } from '../domain/growing-bytes.ts';
-import type { Room } from '../domain/shared-budget.ts';
+import type { Target } from '../../core/config/gateway-config.ts';
+import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
+import type { Room } from '../shared-budget/shared-budget.ts';
 import type { Span } from '../tracing/span.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
-import { hasError } from './completion.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
-import { parseError, parseObject } from './json-object.ts';
+import { hasError } from './json/completion.ts';
+import { parseError, parseObject } from './json/json-object.ts';
+import type { ProviderAnswer } from './json/read-answer.ts';
 import { leaveBefore } from './leaving.ts';
-import type { ProviderCall } from './provider-call.ts';
+import type { ProviderCall } from './provider/provider-call.ts';
 import {
   bodyFailure,
   envoyFailure,
@@ -16,14 +17,13 @@ import {
   statusFailure,
   withoutSecrets,
   workFor,
-} from './provider-failure.ts';
-import { providerRequest } from './provider-request.ts';
-import type { ProviderAnswer } from './read-answer.ts';
-import type { ResponseHead } from './response-head.ts';
-import { parseRetryAfterMs } from './retry-after.ts';
+} from './provider/provider-failure.ts';
+import { providerRequest } from './provider/provider-request.ts';
+import { parseRetryAfterMs } from './provider/provider-retry-after.ts';
+import type { ResponseHead } from './provider/response-head.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
-import { errorListIn, meaningOf } from './stream-event.ts';
-import { StreamSource } from './stream-source.ts';
+import { errorListIn, meaningOf } from './stream/stream-event.ts';
+import { StreamSource } from './stream/stream-source.ts';
 
 /** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
 export type Opened = OpenedJson | OpenedStream;

@@ -1,8 +1,8 @@
-import type { Target } from '../config/gateway-config.ts';
+import type { Target } from '../../core/config/gateway-config.ts';
 import { attempt, type Opened } from './attempt.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
-import { asksForLongPause, backoffMs } from './retry-after.ts';
+import { asksForLongPause, backoffMs } from './provider/provider-retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { pause } from './wait.ts';
 

@@ -1,5 +1,5 @@
-import type { Target } from '../config/gateway-config.ts';
-import type { Refusal } from '../errors/refusal.ts';
+import type { Target } from '../../core/config/gateway-config.ts';
+import type { Refusal } from '../../core/errors/refusal.ts';
 import type { Produced } from './delivery.ts';
 import type { Run } from './run.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll } from 'vitest';
-import { systemClock } from '../domain/clock.ts';
-import { SharedBudget } from '../domain/shared-budget.ts';
+import { systemClock } from '../../core/clock.ts';
+import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import type {

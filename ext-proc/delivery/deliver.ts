@@ -1,22 +1,22 @@
-import type { Provider } from '../config/gateway-config.ts';
-import type { Clock } from '../domain/clock.ts';
-import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
-import type { Refusal } from '../errors/refusal.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Provider } from '../../core/config/gateway-config.ts';
+import type { Refusal } from '../../core/errors/refusal.ts';
+import { type Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { AnswerReader } from './answer-reader.ts';
 import { openFirst } from './attempts.ts';
-import { deliverJson } from './deliver-json.ts';
-import { deliverStream } from './deliver-stream.ts';
 import type { Account, CountTokens, DeliveryOutcome, EstimateTokens, Order } from './delivery.ts';
 import type { Identify } from './identities.ts';
+import { AnswerReader } from './json/answer-reader.ts';
+import { deliverJson } from './json/deliver-json.ts';
+import { type ReadAnswer, sendRead } from './json/send-read.ts';
 import { chargePrompt, paysItsPrompt } from './leaving.ts';
-import { ProviderClient } from './provider-client.ts';
-import { FAILURES, refusalOf } from './provider-failure.ts';
+import { ProviderClient } from './provider/provider-client.ts';
+import { FAILURES, refusalOf } from './provider/provider-failure.ts';
 import { type Replay, type ReplayOutcome, replayAnswer } from './replay.ts';
 import { RequestMemory } from './request-memory.ts';
 import { answerRefusal } from './respond.ts';
 import type { Run } from './run.ts';
-import { type ReadAnswer, sendRead } from './send-read.ts';
+import { deliverStream } from './stream/deliver-stream.ts';
 import { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** Takes an admitted order to its provider and the answer to its client. */

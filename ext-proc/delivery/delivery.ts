@@ -1,11 +1,11 @@
-import type { GatewayConfig, Model, Target } from '../config/gateway-config.ts';
-import type { ChatRequest } from '../domain/chat-request.ts';
-import type { TokenUsage } from '../domain/pricing.ts';
-import type { Refusal } from '../errors/refusal.ts';
+import type { GatewayConfig, Model, Target } from '../../core/config/gateway-config.ts';
+import type { Refusal } from '../../core/errors/refusal.ts';
+import type { TokenUsage } from '../../core/pricing.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
-import type { AccountErrorKind } from './account-error.ts';
 import type { MeteredUsage, Output } from './answer-meter.ts';
-import type { ProviderWork } from './provider-failure.ts';
+import type { AccountErrorKind } from './provider/account-error.ts';
+import type { ProviderWork } from './provider/provider-failure.ts';
 import type { TotalMismatch } from './usage.ts';
 
 /** An admitted request on its way to a provider: the hold is taken, what follows must end in exactly one charge or one release. */

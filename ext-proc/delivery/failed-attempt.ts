@@ -1,5 +1,5 @@
-import type { Target } from '../config/gateway-config.ts';
-import type { ProviderFailure } from './provider-failure.ts';
+import type { Target } from '../../core/config/gateway-config.ts';
+import type { ProviderFailure } from './provider/provider-failure.ts';
 
 /** An attempt that brought no answer that could be passed on. */
 export interface FailedAttempt {

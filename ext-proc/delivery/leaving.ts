@@ -1,9 +1,9 @@
-import type { Target } from '../config/gateway-config.ts';
+import type { Target } from '../../core/config/gateway-config.ts';
 import { AnswerMeter } from './answer-meter.ts';
 import { type Answered, chargeAnswer } from './charge-answer.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
-import type { ProviderCall } from './provider-call.ts';
-import { FAILURES } from './provider-failure.ts';
+import type { ProviderCall } from './provider/provider-call.ts';
+import { FAILURES } from './provider/provider-failure.ts';
 import { elapsedMs, type Run, remainingMs } from './run.ts';
 
 /**

@@ -1,7 +1,7 @@
+import { systemClock } from '../../core/clock.ts';
+import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
 import { doneWith } from '../../test/fixtures/chat-request.ts';
-import type { GatewayConfig, Model, Provider } from '../config/gateway-config.ts';
-import type { ChatRequest } from '../domain/chat-request.ts';
-import { systemClock } from '../domain/clock.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
 import type { Order } from './delivery.ts';
 
 export function provider(name: string, more: Partial<Provider> = {}): Provider {

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { expect, it } from 'vitest';
-import { estimateTokens } from '../admission/text-meter.ts';
+import { estimateTokens } from '../chat/tokens/text-meter.ts';
 import { OutputEstimate } from './output-estimate.ts';
-import { ProducedText } from './produced-text.ts';
+import { ProducedText } from './stream/produced-text.ts';
 
 const corpus = (name: string): string => readFileSync(join(import.meta.dirname, '../../test/corpus', name), 'utf8');
 

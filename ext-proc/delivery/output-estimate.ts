@@ -1,5 +1,5 @@
 import type { EstimateTokens } from './delivery.ts';
-import type { ProducedText } from './produced-text.ts';
+import type { ProducedText } from './stream/produced-text.ts';
 
 /** Text that has come since the last look, in UTF-16 units, before it is looked at: what an estimate of some 30 tokens costs is paid for 30 tokens. */
 const LOOK_EVERY_CHARACTERS = 128;

@@ -4,9 +4,9 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { END, type ProviderCall } from './provider-call.ts';
-import { ProviderClient } from './provider-client.ts';
-import { FAILURES } from './provider-failure.ts';
+import { END, type ProviderCall } from './provider/provider-call.ts';
+import { ProviderClient } from './provider/provider-client.ts';
+import { FAILURES } from './provider/provider-failure.ts';
 
 /** What to do with a connection and what it has sent, once its request is whole. */
 export type RawAnswer = (socket: Socket, request: Buffer) => void;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { SharedBudget } from '../domain/shared-budget.ts';
-import type { StoredAnswer } from '../domain/stored-answer.ts';
+import type { StoredAnswer } from '../idempotency/kept-answer.ts';
+import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import { client } from './client.fixture.ts';
 import { type Replay, replayAnswer } from './replay.ts';
 

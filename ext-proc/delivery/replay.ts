@@ -1,8 +1,8 @@
-import type { SharedBudget } from '../domain/shared-budget.ts';
-import type { NextBytes, StoredAnswer } from '../domain/stored-answer.ts';
-import { type Refusal, refuse } from '../errors/refusal.ts';
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import type { NextBytes, StoredAnswer } from '../idempotency/kept-answer.ts';
+import type { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Exchange, ResponseStream } from '../transport/exchange.ts';
-import { LARGE_BYTES } from './send-large.ts';
+import { LARGE_BYTES } from './json/send-large.ts';
 import { pause, settlesWithin } from './wait.ts';
 
 /** A client that leaves with the first byte has left by then, before more is read for it: cut replays would be work for others to wait for. */

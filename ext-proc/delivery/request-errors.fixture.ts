@@ -1,4 +1,4 @@
-import { anthropic, gemini, openAi, type ProviderError } from './provider-errors.fixture.ts';
+import { anthropic, gemini, openAi, type ProviderError } from './provider/provider-errors.fixture.ts';
 
 /** About the request, whatever words its parts have: the client is told. */
 export const REQUEST_ERRORS: readonly (ProviderError & { readonly shown: string; readonly param?: string })[] = [

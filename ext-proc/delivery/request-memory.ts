@@ -1,5 +1,5 @@
-import type { ChatRequest } from '../domain/chat-request.ts';
-import type { Room, Yielding } from '../domain/shared-budget.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
+import type { Room, Yielding } from '../shared-budget/shared-budget.ts';
 
 /** Up to this a body is left alone until its request has ended: most are, and freeing them would cost more than it brings. */
 const SMALL_BYTES = 16 * 1024;

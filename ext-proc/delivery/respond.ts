@@ -1,4 +1,4 @@
-import { type Refusal, renderRefusal } from '../errors/refusal.ts';
+import { type Refusal, renderRefusal } from '../../core/errors/refusal.ts';
 import type { Answer } from '../transport/exchange.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import { lastBytesMs, type Run } from './run.ts';

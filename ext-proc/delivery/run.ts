@@ -1,11 +1,11 @@
-import type { Provider, Target } from '../config/gateway-config.ts';
-import type { Clock } from '../domain/clock.ts';
-import type { SharedBudget } from '../domain/shared-budget.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { Provider, Target } from '../../core/config/gateway-config.ts';
+import type { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import type { AnswerReader } from './answer-reader.ts';
 import type { Account, Attempt, CountTokens, EstimateTokens, Order } from './delivery.ts';
 import type { Identify } from './identities.ts';
-import type { ProviderClient } from './provider-client.ts';
+import type { AnswerReader } from './json/answer-reader.ts';
+import type { ProviderClient } from './provider/provider-client.ts';
 import type { RequestMemory } from './request-memory.ts';
 import type { UnchargedAttempts } from './uncharged-attempts.ts';
 

@@ -1,7 +1,7 @@
 import { promptTokensOf } from './answer-meter.ts';
 import type { CountTokens, UnchargedAttempt } from './delivery.ts';
 import type { AskedProvider, FailedAttempt } from './failed-attempt.ts';
-import { workFor } from './provider-failure.ts';
+import { workFor } from './provider/provider-failure.ts';
 import type { Run } from './run.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { TokenUsage } from '../domain/pricing.ts';
-import { editObject, type Member, membersOf } from './json-members.ts';
-import { isObject } from './json-object.ts';
-import { shownUsage } from './shown-members.ts';
+import type { TokenUsage } from '../../core/pricing.ts';
+import { editObject, type Member, membersOf } from './json/json-members.ts';
+import { isObject } from './json/json-object.ts';
+import { shownUsage } from './json/shown-members.ts';
 
 /** What a believable usage can be at most: far above what a model can read or write, far below what a broken counter prints. */
 export interface UsageBounds {

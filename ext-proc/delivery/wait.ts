@@ -1,4 +1,4 @@
-import { CallLimits } from './call-limits.ts';
+import { CallLimits } from './provider/call-limits.ts';
 
 /** Of all waits: a timer for each would be set and cleared with every request. */
 const limits = new CallLimits();

@@ -1,15 +1,15 @@
-import type { Accounting, OpenHold } from '../accounting/accounting.ts';
+import type { Clock } from '../../core/clock.ts';
+import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
+import type { BoundTokens } from '../../core/tokenizer.ts';
+import type { KeyStore } from '../../database/keys/key-store.ts';
+import { authenticate, checkKey } from '../access/authenticate.ts';
 import { type Admission, admit } from '../admission/admit.ts';
-import { authenticate, checkKey } from '../admission/authenticate.ts';
-import { type ChosenChat, chooseByCount } from '../admission/count-input.ts';
+import type { Accounting, OpenHold } from '../billing/accounting.ts';
+import { type ChosenChat, chooseByCount } from '../chat/count-input.ts';
 import type { Delivery } from '../delivery/deliver.ts';
 import type { DeliveryOutcome, Order } from '../delivery/delivery.ts';
-import type { Clock } from '../domain/clock.ts';
-import type { BoundTokens } from '../domain/tokenizer.ts';
-import { isRefusal, type Refusal } from '../errors/refusal.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
-import type { KeyStore } from '../stores/key-store.ts';
-import type { LimitStore } from '../stores/limit-store.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Call, EndpointResult } from './call.ts';
 

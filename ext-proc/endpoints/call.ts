@@ -1,9 +1,9 @@
-import type { Route } from '../admission/route.ts';
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { NanoUsd } from '../domain/money.ts';
-import type { TokenUsage } from '../domain/pricing.ts';
-import type { Principal } from '../domain/principal.ts';
-import { type Refusal, refuse } from '../errors/refusal.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { TokenUsage } from '../../core/pricing.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { Route } from '../access/route.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';

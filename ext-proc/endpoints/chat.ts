@@ -1,13 +1,13 @@
-import { chooseModel } from '../admission/count-input.ts';
-import type { JudgingTurns } from '../admission/judging-turns.ts';
-import { readChatRequest } from '../admission/read-chat-request.ts';
-import type { ChatRequest } from '../domain/chat-request.ts';
-import { newId } from '../domain/ids.ts';
-import { finish, type Steps } from '../domain/steps.ts';
-import { isRefusal, refuse } from '../errors/refusal.ts';
+import { isRefusal, refuse } from '../../core/errors/refusal.ts';
+import { newId } from '../../core/ids.ts';
+import type { ChatRequest } from '../chat/chat-request.ts';
+import { chooseModel } from '../chat/count-input.ts';
+import type { JudgingTurns } from '../chat/judging-turns.ts';
+import { readChatRequest } from '../chat/read-chat-request.ts';
 import type { Claims, FinishedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../idempotency/idempotency-key.ts';
-import type { ReadTurns } from '../stores/reads-in-turns.ts';
+import { finish, type Steps } from '../shared-budget/steps.ts';
+import type { ReadTurns } from '../turns/reads-in-turns.ts';
 import { type Admissible, admitAndDeliver, type ServingDeps } from './admit-and-deliver.ts';
 import { type Call, type EndpointResult, tooManyAtOnce } from './call.ts';
 

@@ -1,7 +1,7 @@
-import { usdNumber } from '../domain/money.ts';
-import { isRefusal } from '../errors/refusal.ts';
-import type { LimitStore } from '../stores/limit-store.ts';
-import type { LedgerReads } from '../stores/reads-in-turns.ts';
+import { isRefusal } from '../../core/errors/refusal.ts';
+import { usdNumber } from '../../core/money.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
+import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 

@@ -1,8 +1,8 @@
-import { isGenerationId } from '../domain/ids.ts';
-import { usdNumber } from '../domain/money.ts';
-import { isRefusal, refuse } from '../errors/refusal.ts';
-import type { Generation } from '../stores/ledger.ts';
-import type { LedgerReads } from '../stores/reads-in-turns.ts';
+import { isRefusal, refuse } from '../../core/errors/refusal.ts';
+import { isGenerationId } from '../../core/ids.ts';
+import { usdNumber } from '../../core/money.ts';
+import type { Generation } from '../../database/ledger/ledger.ts';
+import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 

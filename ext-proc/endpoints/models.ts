@@ -1,5 +1,5 @@
-import type { Model } from '../config/gateway-config.ts';
-import { isRefusal } from '../errors/refusal.ts';
+import type { Model } from '../../core/config/gateway-config.ts';
+import { isRefusal } from '../../core/errors/refusal.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 

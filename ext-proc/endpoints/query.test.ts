@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRefusal, type Refusal } from '../errors/refusal.ts';
+import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
 import { readQuery } from './query.ts';
 
 function refusalOf(query: string): Refusal {

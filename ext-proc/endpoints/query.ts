@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../errors/refusal.ts';
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 
 /** Longest part of an unknown name that is echoed, as for the fields of a body. */
 const LONGEST_ECHO = 128;

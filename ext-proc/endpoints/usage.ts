@@ -1,9 +1,9 @@
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../core/clock.ts';
+import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
+import { usdNumber } from '../../core/money.ts';
+import type { UsageGroup, UsageQuery, UsageRow } from '../../database/ledger/ledger.ts';
 import type { Delivery } from '../delivery/deliver.ts';
-import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../domain/clock.ts';
-import { usdNumber } from '../domain/money.ts';
-import { isRefusal, type Refusal, refuse } from '../errors/refusal.ts';
-import type { UsageGroup, UsageQuery, UsageRow } from '../stores/ledger.ts';
-import type { LedgerReads } from '../stores/reads-in-turns.ts';
+import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
 

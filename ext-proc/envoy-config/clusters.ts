@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import { type Cluster, providerCluster } from '../config/provider-cluster.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { type Cluster, providerCluster } from '../../core/config/provider-cluster.ts';
 
 /** Envoy's clusters by name: one for each provider that some model can be served by. */
 export type Clusters = ReadonlyMap<string, Cluster>;

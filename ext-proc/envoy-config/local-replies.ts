@@ -1,4 +1,4 @@
-import { envelopeOf, type Refusal, refuse, renderRefusal } from '../errors/refusal.ts';
+import { envelopeOf, type Refusal, refuse, renderRefusal } from '../../core/errors/refusal.ts';
 import { STATUS_FAULT } from '../transport/ext-proc-server.ts';
 import { MAX_HEADER_BYTES } from '../transport/request-head.ts';
 import { ON_EVERY_ANSWER } from '../transport/response-head.ts';

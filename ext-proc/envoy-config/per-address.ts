@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Document, isMap } from 'yaml';
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { RuntimePaths } from '../config/runtime-paths.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { replaceFile } from './replace-file.ts';
 

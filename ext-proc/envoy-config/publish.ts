@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { GatewayConfig } from '../config/gateway-config.ts';
-import type { Cluster } from '../config/provider-cluster.ts';
-import type { RuntimePaths } from '../config/runtime-paths.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import type { Cluster } from '../../core/config/provider-cluster.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { clustersPath } from './bootstrap.ts';
 import { type ClusterFile, type Clusters, clusterFile, clustersOf } from './clusters.ts';
 import { type ClusterState, readClusterState } from './envoy-admin.ts';

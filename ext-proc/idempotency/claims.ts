@@ -1,7 +1,12 @@
-import type { StoredAnswer } from '../domain/stored-answer.ts';
-import type { Claim, ClaimRequest, ClaimResult, IdempotencyStore } from '../stores/idempotency-store.ts';
-import type { SpoolMirror } from '../stores/spool-mirror.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../../core/log/log.ts';
+import type {
+  Claim,
+  ClaimRequest,
+  ClaimResult,
+  IdempotencyStore,
+} from '../../database/idempotency/idempotency-store.ts';
+import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
+import type { StoredAnswer } from './kept-answer.ts';
 import { type RequestSeal, requestSeal } from './sealed-answer.ts';
 import { openStoredAnswer, type ReadSealed } from './stored-answer.ts';
 

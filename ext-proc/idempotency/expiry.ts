@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { IdempotencyStore } from '../stores/idempotency-store.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import type { AnswerMetrics } from '../telemetry/answer-metrics.ts';
-import type { Log } from '../telemetry/log.ts';
 
 /** Answers are large: deleting a few at a time keeps the statement short and the disk free for charges. */
 const ROWS_AT_ONCE = 200;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isRefusal } from '../errors/refusal.ts';
+import { isRefusal } from '../../core/errors/refusal.ts';
 import { readIdempotencyKey } from './idempotency-key.ts';
 
 describe('the header Idempotency-Key', () => {

@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../errors/refusal.ts';
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 
 /** INTERFACE 5. A header that is sent twice arrives joined by `, ` and is not visible ASCII any more. */
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;

@@ -1,7 +1,7 @@
 import { createCipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type RequestSeal, requestSeal } from './sealed-answer.ts';
 import { openStoredAnswer } from './stored-answer.ts';
 

@@ -1,5 +1,5 @@
-import type { StoredAnswer } from '../domain/stored-answer.ts';
-import { StoreUnavailable } from '../stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { StoredAnswer } from './kept-answer.ts';
 import type { RequestSeal } from './sealed-answer.ts';
 import { answerBytesOf, HEAD_BYTES, SEALED_SEGMENT_BYTES } from './sealed-segments.ts';
 

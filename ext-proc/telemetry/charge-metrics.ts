@@ -1,8 +1,8 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { type NanoUsd, usdNumber } from '../../core/money.ts';
+import type { LossReason } from '../../database/connection/losses.ts';
 import type { TotalMismatch } from '../delivery/usage.ts';
-import { type NanoUsd, usdNumber } from '../domain/money.ts';
-import type { LiveHold } from '../stores/limit-store.ts';
-import type { LossReason } from '../stores/losses.ts';
+import type { LiveHold } from '../limits/limit-store.ts';
 import { createCounters } from './series.ts';
 
 export interface ChargeMetrics {

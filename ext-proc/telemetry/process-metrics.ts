@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
-import type { Refused, SharedBudget } from '../domain/shared-budget.ts';
-import type { ReportedConfiguration } from '../stores/process-reports.ts';
+import type { ReportedConfiguration } from '../../database/process-reports/report.ts';
+import type { Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
 
 export interface ProcessMetrics {
   /** The file changed, or somebody asked. */

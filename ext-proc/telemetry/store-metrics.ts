@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { Refused } from '../stores/limit-store.ts';
-import type { BatchFigures, PoolFigures } from '../stores/store-figures.ts';
+import type { BatchFigures, PoolFigures } from '../../database/connection/store-figures.ts';
+import type { Refused } from '../limits/limit-store.ts';
 import { createHistograms } from './series.ts';
 
 export interface StoreMetrics {

@@ -1,4 +1,4 @@
-import type { Clock } from '../domain/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { Span, type SpanKind } from './span.ts';
 import { newSpanId, newTraceId } from './span-ids.ts';
 import { type TraceContext, traceparentOf } from './trace-context.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TracingConfig } from '../config/gateway-config.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { TracingConfig } from '../../core/config/gateway-config.ts';
+import type { Log } from '../../core/log/log.ts';
 import type { TraceMetrics } from '../telemetry/trace-metrics.ts';
 import { encodeTraces, type Resource } from './otlp.ts';
 import type { FinishedTrace } from './request-trace.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../domain/clock.ts';
+import { systemClock } from '../../core/clock.ts';
 import type { FinishedTrace } from './request-trace.ts';
 import { createTracing } from './tracing.ts';
 

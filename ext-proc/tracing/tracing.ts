@@ -1,5 +1,5 @@
-import type { TracingConfig } from '../config/gateway-config.ts';
-import type { Clock } from '../domain/clock.ts';
+import type { Clock } from '../../core/clock.ts';
+import type { TracingConfig } from '../../core/config/gateway-config.ts';
 import { RequestTrace } from './request-trace.ts';
 import type { SpanExporter } from './span-exporter.ts';
 import { readTraceContext } from './trace-context.ts';

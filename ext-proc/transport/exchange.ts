@@ -1,4 +1,4 @@
-import type { Room } from '../domain/shared-budget.ts';
+import type { Room } from '../shared-budget/shared-budget.ts';
 
 /**
  * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy, ext_proc or gRPC: admission,

@@ -1,4 +1,4 @@
-import type { Room, SharedBudget } from '../domain/shared-budget.ts';
+import type { Room, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { BodyPiece } from './body-message.ts';
 import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
 import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc-server.ts';

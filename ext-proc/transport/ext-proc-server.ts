@@ -1,8 +1,8 @@
+import type { TcpAddress } from '../../core/net/unix-socket.ts';
+import { type Http2Server, startHttp2Server } from '../../packages/http2-server/server.ts';
+import type { Http2Stream, StreamReader } from '../../packages/http2-server/stream.ts';
 import { type FrameProblem, FrameReader, type MessageListener } from './grpc-frame.ts';
-import type { Http2Stream, StreamReader } from './http2/stream.ts';
-import { type Http2Server, startHttp2Server } from './http2-server.ts';
 import { type RequestListener, readRequestMessage } from './request-message.ts';
-import type { TcpAddress } from './unix-socket.ts';
 
 /**
  * The gRPC side, spoken straight over HTTP/2: one method, one bidirectional stream per request. grpc-js would decode up to 16 messages

@@ -1,4 +1,4 @@
-import { giveBackMemory, takeMemory } from './spare-memory.ts';
+import { giveBackMemory, takeMemory } from '../../packages/http2-server/spare-memory.ts';
 
 /** gRPC's length-prefixed messages: one flag byte, four bytes of length, the message. */
 

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { SharedBudget } from '../domain/shared-budget.ts';
+import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
 

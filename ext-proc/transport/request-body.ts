@@ -1,5 +1,5 @@
-import { GrowingBytes } from '../domain/growing-bytes.ts';
-import type { Room, SharedBudget, Yielding } from '../domain/shared-budget.ts';
+import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
+import type { Room, SharedBudget, Yielding } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 
 /** An upload gets on when it has become longer by this. */

@@ -1,11 +1,11 @@
-import { type Refused, SharedBudget } from '../domain/shared-budget.ts';
-import { refuse, renderRefusal } from '../errors/refusal.ts';
+import { refuse, renderRefusal } from '../../core/errors/refusal.ts';
+import type { TcpAddress } from '../../core/net/unix-socket.ts';
+import { type Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
 import { startExtProcServer } from './ext-proc-server.ts';
 import { MAX_HEADER_BYTES } from './request-head.ts';
 import { StreamListener } from './stream-listener.ts';
-import type { TcpAddress } from './unix-socket.ts';
 
 export interface TransportOptions {
   /** Path of a Unix socket, or a TCP address where the configuration asks for one. */

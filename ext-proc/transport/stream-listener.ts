@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:net';
-import { refuse, renderRefusal } from '../errors/refusal.ts';
+import { refuse, renderRefusal } from '../../core/errors/refusal.ts';
+import { listenOn } from '../../core/net/unix-socket.ts';
 import { STREAM_HEADER } from './replies.ts';
 import { encodeHead } from './response-head.ts';
 import { StreamConnection } from './stream-connection.ts';
 import { newStreamId } from './stream-id.ts';
-import { listenOn } from './unix-socket.ts';
 
 /** From our reply to Envoy's request here. Envoy retries a refused connection for less than that. */
 const CONNECT_MS = 10_000;

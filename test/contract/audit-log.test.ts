@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { KeyChange, OrganizationChange } from '../../ext-proc/stores/administration.ts';
-import type { AuditValue } from '../../ext-proc/stores/audit.ts';
+import { newId } from '../../core/ids.ts';
+import type { KeyChange, OrganizationChange } from '../../database/administration/administration.ts';
+import type { AuditValue } from '../../database/audit/audit.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited } from './audited-database.ts';
 import { addKey, BY, sql } from './database.ts';
 

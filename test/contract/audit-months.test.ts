@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { migrate } from '../../ext-proc/stores/postgres/migrate.ts';
+import { newId } from '../../core/ids.ts';
+import { migrate } from '../../database/schema/migrate.ts';
 import { createDatabase, createEmptyDatabase, openStore, sql } from './database.ts';
 import { loginOf, migratedFor } from './database-logins.ts';
 
@@ -36,7 +36,7 @@ async function partitions(url: string): Promise<readonly { readonly name: string
 async function beforeMonths(): Promise<string> {
   const url = await createEmptyDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'gw-migrations-'));
-  await cp(new URL('../../ext-proc/stores/postgres/migrations/', import.meta.url), folder, { recursive: true });
+  await cp(new URL('../../database/migrations/', import.meta.url), folder, { recursive: true });
   const later = (await readdir(folder)).filter((file) => file >= '0024');
   await Promise.all(later.map((file) => rm(join(folder, file))));
   const pool = new pg.Pool({ connectionString: url, max: 1 });

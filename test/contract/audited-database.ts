@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { findUser, type MemberRole, type UserRecord } from '../../dashboard/store/user-rows.ts';
-import { createUser } from '../../dashboard/store/users.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { Actor, AuditAction, AuditChanges } from '../../ext-proc/stores/audit.ts';
-import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { newId } from '../../core/ids.ts';
+import type { Actor, AuditAction, AuditChanges } from '../../database/audit/audit.ts';
+import { createPool } from '../../database/connection/connection-pool.ts';
+import type { Postgres } from '../../database/open.ts';
+import { findUser, type MemberRole, type UserRecord } from '../../database/users/user-rows.ts';
+import { createUser } from '../../database/users/users.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { BY, createDatabase, openStore, sql } from './database.ts';
 

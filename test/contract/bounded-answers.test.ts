@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { ClaimRequest } from '../../ext-proc/stores/idempotency-store.ts';
-import type { ClaimedSettlement } from '../../ext-proc/stores/ledger.ts';
+import { newId } from '../../core/ids.ts';
+import type { ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
+import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 import { sealedAnswer } from './stored-answers.ts';
 

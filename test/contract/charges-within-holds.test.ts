@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { Loss } from '../../ext-proc/stores/losses.ts';
-import { chargeRecords } from '../../ext-proc/stores/postgres/charge-records.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { newId } from '../../core/ids.ts';
+import type { Loss } from '../../database/connection/losses.ts';
+import { chargeRecords } from '../../database/ledger/charge-records.ts';
+import type { Postgres } from '../../database/open.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 

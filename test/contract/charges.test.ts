@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { type FieldValue, recordArrayText } from '../../ext-proc/stores/postgres/record-text.ts';
+import { newId } from '../../core/ids.ts';
+import { type FieldValue, recordArrayText } from '../../database/connection/record-text.ts';
+import type { Postgres } from '../../database/open.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql } from './database.ts';
 
 let url = '';

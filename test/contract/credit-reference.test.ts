@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { newId } from '../../core/ids.ts';
+import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, BY, createDatabase, openStore, sql } from './database.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
@@ -81,7 +81,7 @@ it("references that two organizations had before stay booked for both, and are t
      select add_credit('${second.organizationId}', 4, null, '${reference}', 'test')`,
   );
   const migration = await readFile(
-    new URL('../../ext-proc/stores/postgres/migrations/0018_one_reference.sql', import.meta.url),
+    new URL('../../database/migrations/0018_one_reference.sql', import.meta.url),
     'utf8',
   );
   const [fill = ''] = /insert into credit_references[^;]*from ledger_entries[^;]*;/.exec(migration) ?? [];

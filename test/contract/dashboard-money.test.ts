@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
 import { openDatabase } from '../../dashboard/server/stores.ts';
-import { type LedgerQuery, ledgerPage } from '../../dashboard/store/ledger-pages.ts';
-import { organizationMoney } from '../../dashboard/store/organization-reads.ts';
-import { type UsageQuery, usageRows, usageTotal } from '../../dashboard/store/usage-reads.ts';
+import { type LedgerQuery, ledgerPage } from '../../database/ledger/ledger-pages.ts';
+import { type UsageQuery, usageRows, usageTotal } from '../../database/ledger/usage-reads.ts';
+import { organizationMoney } from '../../database/organizations/organization-reads.ts';
 import {
   addCustomer,
   addKey,

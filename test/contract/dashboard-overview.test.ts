@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Overview, OverviewGroup, OverviewRange } from '../../dashboard/contract/organization.ts';
 import { overviewOf, overviewPeriod } from '../../dashboard/server/routes/overview-view.ts';
 import { openDatabase } from '../../dashboard/server/stores.ts';
-import { readOverview } from '../../dashboard/store/overview-reads.ts';
-import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import { sumUpRequestDays } from '../../ext-proc/stores/postgres/request-day-stats.ts';
-import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
-import type { RequestLogEntry } from '../../ext-proc/stores/request-log.ts';
+import { readOverview } from '../../database/process-reports/overview-reads.ts';
+import { sumUpRequestDays } from '../../database/request-log/request-day-stats.ts';
+import type { RequestLogEntry } from '../../database/request-log/request-log.ts';
+import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
 import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from './database.ts';

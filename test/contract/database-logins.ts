@@ -1,4 +1,4 @@
-import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
+import type { Role } from '../../database/schema/roles.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { sql } from './database.ts';
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { NanoUsd } from '../../ext-proc/domain/money.ts';
-import type { RateLimits } from '../../ext-proc/domain/principal.ts';
-import type { Settlement } from '../../ext-proc/stores/ledger.ts';
-import { openPostgres, type Postgres, type PostgresOptions } from '../../ext-proc/stores/postgres/open.ts';
+import { newId } from '../../core/ids.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { RateLimits } from '../../core/principal.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import { openPostgres, type Postgres, type PostgresOptions } from '../../database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { newDatabase } from '../integration/new-database.ts';
 

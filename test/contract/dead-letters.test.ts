@@ -1,8 +1,8 @@
 import { beforeAll, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { ChargeRefused } from '../../ext-proc/stores/charge-refused.ts';
-import type { Settlement } from '../../ext-proc/stores/ledger.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { newId } from '../../core/ids.ts';
+import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 import { migratedFor } from './database-logins.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { newId } from '../../core/ids.ts';
+import type { Log } from '../../core/log/log.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Postgres } from '../../database/open.ts';
 import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempotency/claims.ts';
 import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
-import type { Log } from '../../ext-proc/telemetry/log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 import { replayedAnswer } from './stored-answers.ts';

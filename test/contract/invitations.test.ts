@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { invite, invitePendingUsers } from '../../dashboard/store/invitations.ts';
-import { MAX_MEMBERS, membersOf } from '../../dashboard/store/member-rows.ts';
-import { addMember } from '../../dashboard/store/memberships.ts';
-import { findUserByEmail } from '../../dashboard/store/user-rows.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { newId } from '../../core/ids.ts';
+import { invite, invitePendingUsers } from '../../database/members/invitations.ts';
+import { MAX_MEMBERS, membersOf } from '../../database/members/member-rows.ts';
+import { addMember } from '../../database/members/memberships.ts';
+import { findUserByEmail } from '../../database/users/user-rows.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 import { BY, sql } from './database.ts';
 

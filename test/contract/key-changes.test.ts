@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { KeyReplacement, KeySettings } from '../../ext-proc/stores/administration.ts';
+import { newId } from '../../core/ids.ts';
+import type { KeyReplacement, KeySettings } from '../../database/administration/administration.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
 import { BY, DAY, sql } from './database.ts';
 

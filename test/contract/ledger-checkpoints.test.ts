@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isSigned, rawPublicKey } from '../../ext-proc/stores/checkpoints.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { isSigned, rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
+import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { LedgerReport } from '../../ext-proc/stores/ledger-report.ts';
+import { newId } from '../../core/ids.ts';
+import type { LedgerReport } from '../../database/ledger-verification/ledger-report.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UtcDay } from '../../ext-proc/domain/clock.ts';
-import type { NanoUsd } from '../../ext-proc/domain/money.ts';
-import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import type { Ledger, Settlement } from '../../ext-proc/stores/ledger.ts';
+import type { UtcDay } from '../../core/clock.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { AccountSnapshot } from '../../core/principal.ts';
+import type { Ledger, Settlement } from '../../database/ledger/ledger.ts';
 import { type Customer, DAY, settlementOf } from './database.ts';
 import { usageOf } from './usage-of.ts';
 

@@ -1,4 +1,4 @@
-import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
+import type { AccountSnapshot } from '../../core/principal.ts';
 
 /** PostgreSQL's part of the money, as plainly as it can be said: what has been committed, and what a read of it returns. */
 export function createLedgerModel(openingNanoUsd: bigint) {

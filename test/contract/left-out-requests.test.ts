@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
 import { openDatabase } from '../../dashboard/server/stores.ts';
-import { countLeftOut, type LeftOutQuery } from '../../dashboard/store/left-out-count.ts';
-import { DAY_MS, MINUTE_MS } from '../../ext-proc/domain/clock.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { createPool } from '../../ext-proc/stores/postgres/connection-pool.ts';
-import { dropOldLog } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
-import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
-import type { LeftOutRequests } from '../../ext-proc/stores/request-log.ts';
+import { createPool } from '../../database/connection/connection-pool.ts';
+import { countLeftOut, type LeftOutQuery } from '../../database/request-log/left-out-count.ts';
+import type { LeftOutRequests } from '../../database/request-log/request-log.ts';
+import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
+import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { createDatabase, openStore, sql } from './database.ts';
 

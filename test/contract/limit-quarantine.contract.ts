@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DAY_MS } from '../../ext-proc/domain/clock.ts';
-import type { LimitStore, LiveHold } from '../../ext-proc/stores/limit-store.ts';
+import { DAY_MS } from '../../core/clock.ts';
+import type { LimitStore, LiveHold } from '../../ext-proc/limits/limit-store.ts';
 import {
   admitFresh,
   DAY,

@@ -1,6 +1,6 @@
-import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
+import type { AccountSnapshot } from '../../core/principal.ts';
+import type { AdmissionRequest, AdmissionResult, HoldRelease, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 
 export const LEASE_MS = 15_000;
 /** `timeouts.total` of a request, and for how long its money is in quarantine, from the admission. */

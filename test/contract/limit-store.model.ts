@@ -1,5 +1,5 @@
-import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import type { RateLimits } from '../../ext-proc/domain/principal.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
+import type { RateLimits } from '../../core/principal.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
@@ -8,7 +8,7 @@ import {
   quarantineMs,
   type Refused,
   type Window,
-} from '../../ext-proc/stores/limit-store.ts';
+} from '../../ext-proc/limits/limit-store.ts';
 
 interface Admission {
   readonly request: LiveHold;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import type { RateLimits } from '../../ext-proc/domain/principal.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { MINUTE_MS, utcDay } from '../../core/clock.ts';
+import type { RateLimits } from '../../core/principal.ts';
+import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { DAY, NOON_ISH } from './limit-store.fixtures.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findMember, MAX_MEMBERS, membersOf } from '../../dashboard/store/member-rows.ts';
-import { addMember, removeMember, setRole } from '../../dashboard/store/memberships.ts';
-import { findUser } from '../../dashboard/store/user-rows.ts';
-import { createUser, setDisabled } from '../../dashboard/store/users.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { newId } from '../../core/ids.ts';
+import { findMember, MAX_MEMBERS, membersOf } from '../../database/members/member-rows.ts';
+import { addMember, removeMember, setRole } from '../../database/members/memberships.ts';
+import { findUser } from '../../database/users/user-rows.ts';
+import { createUser, setDisabled } from '../../database/users/users.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
 import { BY, sql } from './database.ts';
 

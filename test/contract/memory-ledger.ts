@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { UtcDay } from '../../ext-proc/domain/clock.ts';
-import type { NanoUsd } from '../../ext-proc/domain/money.ts';
-import type { AccountSnapshot } from '../../ext-proc/domain/principal.ts';
-import { dueNanoUsd, type Ledger, type Settlement, type UsageRow } from '../../ext-proc/stores/ledger.ts';
+import type { UtcDay } from '../../core/clock.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { AccountSnapshot } from '../../core/principal.ts';
+import { dueNanoUsd, type Ledger, type Settlement, type UsageRow } from '../../database/ledger/ledger.ts';
 
 interface Entry {
   readonly organizationId: string;

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { migrate, migrateWithRoles, readMigrations } from '../../ext-proc/stores/postgres/migrate.ts';
-import { makePartitions } from '../../ext-proc/stores/postgres/month-partitions.ts';
+import { newId } from '../../core/ids.ts';
+import { makePartitions } from '../../database/partitions/month-partitions.ts';
+import { migrate, migrateWithRoles, readMigrations } from '../../database/schema/migrate.ts';
 import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 
 /** The last migration of the release that people have. */
@@ -23,7 +23,7 @@ describe('migrations', () => {
     url = await createEmptyDatabase();
     pool = new pg.Pool({ connectionString: url });
     folder = await mkdtemp(join(tmpdir(), 'gw migrations '));
-    await cp(new URL('../../ext-proc/stores/postgres/migrations/', import.meta.url), folder, { recursive: true });
+    await cp(new URL('../../database/migrations/', import.meta.url), folder, { recursive: true });
     count = (await readdir(folder)).length;
   });
   afterEach(async () => {

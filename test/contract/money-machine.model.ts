@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { dueNanoUsd, type Settlement } from '../../ext-proc/stores/ledger.ts';
-import { type AdmissionRequest, type Admitted, quarantineMs } from '../../ext-proc/stores/limit-store.ts';
+import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
+import { type AdmissionRequest, type Admitted, quarantineMs } from '../../ext-proc/limits/limit-store.ts';
 import type { MemoryLedger } from './memory-ledger.ts';
 import type { Ask } from './money-machine.process.ts';
 

@@ -1,9 +1,9 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DAY_MS } from '../../ext-proc/domain/clock.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import type { Settlement } from '../../ext-proc/stores/ledger.ts';
-import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
+import { DAY_MS } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { createMemoryLedger } from './memory-ledger.ts';
 import { Books } from './money-machine.books.ts';
 import { CUSTOMERS, type Customer, type Mode, OPENING } from './money-machine.mode.ts';

@@ -1,4 +1,4 @@
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { localFences } from './local-fences.ts';
 import type { TestRedis } from './redis-server.ts';
 

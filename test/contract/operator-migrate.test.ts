@@ -5,7 +5,7 @@ import { createEmptyDatabase, sql } from './database.ts';
 
 it('brings an empty database to the schema of this code, and changes nothing the second time', async () => {
   const url = await createEmptyDatabase();
-  const files = readdirSync(new URL('../../ext-proc/stores/postgres/migrations', import.meta.url)).filter((name) =>
+  const files = readdirSync(new URL('../../database/migrations', import.meta.url)).filter((name) =>
     name.endsWith('.sql'),
   );
   const newest = files.sort().at(-1) ?? '';

@@ -1,10 +1,10 @@
 import { hostname, userInfo } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../core/ids.ts';
 import { verifyPassword } from '../../dashboard/server/sign-in/password.ts';
 import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { createSession, findSession } from '../../dashboard/store/sessions.ts';
-import { findCredentials } from '../../dashboard/store/users.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { createSession, findSession } from '../../database/sign-in/sessions.ts';
+import { findCredentials } from '../../database/users/users.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 import { addKey, sql } from './database.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { newId } from '../../core/ids.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
 import { BY } from './database.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import type { Postgres } from '../../database/open.ts';
 import { addCustomer, addKey, BY, createDatabase, DAY, openStore, settlementOf } from './database.ts';
 
 describe('keys in PostgreSQL', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Postgres } from '../../database/open.ts';
 import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
 import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
 import { usageOf } from './usage-of.ts';

@@ -1,12 +1,12 @@
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { keepRequestLog } from '../../ext-proc/keep-request-log.ts';
-import { dropOldLog } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
-import { type OpenRequestLog, openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
-import type { ProviderAttempt } from '../../ext-proc/stores/provider-attempts.ts';
+import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
+import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
+import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
+import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { keepRequestLog } from '../../ext-proc/startup/keep-request-log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { diagnoseRedis } from '../../ext-proc/stores/redis/diagnosis.ts';
+import { diagnoseRedis } from '../../ext-proc/limits/redis/diagnosis.ts';
 import { lookAtLimitStore } from '../../operator/doctor-limit-store.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { makeCertificate } from '../provider/certificate.ts';

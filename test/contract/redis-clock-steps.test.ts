@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { DAY_MS } from '../../ext-proc/domain/clock.ts';
-import type { LiveHold } from '../../ext-proc/stores/limit-store.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { DAY_MS } from '../../core/clock.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { requirement } from '../requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
-import { organizationKeys } from '../../ext-proc/stores/redis/shards.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { organizationKeys } from '../../ext-proc/limits/redis/shards.ts';
 import { requirement } from '../requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createRedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { createRedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
 import { limitStoreContract } from './limit-store.contract.ts';

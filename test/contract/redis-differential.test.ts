@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import type { AccountSnapshot, RateLimits } from '../../ext-proc/domain/principal.ts';
-import type { AdmissionRequest, LimitStore } from '../../ext-proc/stores/limit-store.ts';
-import { createMemoryLimitStore } from '../../ext-proc/stores/memory/limit-store.ts';
+import { DAY_MS, MINUTE_MS, utcDay } from '../../core/clock.ts';
+import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
+import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
+import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import { LEASE_MS, NOON_ISH, QUARANTINE_MS, TOTAL_MS } from './limit-store.fixtures.ts';
@@ -12,7 +12,7 @@ import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts'
 
 /**
  * The store in memory is the executable specification of the one in Redis: whatever is called, in whatever order, with snapshots of any age,
- * day and epoch, both answer the same. Only amounts beyond 2^53 are not compared here (ext-proc/stores/redis/amounts.ts).
+ * day and epoch, both answer the same. Only amounts beyond 2^53 are not compared here (ext-proc/limits/redis/amounts.ts).
  */
 type Ask = (store: LimitStore) => Promise<unknown>;
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { LiveHold } from '../../ext-proc/stores/limit-store.ts';
-import type { RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import { createLedgerModel } from './ledger.model.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
+import { createRedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { requirement } from '../requirement.ts';
 import { localFences } from './local-fences.ts';
 import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';

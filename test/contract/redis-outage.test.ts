@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { StoreLog } from '../../ext-proc/stores/redis/connection.ts';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
-import { RedisRefused } from '../../ext-proc/stores/redis/refused.ts';
-import { SHARDS } from '../../ext-proc/stores/shard-fences.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { SHARDS } from '../../database/limits-ownership/shard-fences.ts';
+import type { StoreLog } from '../../ext-proc/limits/redis/connection.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import { RedisRefused } from '../../ext-proc/limits/redis/refused.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { requirement } from '../requirement.ts';
 import { admitFresh, LEASE_MS, requestOf } from './limit-store.fixtures.ts';

@@ -1,9 +1,9 @@
 import { connect, createServer, type Server } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import type { LimitStore } from '../../ext-proc/stores/limit-store.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { requirement } from '../requirement.ts';
 import {

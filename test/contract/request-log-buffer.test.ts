@@ -1,10 +1,10 @@
 import pg from 'pg';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
+import { newId } from '../../core/ids.ts';
+import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
+import { createRequestLog } from '../../ext-proc/request-log/request-log-buffer.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
-import { createRequestLog } from '../../ext-proc/telemetry/request-log.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { DAY_MS, utcDay } from '../../ext-proc/domain/clock.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { dropOldLog, makeLogPartitions, partitionName } from '../../ext-proc/stores/postgres/request-log-partitions.ts';
-import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
-import type { RequestLogStore } from '../../ext-proc/stores/request-log.ts';
+import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
+import type { RequestLogStore } from '../../database/request-log/request-log.ts';
+import { dropOldLog, makeLogPartitions, partitionName } from '../../database/request-log/request-log-partitions.ts';
+import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';

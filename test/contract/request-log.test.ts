@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
-import type { RequestLogEntry, RequestLogStore } from '../../ext-proc/stores/request-log.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { newId } from '../../core/ids.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { RequestLogEntry, RequestLogStore } from '../../database/request-log/request-log.ts';
+import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
 import { createDatabase, type LogLine, openStore, sql } from './database.ts';

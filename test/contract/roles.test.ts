@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ROLES, type Role } from '../../ext-proc/stores/postgres/roles.ts';
+import { ROLES, type Role } from '../../database/schema/roles.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
 import { loginOf } from './database-logins.ts';
@@ -170,7 +170,7 @@ describe('rights', () => {
   });
 
   test('say something of every table', async () => {
-    const rights = readFileSync(new URL('../../ext-proc/stores/postgres/roles.sql', import.meta.url), 'utf8');
+    const rights = readFileSync(new URL('../../database/schema/roles.sql', import.meta.url), 'utf8');
     const tables = await sql<{ name: string }>(
       url,
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`,

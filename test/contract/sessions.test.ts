@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../core/ids.ts';
 import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { removeMember, setRole } from '../../dashboard/store/memberships.ts';
-import { createSession, deleteSession, findSession, sessionsOf } from '../../dashboard/store/sessions.ts';
-import { findUser } from '../../dashboard/store/user-rows.ts';
-import { setPasswordHash } from '../../dashboard/store/users.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { removeMember, setRole } from '../../database/members/memberships.ts';
+import { createSession, deleteSession, findSession, sessionsOf } from '../../database/sign-in/sessions.ts';
+import { findUser } from '../../database/users/user-rows.ts';
+import { setPasswordHash } from '../../database/users/users.ts';
 import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
 import { BY, sql } from './database.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import type { Postgres } from '../../database/open.ts';
 import {
   addCustomer,
   addKey,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { SharedStore } from '../../ext-proc/stores/shared-store.ts';
-import { StoreUnavailable } from '../../ext-proc/stores/store-unavailable.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { SharedStore } from '../../database/limits-ownership/shared-store.ts';
 import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
 import { newMarksPath } from './marks-path.ts';
 

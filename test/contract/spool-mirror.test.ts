@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/stores/redis/limit-store.ts';
-import type { SpoolMirror } from '../../ext-proc/stores/spool-mirror.ts';
+import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { requirement } from '../requirement.ts';
 import { localFences } from './local-fences.ts';
 import { startClusterNodes } from './redis-cluster-nodes.ts';

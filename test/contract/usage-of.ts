@@ -1,4 +1,4 @@
-import type { Ledger, UsageQuery, UsageRow } from '../../ext-proc/stores/ledger.ts';
+import type { Ledger, UsageQuery, UsageRow } from '../../database/ledger/ledger.ts';
 
 /** All rows, of all pages. */
 export async function usageOf(ledger: Pick<Ledger, 'usage'>, query: UsageQuery): Promise<readonly UsageRow[]> {

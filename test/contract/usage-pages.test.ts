@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { UsageGroup, UsageRow } from '../../ext-proc/stores/ledger.ts';
-import type { Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import type { UsageGroup, UsageRow } from '../../database/ledger/ledger.ts';
+import type { Postgres } from '../../database/open.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
 import { fillUsage } from './fill-usage.ts';
 import { usageOf } from './usage-of.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../core/ids.ts';
 import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
-import { createSession, findSession } from '../../dashboard/store/sessions.ts';
-import { findUser, findUserByEmail, listUsers } from '../../dashboard/store/user-rows.ts';
-import { createUser, findCredentials, setDisabled, setPasswordHash } from '../../dashboard/store/users.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { createSession, findSession } from '../../database/sign-in/sessions.ts';
+import { findUser, findUserByEmail, listUsers } from '../../database/users/user-rows.ts';
+import { createUser, findCredentials, setDisabled, setPasswordHash } from '../../database/users/users.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited, PASSWORD_HASH } from './audited-database.ts';
 import { BY, sql } from './database.ts';
 

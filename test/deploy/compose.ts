@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { ROLES } from '../../ext-proc/stores/postgres/roles.ts';
+import { ROLES } from '../../database/schema/roles.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { freePorts } from '../integration/free-ports.ts';
 import { type ImageVariable, imageOf } from '../launchers/images.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ROLES } from '../../ext-proc/stores/postgres/roles.ts';
+import { ROLES } from '../../database/schema/roles.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 
 /** The file over docker-compose.yml that gives each process a database user of its own, as it reads; compose.test.ts starts it. */

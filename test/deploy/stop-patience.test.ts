@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '../../ext-proc/config/drain-timeout.ts';
+import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '../../core/config/drain-timeout.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 
 /** Whoever ends the processes waits for as long as that may take; kubernetes.test.ts has it for pods. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../ext-proc/config/load.ts';
+import { loadConfig } from '../../core/config/load.ts';
 import { REPOSITORY } from '../integration/deployment.ts';
 import { requirement } from '../requirement.ts';
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
 import {
   type EmbeddedPostgres,
   embeddedDatabaseUrl,

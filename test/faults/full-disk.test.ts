@@ -1,8 +1,8 @@
 import { linkSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RESERVED_BYTES } from '../../ext-proc/accounting/spool-room.ts';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import { RESERVED_BYTES } from '../../ext-proc/billing/spool/spool-room.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 import { showLogsOnFailure } from '../integration/failure-logs.ts';
 import { eventsOf, type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { utcDayText } from '../../ext-proc/domain/clock.ts';
+import { utcDayText } from '../../core/clock.ts';
 import { DAY } from '../contract/database.ts';
 import { fillUsage } from '../contract/fill-usage.ts';
 import { showLogsOnFailure } from '../integration/failure-logs.ts';

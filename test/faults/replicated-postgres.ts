@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
 import { embeddedDatabaseUrl, serverEnvironment, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 import { startGuard } from '../../supervisor/guard.ts';
 import { accountCommand, choosePostgresAccount, handOver } from '../../supervisor/postgres-account.ts';

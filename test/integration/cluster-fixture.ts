@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
-import { loadConfig } from '../../ext-proc/config/load.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { loadConfig } from '../../core/config/load.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 
 /** What the tests of provider clusters share: configurations read as in production, and calls through the egress listener. */

@@ -2,7 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { RuntimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { clustersPath } from '../../ext-proc/envoy-config/bootstrap.ts';
 import { ClusterPublisher } from '../../ext-proc/envoy-config/publish.ts';
 import { streamAnswer } from '../provider/acts.ts';

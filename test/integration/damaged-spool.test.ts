@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { openSpool } from '../../ext-proc/accounting/spool.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { newId } from '../../core/ids.ts';
+import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { settlementOf, sql } from '../contract/database.ts';
 import { showLogsOnFailure } from './failure-logs.ts';

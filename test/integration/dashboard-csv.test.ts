@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { utcDay } from '../../ext-proc/domain/clock.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
+import { utcDay } from '../../core/clock.ts';
+import { newId } from '../../core/ids.ts';
 import { openStore, settlementOf, sql } from '../contract/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 import type { Browser } from './dashboard-browser.ts';

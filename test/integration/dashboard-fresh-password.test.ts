@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { UserRow } from '../../dashboard/contract/operator.ts';
 import type { OrganizationView } from '../../dashboard/contract/organization.ts';
 import { hashPassword } from '../../dashboard/server/sign-in/password.ts';
-import { findUserByEmail } from '../../dashboard/store/user-rows.ts';
+import { findUserByEmail } from '../../database/users/user-rows.ts';
 import { createUserWithPassword, resetPassword } from '../../operator/users.ts';
 import { BY, sql } from '../contract/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';

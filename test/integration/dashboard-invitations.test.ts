@@ -3,7 +3,7 @@ import type { UserRow } from '../../dashboard/contract/operator.ts';
 import type { LinkView, MemberView } from '../../dashboard/contract/people.ts';
 import type { PasswordLinkView, SessionView } from '../../dashboard/contract/session.ts';
 import { hashPassword } from '../../dashboard/server/sign-in/password.ts';
-import { findUserByEmail } from '../../dashboard/store/user-rows.ts';
+import { findUserByEmail } from '../../database/users/user-rows.ts';
 import { sql } from '../contract/database.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';

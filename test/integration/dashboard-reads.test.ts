@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../core/ids.ts';
 import type { MappingView, SystemView } from '../../dashboard/contract/operator.ts';
 import type { OrganizationView } from '../../dashboard/contract/organization.ts';
 import type { RequestPage } from '../../dashboard/contract/request-log.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { openProcessReports } from '../../ext-proc/stores/postgres/process-reports.ts';
-import { openRequestLog } from '../../ext-proc/stores/postgres/request-log-writer.ts';
-import type { ReportedModel } from '../../ext-proc/stores/process-reports.ts';
+import { openProcessReports } from '../../database/process-reports/process-reports.ts';
+import type { ReportedModel } from '../../database/process-reports/report.ts';
+import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { addKey } from '../contract/database.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
+import { newId } from '../../core/ids.ts';
+import { newKeySecret } from '../../core/key-secret.ts';
 import type { Route } from '../../dashboard/server/route.ts';
-import { sessionsOf } from '../../dashboard/store/sessions.ts';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { newKeySecret } from '../../ext-proc/domain/key-secret.ts';
-import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
+import type { Role } from '../../database/schema/roles.ts';
+import { sessionsOf } from '../../database/sign-in/sessions.ts';
 import { sql } from '../contract/database.ts';
 import type { Browser, Reply } from './dashboard-browser.ts';
 import type { Decision } from './dashboard-routes.ts';

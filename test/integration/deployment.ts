@@ -1,8 +1,8 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type RuntimePaths, runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
-import type { Role } from '../../ext-proc/stores/postgres/roles.ts';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import type { Role } from '../../database/schema/roles.ts';
 import { migratedFor } from '../contract/database-logins.ts';
 import { freePorts } from './free-ports.ts';
 import { newDatabase } from './new-database.ts';

@@ -7,8 +7,8 @@ import {
 } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { providerCluster } from '../../ext-proc/config/provider-cluster.ts';
-import { ProviderClient } from '../../ext-proc/delivery/provider-client.ts';
+import { providerCluster } from '../../core/config/provider-cluster.ts';
+import { ProviderClient } from '../../ext-proc/delivery/provider/provider-client.ts';
 import { type EnvoyProcess, startEnvoy } from './envoy-process.ts';
 
 /** Provider calls through Envoy's egress socket: what providers see, and how Envoy's own answers are told from theirs. */

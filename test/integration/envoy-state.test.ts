@@ -1,7 +1,7 @@
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { providerCluster } from '../../ext-proc/config/provider-cluster.ts';
+import { providerCluster } from '../../core/config/provider-cluster.ts';
 import { readEnvoyState } from '../../ext-proc/envoy-config/envoy-admin.ts';
 import { type EnvoyProcess, startEnvoy } from './envoy-process.ts';
 

@@ -1,7 +1,7 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { utcDay, utcDayText } from '../../ext-proc/domain/clock.ts';
+import { utcDay, utcDayText } from '../../core/clock.ts';
 import { errorAnswer, jsonAnswer, stall, streamAnswer, streamThen } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 import type { ProviderUsage } from '../provider/chat-format.ts';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
@@ -21,13 +21,17 @@ import { startStack } from './stack.ts';
  * A release is rolled out over a database that is migrated already, so for a while the code before the newest migration works on the schema
  * after it. Its processes run on: this is that code, given the new migrations as done, with every statement that requests need.
  */
-const MIGRATIONS = 'ext-proc/stores/postgres/migrations';
+const MIGRATIONS = 'database/migrations';
+/** The folder of the migrations until November 2026. Releases in the history still have it. */
+const FORMER_MIGRATIONS = 'ext-proc/stores/postgres/migrations';
 const USAGE = { prompt_tokens: 1000, completion_tokens: 500 };
 const COST = 0.0015;
 
 /** The commit that brought the migration before the newest. */
 function formerCommit(): string {
-  const added = ['log', '-2', '--format=%H', '--diff-filter=A', '--', `${MIGRATIONS}/*.sql`];
+  const folders = [`${MIGRATIONS}/*.sql`, `${FORMER_MIGRATIONS}/*.sql`];
+  // A migration that was moved is a rename (`-M`), not an addition.
+  const added = ['log', '-2', '-M', '--format=%H', '--diff-filter=A', '--', ...folders];
   const commits = execFileSync('git', added, { cwd: REPOSITORY, encoding: 'utf8', stdio: 'pipe' });
   const commit = commits.split('\n').filter(Boolean)[1];
   if (commit === undefined) throw new Error('the history has no two commits that brought migrations');
@@ -39,8 +43,10 @@ test('the code before the newest migration serves and charges on the schema afte
   const release = mkdtempSync(join(tmpdir(), 'gw-former-'));
   const archive = execFileSync('git', ['archive', commit], { cwd: REPOSITORY, maxBuffer: 256 * 1024 * 1024 });
   execFileSync('tar', ['-x', '-C', release], { input: archive });
-  rmSync(join(release, MIGRATIONS), { recursive: true });
-  cpSync(join(REPOSITORY, MIGRATIONS), join(release, MIGRATIONS), { recursive: true });
+  const folder = [MIGRATIONS, FORMER_MIGRATIONS].map((path) => join(release, path)).find(existsSync);
+  if (folder === undefined) throw new Error(`commit ${commit} has no migrations`);
+  rmSync(folder, { recursive: true });
+  cpSync(join(REPOSITORY, MIGRATIONS), folder, { recursive: true });
   symlinkSync(join(REPOSITORY, 'node_modules'), join(release, 'node_modules'));
 
   const provider = await startFakeProvider();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { newKeySecret } from '../../ext-proc/domain/key-secret.ts';
-import type { KeyChange } from '../../ext-proc/stores/administration.ts';
+import { newKeySecret } from '../../core/key-secret.ts';
+import type { KeyChange } from '../../database/administration/administration.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';

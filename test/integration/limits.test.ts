@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { DAY_MS, MINUTE_MS, utcDayText } from '../../ext-proc/domain/clock.ts';
+import { DAY_MS, MINUTE_MS, utcDayText } from '../../core/clock.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';

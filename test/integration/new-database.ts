@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { migrate } from '../../ext-proc/stores/postgres/migrate.ts';
+import { migrate } from '../../database/schema/migrate.ts';
 import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 
 /**

@@ -1,9 +1,13 @@
 import { hash, randomBytes } from 'node:crypto';
-import { newId } from '../../ext-proc/domain/ids.ts';
-import { formatUsd, parseUsd } from '../../ext-proc/domain/money.ts';
-import type { Scope } from '../../ext-proc/domain/principal.ts';
-import type { Administration, KeySettings, OrganizationSettings } from '../../ext-proc/stores/administration.ts';
-import { openPostgres, type Postgres } from '../../ext-proc/stores/postgres/open.ts';
+import { newId } from '../../core/ids.ts';
+import { formatUsd, parseUsd } from '../../core/money.ts';
+import type { Scope } from '../../core/principal.ts';
+import type {
+  Administration,
+  KeySettings,
+  OrganizationSettings,
+} from '../../database/administration/administration.ts';
+import { openPostgres, type Postgres } from '../../database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 
 /** What an operator does, straight on the database while the gateway runs. The command line has tests of its own. */

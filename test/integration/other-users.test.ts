@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { identityOf } from '../../supervisor/process-identity.ts';
 import { requirement } from '../requirement.ts';
 import { startProcess } from './child-process.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { openDatabase } from '../../dashboard/server/stores.ts';
-import { countLeftOut } from '../../dashboard/store/left-out-count.ts';
+import { countLeftOut } from '../../database/request-log/left-out-count.ts';
 import { sql } from '../contract/database.ts';
 import { showLogsOnFailure } from './failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from './gateway-client.ts';

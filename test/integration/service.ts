@@ -3,7 +3,7 @@ import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { endAll, identityOf, isAlive, type ProcessIdentity } from '../../supervisor/process-identity.ts';
 import { startProcess, type TestProcess } from './child-process.ts';
 import { COMPILE_CACHE, REPOSITORY } from './deployment.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { streamClusterName } from '../../ext-proc/envoy-config/bootstrap.ts';
 import type { Exchange } from '../../ext-proc/transport/exchange.ts';
 import { startTransport } from '../../ext-proc/transport/start.ts';

@@ -1,8 +1,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayConfig } from '../../ext-proc/config/gateway-config.ts';
-import type { RuntimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 import { streamClusterName } from '../../ext-proc/envoy-config/bootstrap.ts';
 import type { Answer, BodyBounds, ExchangeHandler } from '../../ext-proc/transport/exchange.ts';
 import { startTransport, type Transport, type TransportFault } from '../../ext-proc/transport/start.ts';

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 import { makeCertificate } from '../provider/certificate.ts';
 import { requirement } from '../requirement.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runtimePaths } from '../../ext-proc/config/runtime-paths.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
 import { startProcess } from '../integration/child-process.ts';
 import { REPOSITORY } from '../integration/deployment.ts';

@@ -2,9 +2,10 @@
  * CPU of validation by body, on this machine as it is: `node test/load/validation-cpu.ts` prints a line of JSON for each. In a process of
  * its own, because code that vitest has transformed takes three times as long.
  */
-import { readChatRequest } from '../../ext-proc/admission/read-chat-request.ts';
-import type { Steps } from '../../ext-proc/domain/steps.ts';
-import { isRefusal } from '../../ext-proc/errors/refusal.ts';
+
+import { isRefusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../ext-proc/chat/read-chat-request.ts';
+import type { Steps } from '../../ext-proc/shared-budget/steps.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { slowBodies } from '../fixtures/slow-bodies.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../../../ext-proc/telemetry/log.ts';
+import type { Log } from '../../../core/log/log.ts';
 import type { AppContext } from '../serve-route.ts';
 
 /** Written as it is read and no faster than its reader takes it, so that a long table is never whole in memory. */

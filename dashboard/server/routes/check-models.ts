@@ -1,4 +1,4 @@
-import { currentConfiguration } from '../../../ext-proc/stores/postgres/process-reports.ts';
+import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
 import { type Problem, wrongField } from '../http/problem.ts';
 import type { Deps } from '../route.ts';
 

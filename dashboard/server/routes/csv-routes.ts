@@ -1,9 +1,9 @@
+import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
+import { type UsageQuery, usageRows } from '../../../database/ledger/usage-reads.ts';
+import { requestDetail } from '../../../database/request-log/request-columns.ts';
+import { searchRequests } from '../../../database/request-log/request-lookups.ts';
+import { findRequests } from '../../../database/request-log/request-pages.ts';
 import type { RequestFilter } from '../../contract/request-log.ts';
-import { ledgerPage } from '../../store/ledger-pages.ts';
-import { requestDetail } from '../../store/request-columns.ts';
-import { searchRequests } from '../../store/request-lookups.ts';
-import { findRequests } from '../../store/request-pages.ts';
-import { type UsageQuery, usageRows } from '../../store/usage-reads.ts';
 import { isProblem } from '../http/problem.ts';
 import { csvRoute, type Route } from '../route.ts';
 import type { Database } from '../stores.ts';

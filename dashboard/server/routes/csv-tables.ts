@@ -1,4 +1,4 @@
-import { formatUsd } from '../../../ext-proc/domain/money.ts';
+import { formatUsd } from '../../../core/money.ts';
 import type { LedgerEntryView, UsageGroupName, UsageRowView } from '../../contract/money.ts';
 import type { RequestDetail } from '../../contract/request-log.ts';
 

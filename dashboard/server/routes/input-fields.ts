@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { inRanges } from '../../../ext-proc/admission/ip-ranges.ts';
-import { parseCidr } from '../../../ext-proc/config/network-names.ts';
-import type { IdPrefix } from '../../../ext-proc/domain/ids.ts';
-import { MAX_AMOUNT_NANO_USD } from '../../../ext-proc/domain/money.ts';
-import { hidesSomething, showsSomething } from '../../../ext-proc/domain/visible-text.ts';
+import { parseCidr } from '../../../core/config/network-names.ts';
+import type { IdPrefix } from '../../../core/ids.ts';
+import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
+import { hidesSomething, showsSomething } from '../../../core/visible-text.ts';
+import { normalizeEmail } from '../../../database/users/email-address.ts';
+import { inRanges } from '../../../ext-proc/access/ip-ranges.ts';
 import type { Empty } from '../../contract/empty.ts';
-import { normalizeEmail } from '../../store/email-address.ts';
 
 /** What people and the page may write into fields, within the bounds that the database keeps. The messages stand beside the field. */
 

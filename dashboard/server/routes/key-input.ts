@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { SCOPES } from '../../../ext-proc/domain/principal.ts';
-import type { KeySettings, KeyChange as StoredKeyChange } from '../../../ext-proc/stores/administration.ts';
+import { SCOPES } from '../../../core/principal.ts';
+import type { KeySettings, KeyChange as StoredKeyChange } from '../../../database/administration/administration.ts';
 import type { KeyChange, KeyRestrictions } from '../../contract/keys.ts';
 import {
   budgetNanoUsd,

@@ -1,7 +1,7 @@
-import { formatUsd } from '../../../ext-proc/domain/money.ts';
-import type { AboveOrganization } from '../../../ext-proc/stores/administration.ts';
+import { formatUsd } from '../../../core/money.ts';
+import type { AboveOrganization } from '../../../database/administration/administration.ts';
+import { keyRoom } from '../../../database/keys/key-room.ts';
 import type { KeyChange } from '../../contract/keys.ts';
-import { keyRoom } from '../../store/key-room.ts';
 import { type Problem, problem, wrongField } from '../http/problem.ts';
 import type { OrganizationCall } from '../route.ts';
 

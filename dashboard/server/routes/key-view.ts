@@ -1,7 +1,7 @@
-import { utcDay } from '../../../ext-proc/domain/clock.ts';
-import type { KeyRecord } from '../../../ext-proc/stores/administration.ts';
+import { utcDay } from '../../../core/clock.ts';
+import type { KeyRecord } from '../../../database/administration/administration.ts';
+import { type KeyCompanions, keyCompanions } from '../../../database/keys/key-companions.ts';
 import type { KeyStateName, KeyView } from '../../contract/keys.ts';
-import { type KeyCompanions, keyCompanions } from '../../store/key-companions.ts';
 import type { OrganizationCall } from '../route.ts';
 
 /** Owners and operators manage every key of the organization, members those that they made. */

@@ -1,5 +1,5 @@
-import { newKeySecret } from '../../../ext-proc/domain/key-secret.ts';
-import type { KeyRecord } from '../../../ext-proc/stores/administration.ts';
+import { newKeySecret } from '../../../core/key-secret.ts';
+import type { KeyRecord } from '../../../database/administration/administration.ts';
 import type { KeyChange, KeyView } from '../../contract/keys.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../route.ts';

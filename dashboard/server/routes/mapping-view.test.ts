@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProcessReport, ReportedModel, ReportedProcess } from '../../../ext-proc/stores/process-reports.ts';
+import type { ProcessReport, ReportedModel, ReportedProcess } from '../../../database/process-reports/report.ts';
 import { configurationWith, holdsOf, reportWith } from '../../../test/fixtures/process-report.ts';
 import { mappingView } from './mapping-view.ts';
 import { modelView } from './models-view.ts';

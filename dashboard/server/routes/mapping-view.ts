@@ -1,10 +1,10 @@
-import { formatProblem } from '../../../ext-proc/config/problem.ts';
+import { formatProblem } from '../../../core/config/problem.ts';
 import type {
   ReportedConfiguration,
   ReportedModel,
   ReportedProcess,
   ReportedProvider,
-} from '../../../ext-proc/stores/process-reports.ts';
+} from '../../../database/process-reports/report.ts';
 import type { MappedModelView, MappingView, ProviderView } from '../../contract/operator.ts';
 import { isFresh } from './process-view.ts';
 

@@ -1,15 +1,21 @@
 import { z } from 'zod';
-import { newId } from '../../../ext-proc/domain/ids.ts';
-import type { LinkView, MemberView } from '../../contract/people.ts';
+import { newId } from '../../../core/ids.ts';
 import {
   invite as inviteByAddress,
   renewInvitation,
   setInvitedRole,
   withdrawInvitation,
-} from '../../store/invitations.ts';
-import { findMember, membersOf } from '../../store/member-rows.ts';
-import { addMember, type KeysOfLeaver, type LastOwner, removeMember, setRole } from '../../store/memberships.ts';
-import { findUserByEmail, type MemberRole, type UserRecord } from '../../store/user-rows.ts';
+} from '../../../database/members/invitations.ts';
+import { findMember, membersOf } from '../../../database/members/member-rows.ts';
+import {
+  addMember,
+  type KeysOfLeaver,
+  type LastOwner,
+  removeMember,
+  setRole,
+} from '../../../database/members/memberships.ts';
+import { findUserByEmail, type MemberRole, type UserRecord } from '../../../database/users/user-rows.ts';
+import type { LinkView, MemberView } from '../../contract/people.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../route.ts';
 import { actorOf } from '../sign-in/actor.ts';

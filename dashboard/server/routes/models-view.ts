@@ -1,4 +1,4 @@
-import type { ReportedModel } from '../../../ext-proc/stores/process-reports.ts';
+import type { ReportedModel } from '../../../database/process-reports/report.ts';
 import type { ModelView } from '../../contract/money.ts';
 
 /** A model as customers see it: that its mapping cannot work is no secret, why is. */

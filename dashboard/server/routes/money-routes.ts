@@ -1,5 +1,5 @@
-import { ledgerPage } from '../../store/ledger-pages.ts';
-import { usageRows, usageTotal } from '../../store/usage-reads.ts';
+import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
+import { usageRows, usageTotal } from '../../../database/ledger/usage-reads.ts';
 import { isProblem } from '../http/problem.ts';
 import { type Route, route } from '../route.ts';
 import { ledgerPageQuery } from './ledger-input.ts';

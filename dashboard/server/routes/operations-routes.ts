@@ -1,5 +1,5 @@
-import { currentConfiguration, listProcesses } from '../../../ext-proc/stores/postgres/process-reports.ts';
-import { databaseFigures } from '../../store/database-figures.ts';
+import { databaseFigures } from '../../../database/process-reports/database-figures.ts';
+import { currentConfiguration, listProcesses } from '../../../database/process-reports/process-reports.ts';
 import { type Route, route } from '../route.ts';
 import { nothing } from './input-fields.ts';
 import { mappingView } from './mapping-view.ts';

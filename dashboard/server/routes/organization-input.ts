@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { DEFAULT_CONCURRENCY } from '../../../ext-proc/domain/principal.ts';
-import type { NewOrganization, OrganizationChange } from '../../../ext-proc/stores/administration.ts';
+import { DEFAULT_CONCURRENCY } from '../../../core/principal.ts';
+import type { NewOrganization, OrganizationChange } from '../../../database/administration/administration.ts';
 import type { NewOrganizationInput, OrganizationChangeInput } from '../../contract/operator.ts';
 import {
   budgetNanoUsd,

@@ -1,7 +1,7 @@
-import { utcDay } from '../../../ext-proc/domain/clock.ts';
-import type { OrganizationRecord } from '../../../ext-proc/stores/administration.ts';
+import { utcDay } from '../../../core/clock.ts';
+import type { OrganizationRecord } from '../../../database/administration/administration.ts';
+import { organizationMoney } from '../../../database/organizations/organization-reads.ts';
 import type { OrganizationLimits, OrganizationView } from '../../contract/organization.ts';
-import { organizationMoney } from '../../store/organization-reads.ts';
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../route.ts';
 

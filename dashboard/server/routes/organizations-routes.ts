@@ -1,11 +1,18 @@
 import { z } from 'zod';
-import { utcDay } from '../../../ext-proc/domain/clock.ts';
-import { newId } from '../../../ext-proc/domain/ids.ts';
-import { formatUsd } from '../../../ext-proc/domain/money.ts';
-import type { CreditResult, OrganizationRecord, ReferenceElsewhere } from '../../../ext-proc/stores/administration.ts';
+import { utcDay } from '../../../core/clock.ts';
+import { newId } from '../../../core/ids.ts';
+import { formatUsd } from '../../../core/money.ts';
+import type {
+  CreditResult,
+  OrganizationRecord,
+  ReferenceElsewhere,
+} from '../../../database/administration/administration.ts';
+import {
+  type OrganizationCompanions,
+  organizationCompanions,
+} from '../../../database/organizations/organization-companions.ts';
 import type { OrganizationRow } from '../../contract/operator.ts';
 import type { OrganizationView } from '../../contract/organization.ts';
-import { type OrganizationCompanions, organizationCompanions } from '../../store/organization-companions.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../route.ts';
 import { actorOf } from '../sign-in/actor.ts';

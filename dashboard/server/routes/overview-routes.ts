@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { currentConfiguration } from '../../../ext-proc/stores/postgres/process-reports.ts';
-import { readOverview } from '../../store/overview-reads.ts';
+import { readOverview } from '../../../database/process-reports/overview-reads.ts';
+import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
 import { type Route, route } from '../route.ts';
 import { nothing } from './input-fields.ts';
 import { modelView } from './models-view.ts';

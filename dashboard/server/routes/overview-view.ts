@@ -1,4 +1,5 @@
-import { DAY_MS } from '../../../ext-proc/domain/clock.ts';
+import { DAY_MS } from '../../../core/clock.ts';
+import type { OverviewCells, OverviewPeriod, SeriesCell } from '../../../database/process-reports/overview-reads.ts';
 import type {
   Overview,
   OverviewGroup,
@@ -6,7 +7,6 @@ import type {
   OverviewSeries,
   OverviewTotals,
 } from '../../contract/organization.ts';
-import type { OverviewCells, OverviewPeriod, SeriesCell } from '../../store/overview-reads.ts';
 import { percentileMs } from './first-event-percentile.ts';
 
 const HOUR_MS = 3_600_000;

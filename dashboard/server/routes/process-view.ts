@@ -1,4 +1,4 @@
-import { REPORT_FRESH_MS, type ReportedProcess } from '../../../ext-proc/stores/process-reports.ts';
+import { REPORT_FRESH_MS, type ReportedProcess } from '../../../database/process-reports/report.ts';
 import type { ProcessView } from '../../contract/operator.ts';
 
 export function isFresh({ ageMs }: ReportedProcess): boolean {

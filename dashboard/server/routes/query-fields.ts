@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS, utcDayText } from '../../../ext-proc/domain/clock.ts';
+import { DAY_MS, utcDayText } from '../../../core/clock.ts';
 
 /** What comes in a URL's query: text, of which numbers are made here. Everything has a bound. */
 

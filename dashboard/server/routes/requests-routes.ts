@@ -1,8 +1,8 @@
+import { countLeftOut } from '../../../database/request-log/left-out-count.ts';
+import { requestDetail, requestView } from '../../../database/request-log/request-columns.ts';
+import { findRequest, searchRequests } from '../../../database/request-log/request-lookups.ts';
+import { findRequests } from '../../../database/request-log/request-pages.ts';
 import type { RequestFilter, RequestPage } from '../../contract/request-log.ts';
-import { countLeftOut } from '../../store/left-out-count.ts';
-import { requestDetail, requestView } from '../../store/request-columns.ts';
-import { findRequest, searchRequests } from '../../store/request-lookups.ts';
-import { findRequests } from '../../store/request-pages.ts';
 import { notFound } from '../http/problem.ts';
 import { type OrganizationCall, type Route, route } from '../route.ts';
 import { nothing } from './input-fields.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deleteSession, sessionsOf } from '../../store/sessions.ts';
+import { deleteSession, sessionsOf } from '../../../database/sign-in/sessions.ts';
 import { notFound } from '../http/problem.ts';
 import { type Route, route } from '../route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { UsageQuery } from '../../../database/ledger/usage-reads.ts';
 import type { UsageGroupName } from '../../contract/money.ts';
-import type { UsageQuery } from '../../store/usage-reads.ts';
 import type { Problem } from '../http/problem.ts';
 import { wrongField } from '../http/problem.ts';
 import { idOf } from './input-fields.ts';

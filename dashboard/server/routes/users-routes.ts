@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { newId } from '../../../ext-proc/domain/ids.ts';
+import { newId } from '../../../core/ids.ts';
+import { findUser, listUsers, type UserRecord } from '../../../database/users/user-rows.ts';
+import { createUser, type KeysOfDisabled, setDisabled } from '../../../database/users/users.ts';
 import type { UserRow } from '../../contract/operator.ts';
-import { findUser, listUsers, type UserRecord } from '../../store/user-rows.ts';
-import { createUser, type KeysOfDisabled, setDisabled } from '../../store/users.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
 import { type Route, route, type UserCall } from '../route.ts';
 import { actorOf } from '../sign-in/actor.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../../ext-proc/stores/audit.ts';
+import type { Actor } from '../../../database/audit/audit.ts';
 import type { UserCall } from '../route.ts';
 
 /** Who asks, as the audit log tells of it. */

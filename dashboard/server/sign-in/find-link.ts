@@ -1,5 +1,5 @@
-import { inspectInvitation, type OpenInvitation } from '../../store/invitation-acceptance.ts';
-import { inspectPasswordLink, type PasswordLink } from '../../store/password-links.ts';
+import { inspectInvitation, type OpenInvitation } from '../../../database/members/invitation-acceptance.ts';
+import { inspectPasswordLink, type PasswordLink } from '../../../database/sign-in/password-links.ts';
 import { type Problem, problem } from '../http/problem.ts';
 import type { Deps } from '../route.ts';
 import { hashToken } from './session-token.ts';

@@ -1,4 +1,4 @@
-import { findSession, type SignedIn } from '../../store/sessions.ts';
+import { findSession, type SignedIn } from '../../../database/sign-in/sessions.ts';
 import type { Deps } from '../route.ts';
 import { hashToken } from './session-token.ts';
 

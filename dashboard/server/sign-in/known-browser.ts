@@ -1,5 +1,5 @@
-import { KNOWN_BROWSER_DAYS, rememberBrowser } from '../../store/known-browsers.ts';
-import type { SignInAttempt } from '../../store/sign-in-attempts.ts';
+import { KNOWN_BROWSER_DAYS, rememberBrowser } from '../../../database/sign-in/known-browsers.ts';
+import type { SignInAttempt } from '../../../database/sign-in/sign-in-attempts.ts';
 import type { EntryCall } from './entry-call.ts';
 import { hashToken, newToken } from './session-token.ts';
 

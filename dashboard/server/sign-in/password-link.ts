@@ -1,5 +1,5 @@
+import { createPasswordLink, type LinkPurpose } from '../../../database/sign-in/password-links.ts';
 import type { LinkView } from '../../contract/people.ts';
-import { createPasswordLink, type LinkPurpose } from '../../store/password-links.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import type { UserCall } from '../route.ts';
 import { actorOf } from './actor.ts';

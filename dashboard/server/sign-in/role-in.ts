@@ -1,5 +1,5 @@
+import type { SignedIn } from '../../../database/sign-in/sessions.ts';
 import type { Role } from '../../contract/session.ts';
-import type { SignedIn } from '../../store/sessions.ts';
 
 /** `undefined`: none of the organization's people. */
 export function roleIn(

@@ -1,5 +1,5 @@
+import type { SignedIn } from '../../../database/sign-in/sessions.ts';
 import type { SessionView } from '../../contract/session.ts';
-import type { SignedIn } from '../../store/sessions.ts';
 import { type Caller, isTrustedProxy } from '../http/request-facts.ts';
 import type { Deps } from '../route.ts';
 import type { Settings } from '../settings.ts';

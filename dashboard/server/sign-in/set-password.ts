@@ -1,9 +1,9 @@
+import { noteFailedSignIn } from '../../../database/sign-in/failed-sign-ins.ts';
+import { redeemPasswordLink } from '../../../database/sign-in/password-links.ts';
+import { notePassword } from '../../../database/sign-in/sessions.ts';
+import { countAttempt, forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
+import { findCredentials, setPasswordHash } from '../../../database/users/users.ts';
 import type { SessionView } from '../../contract/session.ts';
-import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
-import { redeemPasswordLink } from '../../store/password-links.ts';
-import { notePassword } from '../../store/sessions.ts';
-import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
-import { findCredentials, setPasswordHash } from '../../store/users.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
 import type { UserCall } from '../route.ts';
 import { acceptInvitation } from './accept-invitation.ts';

@@ -1,11 +1,11 @@
-import { newId } from '../../../ext-proc/domain/ids.ts';
+import { newId } from '../../../core/ids.ts';
+import { countChange } from '../../../database/audit/change-counts.ts';
+import { noteFailedSignIn } from '../../../database/sign-in/failed-sign-ins.ts';
+import { createSession, deleteSession } from '../../../database/sign-in/sessions.ts';
+import { countAttempt, forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
+import { normalizeEmail } from '../../../database/users/email-address.ts';
+import { findCredentials } from '../../../database/users/users.ts';
 import type { SessionView } from '../../contract/session.ts';
-import { countChange } from '../../store/change-counts.ts';
-import { normalizeEmail } from '../../store/email-address.ts';
-import { noteFailedSignIn } from '../../store/failed-sign-ins.ts';
-import { createSession, deleteSession } from '../../store/sessions.ts';
-import { countAttempt, forgetAttempts } from '../../store/sign-in-attempts.ts';
-import { findCredentials } from '../../store/users.ts';
 import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
 import type { EntryCall } from './entry-call.ts';
 import { findSignedIn } from './find-signed-in.ts';

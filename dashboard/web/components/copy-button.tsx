@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { useToast } from '../overlays/toast.tsx';
 import { Button, IconButton } from './button.tsx';
-import { useToast } from './toast.tsx';
 
 export interface CopyButtonProps {
   readonly text: string;

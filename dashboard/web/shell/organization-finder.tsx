@@ -1,10 +1,10 @@
 import { type ReactNode, useDeferredValue, useRef, useState } from 'react';
 import { useAsk } from '../api/use-ask.ts';
-import { Dialog } from '../components/dialog.tsx';
 import { EmptyState } from '../components/empty-state.tsx';
 import { Loaded } from '../components/loaded.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
-import { TextInput } from '../components/text-input.tsx';
+import { TextInput } from '../forms/text-input.tsx';
+import { Dialog } from '../overlays/dialog.tsx';
 import styles from './organization-finder.module.css';
 
 export interface OrganizationFinderProps {

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { useAsk } from '../api/use-ask.ts';
 import { Button } from '../components/button.tsx';
-import { useFieldControl } from '../components/field.tsx';
+import { useFieldControl } from '../forms/field.tsx';
 import { OrganizationFinder } from './organization-finder.tsx';
 
 export interface OrganizationPickerProps {

@@ -3,7 +3,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { OrganizationChoice } from '../../contract/session.ts';
 import { useSession } from '../api/session.ts';
 import { Icon } from '../components/icon.tsx';
-import { Menu, type MenuAction } from '../components/menu.tsx';
+import { Menu, type MenuAction } from '../overlays/menu.tsx';
 import styles from './sidebar.module.css';
 
 const OrganizationFinder = lazy(() =>

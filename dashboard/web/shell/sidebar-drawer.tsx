@@ -1,7 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog';
 import type { ReactNode } from 'react';
 import { IconButton } from '../components/button.tsx';
-import dialogStyles from '../components/dialog.module.css';
+import dialogStyles from '../overlays/dialog.module.css';
 import styles from './sidebar.module.css';
 import { Sidebar } from './sidebar.tsx';
 

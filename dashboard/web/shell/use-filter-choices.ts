@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { useAsk } from '../api/use-ask.ts';
-import type { Choice } from '../components/select.tsx';
+import type { Choice } from '../forms/select.tsx';
 
 /** Keys of the organization for a filter, revoked ones too: they were used. `chosen` is there although it is not known, or not yet. */
 export function useKeyChoices(organization: string, chosen: string | undefined): readonly Choice<string>[] {

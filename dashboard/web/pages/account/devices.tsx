@@ -10,8 +10,8 @@ import { Card } from '../../components/card.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { type Column, Table } from '../../components/table.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { useToast } from '../../overlays/toast.tsx';
+import { type Column, Table } from '../../table/table.tsx';
 import { deviceName } from './device-name.ts';
 
 /** Every browser that is signed in. */

@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from 'react';
-import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
-import { Select } from '../../components/select.tsx';
+import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
+import { Select } from '../../forms/select.tsx';
 import { TimeFilter } from '../credits/time-filter.tsx';
 import { type AuditSearch, auditFilter } from './audit-search.ts';
 import { ACTIONS, actionChoice } from './audit-words.ts';

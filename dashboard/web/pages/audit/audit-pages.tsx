@@ -3,8 +3,8 @@ import type { AuditPage } from '../../../contract/people.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { formatCount } from '../../format/format-number.ts';
+import { LoadMore } from '../../table/load-more.tsx';
 import { AuditTable } from './audit-table.tsx';
 import { NoEvents } from './no-events.tsx';
 

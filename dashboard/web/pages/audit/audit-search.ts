@@ -1,5 +1,5 @@
 import type { AuditFilter } from '../../../contract/people.ts';
-import { oneOf, type RawSearch, textOf } from '../../search-values.ts';
+import { oneOf, type RawSearch, textOf } from '../../search/search-values.ts';
 import { boundsOf, type LedgerTimes, readTimes } from '../credits/ledger-search.ts';
 import { ACTIONS } from './audit-words.ts';
 

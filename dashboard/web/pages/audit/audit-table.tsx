@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AuditEventView } from '../../../contract/people.ts';
 import { Instant } from '../../components/instant.tsx';
-import { type Column, Table } from '../../components/table.tsx';
+import { type Column, Table } from '../../table/table.tsx';
 import styles from './audit.module.css';
 import { actionWords, type ChangedValue, changeLines } from './audit-words.ts';
 

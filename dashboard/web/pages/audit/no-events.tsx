@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { SearchFurther } from '../../components/search-further.tsx';
+import { SearchFurther } from '../../table/search-further.tsx';
 import type { AuditPagesProps } from './audit-pages.tsx';
 
 export function NoEvents({ pages, isFiltered }: AuditPagesProps): ReactNode {

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { SegmentedControl } from '../../components/radio-group.tsx';
+import { FilterBar } from '../../forms/filter-bar.tsx';
+import { SegmentedControl } from '../../forms/radio-group.tsx';
 import { isFiltered, type Kind, type LedgerSearch } from './ledger-search.ts';
 import { TimeFilter } from './time-filter.tsx';
 

@@ -4,8 +4,8 @@ import type { LedgerEntryView } from '../../../contract/money.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { type Column, Table } from '../../components/table.tsx';
 import { formatMoneyInFull } from '../../format/format-money.ts';
+import { type Column, Table } from '../../table/table.tsx';
 import { entryTitle, signedAmount } from './ledger-entry.ts';
 import styles from './ledger-table.module.css';
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { type DayRange, DayRangeInput } from '../../components/day-range-input.tsx';
-import { Select } from '../../components/select.tsx';
+import { type DayRange, DayRangeInput } from '../../forms/day-range-input.tsx';
+import { Select } from '../../forms/select.tsx';
 import { type LedgerTimes, localDay, objectionToDays, type Span } from './ledger-search.ts';
 
 export interface TimeFilterProps {

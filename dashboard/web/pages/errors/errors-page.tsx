@@ -3,8 +3,8 @@ import { type ReactNode, useEffect } from 'react';
 import { Badge } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { type ErrorAdvice, findErrors, readableMessage } from './error-advice.ts';
 import styles from './errors.module.css';
 

@@ -1,4 +1,4 @@
-import { type RawSearch, textOf } from '../../search-values.ts';
+import { type RawSearch, textOf } from '../../search/search-values.ts';
 
 export interface ErrorsSearch {
   readonly search?: string | undefined;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inRanges } from '../../../../ext-proc/admission/ip-ranges.ts';
-import { parseCidr } from '../../../../ext-proc/config/network-names.ts';
+import { parseCidr } from '../../../../core/config/network-names.ts';
+import { inRanges } from '../../../../ext-proc/access/ip-ranges.ts';
 import { isIpRange } from './ip-range.ts';
 
 /** What dashboard/server/routes/input-fields.ts asks of a range. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
-import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
-import { SegmentedControl } from '../../components/radio-group.tsx';
+import { countOf } from '../../../../core/count-of.ts';
+import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
+import { SegmentedControl } from '../../forms/radio-group.tsx';
 import type { FilteredKeys } from './filter-keys.ts';
 import { KEY_GROUPS, type KeyGroup, type KeysSearch } from './keys-search.ts';
 

@@ -1,4 +1,4 @@
-import { oneOf, type RawSearch, textOf } from '../../search-values.ts';
+import { oneOf, type RawSearch, textOf } from '../../search/search-values.ts';
 
 export const KEY_GROUPS = ['usable', 'ended', 'all'] as const;
 /** `ended`: revoked and expired. */

@@ -2,12 +2,12 @@ import { type ReactNode, useId, useState } from 'react';
 import type { CreatedKeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field } from '../../components/field.tsx';
-import { Form } from '../../components/form.tsx';
-import { NumberInput } from '../../components/number-input.tsx';
-import { SegmentedControl } from '../../components/radio-group.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
+import { Field } from '../../forms/field.tsx';
+import { Form } from '../../forms/form.tsx';
+import { NumberInput } from '../../forms/number-input.tsx';
+import { SegmentedControl } from '../../forms/radio-group.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import styles from './keys.module.css';
 import {

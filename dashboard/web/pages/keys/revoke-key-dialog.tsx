@@ -1,8 +1,8 @@
 import { type ReactNode, type RefObject, useRef } from 'react';
 import { useSend } from '../../api/use-send.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import styles from './keys.module.css';
 

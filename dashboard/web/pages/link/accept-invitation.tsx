@@ -4,12 +4,12 @@ import type { PasswordLinkView, SessionView } from '../../../contract/session.ts
 import { ask } from '../../api/api.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
-import { Field } from '../../components/field.tsx';
-import { Form } from '../../components/form.tsx';
-import { NewPasswordField } from '../../components/new-password-field.tsx';
-import { PasswordInput } from '../../components/password-input.tsx';
-import { SegmentedControl } from '../../components/radio-group.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
+import { Field } from '../../forms/field.tsx';
+import { Form } from '../../forms/form.tsx';
+import { NewPasswordField } from '../../forms/new-password-field.tsx';
+import { PasswordInput } from '../../forms/password-input.tsx';
+import { SegmentedControl } from '../../forms/radio-group.tsx';
 
 export interface AcceptInvitationProps {
   readonly token: string;

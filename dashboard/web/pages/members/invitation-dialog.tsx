@@ -2,8 +2,8 @@ import type { ReactNode } from 'react';
 import type { LinkView } from '../../../contract/people.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Instant } from '../../components/instant.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
 import styles from './members.module.css';
 
 export interface InvitationDialogProps {

@@ -2,11 +2,11 @@ import { type ReactNode, useId, useState } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Field } from '../../components/field.tsx';
-import { Form } from '../../components/form.tsx';
-import { RadioGroup } from '../../components/radio-group.tsx';
-import { TextInput } from '../../components/text-input.tsx';
+import { Field } from '../../forms/field.tsx';
+import { Form } from '../../forms/form.tsx';
+import { RadioGroup } from '../../forms/radio-group.tsx';
+import { TextInput } from '../../forms/text-input.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
 
 export interface InviteDialogProps {
   readonly organization: string;

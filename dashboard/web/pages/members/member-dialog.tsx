@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 
 export interface MemberDialogProps {
   readonly organization: string;

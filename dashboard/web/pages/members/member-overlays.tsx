@@ -1,6 +1,6 @@
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { LinkView } from '../../../contract/people.ts';
-import { useToast } from '../../components/toast.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 import { InvitationDialog } from './invitation-dialog.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import type { MemberAction, OnMemberAction } from './member-action.ts';

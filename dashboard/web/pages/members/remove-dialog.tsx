@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
+import { countOf } from '../../../../core/count-of.ts';
 import type { MemberView } from '../../../contract/people.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { useSend } from '../../api/use-send.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { Field } from '../../components/field.tsx';
-import { RadioGroup } from '../../components/radio-group.tsx';
-import { Select } from '../../components/select.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { Field } from '../../forms/field.tsx';
+import { RadioGroup } from '../../forms/radio-group.tsx';
+import { Select } from '../../forms/select.tsx';
+import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 import type { MemberDialogProps } from './member-dialog.tsx';
 import styles from './members.module.css';
 

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
+import { countOf } from '../../../../core/count-of.ts';
 import type { KeyView } from '../../../contract/keys.ts';
-import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
-import { Select } from '../../components/select.tsx';
+import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
+import { Select } from '../../forms/select.tsx';
 import { hasEnded } from '../keys/filter-keys.ts';
 import { maskedKey } from '../keys/key-words.ts';
 import { ABILITY_WORDS } from './model-words.ts';

@@ -1,4 +1,4 @@
-import { oneOf, type RawSearch, textOf } from '../../search-values.ts';
+import { oneOf, type RawSearch, textOf } from '../../search/search-values.ts';
 
 export const ABILITIES = ['tools', 'vision', 'json_mode', 'reasoning'] as const;
 /** A capability, or `reasoning`: it accepts a reasoning effort. */

@@ -3,8 +3,8 @@ import type { ModelView } from '../../../contract/money.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Count } from '../../components/count.tsx';
-import { type Column, Table } from '../../components/table.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
+import { type Column, Table } from '../../table/table.tsx';
 import { capabilityWord, MODEL_STATES } from './model-words.ts';
 import styles from './models.module.css';
 

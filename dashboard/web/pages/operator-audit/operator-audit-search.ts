@@ -1,4 +1,4 @@
-import { type RawSearch, textOf } from '../../search-values.ts';
+import { type RawSearch, textOf } from '../../search/search-values.ts';
 import { type AuditSearch, auditSearch } from '../audit/audit-search.ts';
 
 export interface OperatorAuditSearch extends AuditSearch {

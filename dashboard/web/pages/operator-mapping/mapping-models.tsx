@@ -3,8 +3,8 @@ import type { MappedModelView } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Count } from '../../components/count.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { type Column, Table } from '../../components/table.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
+import { type Column, Table } from '../../table/table.tsx';
 import { capabilityWord } from '../models/model-words.ts';
 import styles from './mapping.module.css';
 

@@ -3,7 +3,7 @@ import type { ProviderView } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { type Column, Table } from '../../components/table.tsx';
+import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
 import { failureWords, healthOf } from './provider-health.ts';
 

@@ -1,4 +1,4 @@
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
+import { countOf } from '../../../../core/count-of.ts';
 import type { ProviderView } from '../../../contract/operator.ts';
 import { formatCount, formatPercent } from '../../format/format-number.ts';
 

@@ -2,9 +2,9 @@ import { type ReactNode, useId, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Form } from '../../components/form.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { Form } from '../../forms/form.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 import { draftOf, organizationChange } from './organization-draft.ts';
 import { LimitFields, NameField } from './organization-fields.tsx';
 

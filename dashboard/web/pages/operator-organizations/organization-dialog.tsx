@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
-import { Dialog } from '../../components/dialog.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
+import { Dialog } from '../../overlays/dialog.tsx';
 import { CreditDialog } from './credit-dialog.tsx';
 import { EditOrganizationDialog } from './edit-organization-dialog.tsx';
 import type { OrganizationAction } from './organization-action.ts';

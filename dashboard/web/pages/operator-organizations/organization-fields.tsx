@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
-import { DEFAULT_CONCURRENCY } from '../../../../ext-proc/domain/principal.ts';
-import { Checkbox } from '../../components/checkbox.tsx';
-import { Field } from '../../components/field.tsx';
-import { FormRow } from '../../components/form.tsx';
-import { MoneyInput } from '../../components/money-input.tsx';
-import { NumberInput } from '../../components/number-input.tsx';
-import { TextInput } from '../../components/text-input.tsx';
+import { DEFAULT_CONCURRENCY } from '../../../../core/principal.ts';
+import { Checkbox } from '../../forms/checkbox.tsx';
+import { Field } from '../../forms/field.tsx';
+import { FormRow } from '../../forms/form.tsx';
+import { MoneyInput } from '../../forms/money-input.tsx';
+import { NumberInput } from '../../forms/number-input.tsx';
+import { TextInput } from '../../forms/text-input.tsx';
 import type { OrganizationDraft } from './organization-draft.ts';
 
 export interface OrganizationFieldsProps {

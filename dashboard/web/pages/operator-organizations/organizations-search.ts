@@ -1,4 +1,4 @@
-import { oneOf, type RawSearch, textOf } from '../../search-values.ts';
+import { oneOf, type RawSearch, textOf } from '../../search/search-values.ts';
 
 export interface OrganizationsSearch {
   readonly search?: string | undefined;

@@ -4,9 +4,9 @@ import { StatusPill } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { Count } from '../../components/count.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { Menu } from '../../components/menu.tsx';
 import { Money } from '../../components/money.tsx';
-import { type Column, Table } from '../../components/table.tsx';
+import { Menu } from '../../overlays/menu.tsx';
+import { type Column, Table } from '../../table/table.tsx';
 import type { OnOrganizationAction } from './organization-action.ts';
 import styles from './organizations.module.css';
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useSend } from '../../api/use-send.ts';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 import type { OrganizationDialogProps } from './edit-organization-dialog.tsx';
 
 /** Suspends, or resumes what is suspended. */

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
+import { countOf } from '../../../../core/count-of.ts';
 import type { ProcessView } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/instant.tsx';
 import { Money } from '../../components/money.tsx';
-import { type Column, Table } from '../../components/table.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
 import { formatBytes, formatCount, formatDuration, formatPercent } from '../../format/format-number.ts';
+import { type Column, Table } from '../../table/table.tsx';
 import styles from './system.module.css';
 import { formatRate } from './system-figures.ts';
 

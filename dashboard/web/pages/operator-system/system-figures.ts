@@ -1,4 +1,4 @@
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
+import { countOf } from '../../../../core/count-of.ts';
 import type { ProcessView, SystemView } from '../../../contract/operator.ts';
 
 export interface SystemTotals {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Field } from '../../components/field.tsx';
+import { Field } from '../../forms/field.tsx';
 import { OrganizationPicker } from '../../shell/organization-picker.tsx';
 
 export interface OrganizationFieldProps {

@@ -2,9 +2,9 @@ import { type ReactNode, useState } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Checkbox } from '../../components/checkbox.tsx';
-import { ConfirmDialog } from '../../components/confirm-dialog.tsx';
-import { useToast } from '../../components/toast.tsx';
+import { Checkbox } from '../../forms/checkbox.tsx';
+import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
+import { useToast } from '../../overlays/toast.tsx';
 import styles from './users.module.css';
 
 export interface UserDialogProps {

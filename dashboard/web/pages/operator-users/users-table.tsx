@@ -4,8 +4,8 @@ import type { UserRow } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { Menu } from '../../components/menu.tsx';
-import { type Column, Table } from '../../components/table.tsx';
+import { Menu } from '../../overlays/menu.tsx';
+import { type Column, Table } from '../../table/table.tsx';
 import type { OnUserAction } from './user-action.ts';
 import styles from './users.module.css';
 

@@ -1,7 +1,7 @@
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
 import type { Overview, OverviewGroup } from '../../../contract/organization.ts';
+import { Chart } from '../../charts/chart.tsx';
 import { Card } from '../../components/card.tsx';
-import { Chart } from '../../components/chart.tsx';
 import { Count } from '../../components/count.tsx';
 import { Money } from '../../components/money.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';

@@ -1,5 +1,5 @@
 import type { OverviewGroup, OverviewRange } from '../../../contract/organization.ts';
-import { oneOf, type RawSearch } from '../../search-values.ts';
+import { oneOf, type RawSearch } from '../../search/search-values.ts';
 
 export interface OverviewSearch {
   readonly range?: OverviewRange | undefined;

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { Field } from '../../components/field.tsx';
-import { LocalDateTimeInput } from '../../components/local-date-time-input.tsx';
+import { Field } from '../../forms/field.tsx';
+import { LocalDateTimeInput } from '../../forms/local-date-time-input.tsx';
 import styles from './requests.module.css';
 import type { RequestsSearch } from './requests-search.ts';
 

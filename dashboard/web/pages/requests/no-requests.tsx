@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LinkButton } from '../../components/link-button.tsx';
-import { SearchFurther } from '../../components/search-further.tsx';
+import { SearchFurther } from '../../table/search-further.tsx';
 import type { RequestPages } from './older-requests.tsx';
 import type { RequestsSearch } from './requests-search.ts';
 

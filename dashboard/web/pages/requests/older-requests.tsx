@@ -3,8 +3,8 @@ import type { RequestPage } from '../../../contract/request-log.ts';
 import type { ApiProblem } from '../../api/problem.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Instant } from '../../components/instant.tsx';
-import { LoadMore } from '../../components/load-more.tsx';
 import { formatCount } from '../../format/format-number.ts';
+import { LoadMore } from '../../table/load-more.tsx';
 
 export interface RequestPages {
   readonly data: { readonly pages: readonly RequestPage[] } | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CATALOGUE } from '../../../../ext-proc/errors/catalogue.ts';
+import { CATALOGUE } from '../../../../core/errors/catalogue.ts';
 import { statusTone, statusWords } from './request-words.ts';
 import { resultChoice, resultChoices, resultFilter } from './result-choice.ts';
 

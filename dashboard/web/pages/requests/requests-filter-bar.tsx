@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import { FilterBar, SearchBox } from '../../components/filter-bar.tsx';
-import { Select } from '../../components/select.tsx';
+import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
+import { Select } from '../../forms/select.tsx';
 import { useKeyChoices, useModelChoices } from '../../shell/use-filter-choices.ts';
 import { CustomTimes } from './custom-times.tsx';
 import { isFiltered } from './requests-filter.ts';

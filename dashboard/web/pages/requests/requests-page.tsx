@@ -1,10 +1,10 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
-import { countOf } from '../../../../ext-proc/domain/count-of.ts';
-import { CsvLink } from '../../components/csv-link.tsx';
+import { countOf } from '../../../../core/count-of.ts';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
+import { CsvLink } from '../../table/csv-link.tsx';
 import { CodeNote } from './code-note.tsx';
 import { FollowSwitch } from './follow-switch.tsx';
 import { LeftOutNote } from './left-out-note.tsx';

@@ -1,4 +1,4 @@
-import { numberOf, oneOf, type RawSearch, textOf } from '../../search-values.ts';
+import { numberOf, oneOf, type RawSearch, textOf } from '../../search/search-values.ts';
 
 const RANGES = ['15m', '1h', '24h', '7d', '30d'] as const;
 /** Up to now. */

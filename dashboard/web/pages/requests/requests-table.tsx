@@ -5,7 +5,7 @@ import { classNames } from '../../components/class-names.ts';
 import { Duration } from '../../components/count.tsx';
 import { Instant } from '../../components/instant.tsx';
 import { Money } from '../../components/money.tsx';
-import { type Column, Table } from '../../components/table.tsx';
+import { type Column, Table } from '../../table/table.tsx';
 import { routeWords, statusTone, tokenWords } from './request-words.ts';
 import styles from './requests.module.css';
 import { CLIENT_LEFT } from './result-choice.ts';

@@ -1,4 +1,4 @@
-import { CATALOGUE, type CatalogueEntry } from '../../../../ext-proc/errors/catalogue.ts';
+import { CATALOGUE, type CatalogueEntry } from '../../../../core/errors/catalogue.ts';
 import type { RequestsSearch } from './requests-search.ts';
 
 /** How a request ended, as one choice: everything, an outcome, a status or a code. */

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { type DayRange, DayRangeInput } from '../../components/day-range-input.tsx';
+import { type DayRange, DayRangeInput } from '../../forms/day-range-input.tsx';
 import { type Days, objectionToDays } from './usage-days.ts';
 
 export interface CustomDaysProps {

@@ -1,11 +1,11 @@
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
+import { Chart } from '../../charts/chart.tsx';
 import { Card } from '../../components/card.tsx';
-import { Chart } from '../../components/chart.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { SegmentedControl } from '../../components/radio-group.tsx';
 import { formatDollars } from '../../format/format-money.ts';
 import { formatCompact } from '../../format/format-number.ts';
+import { SegmentedControl } from '../../forms/radio-group.tsx';
 import styles from './usage-chart.module.css';
 import { type Days, daysBetween } from './usage-days.ts';
 import { chosenGroups, type Measure, type UsageSearch } from './usage-search.ts';

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
-import { FilterBar } from '../../components/filter-bar.tsx';
-import { Select } from '../../components/select.tsx';
-import { ToggleGroup } from '../../components/toggle-group.tsx';
+import { FilterBar } from '../../forms/filter-bar.tsx';
+import { Select } from '../../forms/select.tsx';
+import { ToggleGroup } from '../../forms/toggle-group.tsx';
 import { useKeyChoices, useModelChoices } from '../../shell/use-filter-choices.ts';
 import { CustomDays } from './custom-days.tsx';
 import type { Days, Preset } from './usage-days.ts';

@@ -1,0 +1,145 @@
+import type { Prices } from '../pricing.ts';
+import type { Tokenizer } from '../tokenizer.ts';
+
+/** The configuration as every process may know it: nothing of what only the gateway process sends to somebody. */
+export interface SharedConfig {
+  readonly listen: ListenConfig;
+  readonly trustedProxies: readonly string[];
+  readonly stores: SharedStores;
+  readonly workers: number;
+  readonly limits: {
+    readonly requestBodyBytes: number;
+    readonly responseBodyBytes: number;
+    readonly readRequestsPerMinute: number;
+    readonly refusedRequestsPerMinute: number;
+  };
+  readonly timeouts: { readonly firstByteMs: number; readonly streamIdleMs: number; readonly totalMs: number };
+  /** Further attempts at the same target after the first. */
+  readonly retriesPerTarget: number;
+  readonly idempotencyRetentionMs: number;
+  /** Bytes of stored answers, as they are sealed. */
+  readonly idempotencyBytesPerOrganization: number;
+  readonly requestLogRetentionMs: number;
+  readonly topUpUrl?: string;
+  readonly dashboard: DashboardConfig;
+  readonly demo: boolean;
+}
+
+/** The same with the mapping of models. Secrets were looked for, so models without one are known, and are not in here. */
+export interface CheckedConfig extends SharedConfig {
+  readonly stores: StoresConfig;
+  readonly providers: ReadonlyMap<string, KeylessProvider>;
+  readonly models: ReadonlyMap<string, Model<KeylessProvider>>;
+}
+
+/** As the gateway process works with it: one immutable snapshot; a request keeps the one it began with (DESIGN 5). */
+export interface GatewayConfig extends CheckedConfig {
+  /** Absent: no request is traced. */
+  readonly tracing?: TracingConfig;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly models: ReadonlyMap<string, Model>;
+}
+
+export interface ListenConfig {
+  readonly api: Address;
+  readonly dashboard: Address;
+  readonly metrics: Address;
+  /** Open connections and requests that one client address may have at `api`; 0: any number. */
+  readonly perAddress: { readonly connections: number; readonly requestsPerSecond: number };
+  /** Absolute paths of PEM files. */
+  readonly tls?: { readonly certificatePath: string; readonly privateKeyPath: string };
+}
+
+/** As people outside reach them: behind a proxy nobody here can know. */
+export interface DashboardConfig {
+  /** Origin of the dashboard. Absent: what the browser says. */
+  readonly url?: string;
+  /** Base URL of the API, for snippets. Absent: the host that the browser uses and the port of `listen.api`. */
+  readonly apiUrl?: string;
+  readonly session: DashboardSessionConfig;
+}
+
+/** How long somebody stays signed in. */
+export interface DashboardSessionConfig {
+  /** Without a request. */
+  readonly idleMs: number;
+  /** With any number of them. */
+  readonly absoluteMs: number;
+  /** How long a password that was given counts for what needs a fresh one. */
+  readonly freshPasswordMs: number;
+}
+
+/** Where spans of requests go, in OpenTelemetry's protocol over HTTP. */
+export interface TracingConfig {
+  readonly otlpUrl: string;
+  /** Sent with every export; some are secret. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Share of the requests, from 0 to 1. */
+  readonly sampleRatio: number;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface SharedStores {
+  readonly postgres: { readonly kind: 'embedded' } | { readonly kind: 'url'; readonly url: string };
+  readonly postgresPool: PostgresPool;
+  readonly postgresTimeouts: { readonly connectMs: number; readonly statementMs: number };
+}
+
+export interface StoresConfig extends SharedStores {
+  readonly redis: { readonly kind: 'memory' } | { readonly kind: 'url'; readonly url: string };
+}
+
+/** Connections of one process, beside those that are as many as they need to be. */
+export interface PostgresPool {
+  readonly idempotency: number;
+  readonly administration: number;
+}
+
+export interface KeylessProvider {
+  readonly name: string;
+  /** http or https; its pathname has no slash at the end, except where it is only `/`. */
+  readonly baseUrl: URL;
+  readonly outputLimitField: string;
+  readonly onDisconnect?: 'abort' | 'drain';
+  /** It bills nothing for a stream that is cancelled before its first event, so the client that left pays nothing either. */
+  readonly billPromptOnDisconnect?: false;
+  /** It is told which trace a request belongs to: for servers of the operator's own. */
+  readonly sendTraceparent?: true;
+  /** PEM bundle for https, shared by all providers. */
+  readonly trustedCaPath?: string;
+  /** Name of the Envoy cluster: carries a hash of its content, so that a change never touches streams in flight. */
+  readonly cluster: string;
+}
+
+export interface Provider extends KeylessProvider {
+  /** Absent: no Authorization header is sent (local models). A secret that is missing is told by the `problem` of the models. */
+  readonly apiKey?: string;
+}
+
+export interface Model<OfProvider extends KeylessProvider = Provider> {
+  readonly id: string;
+  readonly capabilities: ReadonlySet<Capability>;
+  readonly reasoningEfforts: readonly string[];
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly defaultOutputTokens: number;
+  readonly prices: Prices;
+  /** What its input can be counted with before it is served; `bytes`: with nothing, its tokenizer is not known. */
+  readonly tokenizer: Tokenizer | 'bytes';
+  /** Those that can work, tried in order. Empty exactly when `problem` is set. */
+  readonly targets: readonly Target<OfProvider>[];
+  readonly disabled: boolean;
+  /** Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log, not for clients. */
+  readonly problem?: string;
+}
+
+export type Capability = 'tools' | 'vision' | 'json_mode';
+
+export interface Target<OfProvider extends KeylessProvider = Provider> {
+  readonly provider: OfProvider;
+  readonly model: string;
+}

@@ -1,0 +1,92 @@
+import 'uplot/dist/uPlot.min.css';
+import { type RefObject, useEffect, useMemo, useRef } from 'react';
+import uPlot from 'uplot';
+import { useIsDark } from '../components/theme.ts';
+import type { ChartProps } from './chart.tsx';
+import { seriesColour } from './chart-legend.tsx';
+import { chartOptions } from './chart-options.ts';
+import { readPalette } from './chart-palette.ts';
+import { stack } from './chart-stack.ts';
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** A chart whose steps are known. */
+export interface DrawnChart extends ChartProps {
+  readonly startsMs: readonly number[];
+  readonly heightPx: number;
+}
+
+export interface Plot {
+  readonly box: RefObject<HTMLDivElement | null>;
+  readonly plot: RefObject<uPlot | undefined>;
+  readonly data: uPlot.AlignedData;
+}
+
+/** Draws into the box. A new chart for another shape or theme; new values alone are handed to the one that is there. */
+export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void): Plot {
+  const { kind, series, format, formatAxis = format, step, heightPx, syncKey } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+  const dark = useIsDark();
+  const data = useData(props);
+  const isWhole = useMemo(() => series.every(({ values }) => values.every(Number.isInteger)), [series]);
+  const shape = JSON.stringify([
+    kind,
+    step,
+    stepMs,
+    heightPx,
+    syncKey,
+    isWhole,
+    series.map(({ id, isOther }) => [id, isOther]),
+  ]);
+  const latest = useRef({ data, formatAxis });
+  latest.current = { data, formatAxis };
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `shape` says when series and the rest differ, `dark` when colours do
+  useEffect(() => {
+    const place = box.current;
+    if (!place) return;
+    const order = series.map(({ id, isOther }, index) => ({ id, colour: seriesColour(index, isOther) }));
+    const chart = new uPlot(
+      chartOptions({
+        kind,
+        step,
+        stepMs,
+        syncKey,
+        widthPx: place.clientWidth,
+        heightPx,
+        isWhole,
+        series: kind === 'stacked-bars' ? order.reverse() : order,
+        palette: readPalette(place),
+        format: (value) => latest.current.formatAxis(value),
+        onAt,
+      }),
+      latest.current.data,
+      place,
+    );
+    plot.current = chart;
+    const watcher = new ResizeObserver(() => {
+      if (place.clientWidth > 0 && place.clientWidth !== chart.width)
+        chart.setSize({ width: place.clientWidth, height: heightPx });
+    });
+    watcher.observe(place);
+    return () => {
+      watcher.disconnect();
+      chart.destroy();
+      plot.current = undefined;
+    };
+  }, [shape, dark]);
+
+  useEffect(() => plot.current?.setData(data), [data]);
+  return { box, plot, data };
+}
+
+function useData({ kind, startsMs, series, hidden = NONE }: DrawnChart): uPlot.AlignedData {
+  return useMemo(() => {
+    const seconds = startsMs.map((startMs) => startMs / 1000);
+    // A series that is left out keeps its place and colour: the chart stays the one that it is.
+    const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => 0) : one.values));
+    // What is stacked highest is drawn first, so that the lower ones lie over it.
+    return [seconds, ...(kind === 'stacked-bars' ? stack(values).reverse() : values.map((one) => [...one]))];
+  }, [startsMs, series, kind, hidden]);
+}

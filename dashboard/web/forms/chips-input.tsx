@@ -1,0 +1,86 @@
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { classNames } from '../components/class-names.ts';
+import { Icon } from '../components/icon.tsx';
+import styles from './chips.module.css';
+import { useFieldControl } from './field.tsx';
+
+export interface ChipsInputProps {
+  readonly values: readonly string[];
+  readonly onChange: (values: readonly string[]) => void;
+  /** What is wrong with one of them, or undefined. Wrong ones stay, marked, until they are taken out. */
+  readonly validate: (value: string) => string | undefined;
+  readonly max?: number;
+  readonly placeholder?: string;
+}
+
+/** Free text in pieces: Enter, comma or space ends one, Backspace takes the last back, a pasted list becomes many. */
+export function ChipsInput({ values, onChange, validate, max = 100, placeholder }: ChipsInputProps): ReactNode {
+  const { attributes, report } = useFieldControl();
+  const [text, setText] = useState('');
+  const box = useRef<HTMLInputElement>(null);
+
+  const judge = (next: readonly string[]) => {
+    const wrong = next.map((value) => validate(value)).find((problem) => problem !== undefined);
+    const problem = wrong ?? (next.length > max ? `At most ${max}.` : undefined);
+    box.current?.setCustomValidity(problem ?? '');
+    report(problem);
+    onChange(next);
+  };
+  const add = (typed: string) => {
+    setText('');
+    const pieces = typed.split(/[\s,;]+/).filter((piece) => piece !== '');
+    const fresh = [...new Set(pieces)].filter((piece) => !values.includes(piece));
+    if (fresh.length > 0) judge([...values, ...fresh]);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (['Enter', ',', ' ', ';'].includes(event.key) && text.trim() !== '') {
+      event.preventDefault();
+      add(text);
+    } else if (event.key === 'Backspace' && text === '' && values.length > 0) {
+      setText(values.at(-1) ?? '');
+      judge(values.slice(0, -1));
+      event.preventDefault();
+    }
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const pasted = event.clipboardData.getData('text');
+    if (!/[\s,;]/.test(pasted.trim())) return;
+    event.preventDefault();
+    add(text + pasted);
+  };
+
+  return (
+    <div className={styles.box}>
+      {values.map((value) => (
+        <span key={value} className={classNames(styles.chip, validate(value) !== undefined && styles.wrong)}>
+          {value}
+          <button
+            type="button"
+            className={styles.remove}
+            aria-label={`Remove ${value}`}
+            onClick={() => {
+              judge(values.filter((other) => other !== value));
+              box.current?.focus();
+            }}
+          >
+            <Icon name="close" />
+          </button>
+        </span>
+      ))}
+      <input
+        {...attributes}
+        required={attributes.required && values.length === 0}
+        ref={box}
+        className={styles.input}
+        value={text}
+        placeholder={values.length === 0 ? placeholder : undefined}
+        autoComplete="off"
+        spellCheck={false}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+        onBlur={() => add(text)}
+      />
+    </div>
+  );
+}

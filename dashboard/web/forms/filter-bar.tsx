@@ -1,0 +1,77 @@
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { Button } from '../components/button.tsx';
+import { Icon } from '../components/icon.tsx';
+import styles from './filter-bar.module.css';
+import { TextInput } from './text-input.tsx';
+
+export interface FilterBarProps {
+  /** Selects, segmented controls and search boxes with a `label`. Their state lives in the URL, so that a filtered page can be sent on. */
+  readonly children: ReactNode;
+  /** Whether anything is filtered now. */
+  readonly active: boolean;
+  readonly onClear: () => void;
+  /** At the end: a CsvLink, a switch for following live. */
+  readonly actions?: ReactNode;
+}
+
+export function FilterBar({ children, active, onClear, actions }: FilterBarProps): ReactNode {
+  return (
+    <search className={styles.bar}>
+      <div className={styles.filters}>
+        {children}
+        {active && (
+          <Button tone="quiet" icon="close" onClick={onClear}>
+            Clear
+          </Button>
+        )}
+      </div>
+      {actions && <div className={styles.actions}>{actions}</div>}
+    </search>
+  );
+}
+
+export interface SearchBoxProps {
+  readonly label: string;
+  readonly value: string;
+  /** On Enter, when something is pasted, when the box is left, and when it is emptied: not with every letter. */
+  readonly onSearch: (value: string) => void;
+  /** With every letter: for what the page has and filters by itself. */
+  readonly live?: boolean;
+}
+
+export function SearchBox({ label, value, onSearch, live = false }: SearchBoxProps): ReactNode {
+  const [text, setText] = useState(value);
+  const pasting = useRef(false);
+  useEffect(() => setText(value), [value]);
+  const done = (event?: FormEvent) => {
+    event?.preventDefault();
+    if (!live && text.trim() !== value) onSearch(text.trim());
+  };
+  return (
+    <form
+      className={styles.search}
+      onSubmit={done}
+      onBlur={() => done()}
+      onPaste={() => {
+        pasting.current = true;
+      }}
+    >
+      <Icon name="search" />
+      <TextInput
+        type="search"
+        label={label}
+        placeholder={label}
+        value={text}
+        maxLength={200}
+        spellCheck={false}
+        onChange={(next) => {
+          setText(next);
+          const pasted = pasting.current;
+          pasting.current = false;
+          if (live || (next === '' && value !== '')) onSearch(next);
+          else if (pasted && next.trim() !== value) onSearch(next.trim());
+        }}
+      />
+    </form>
+  );
+}

@@ -1,0 +1,58 @@
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
+import type { ApiProblem } from '../api/problem.ts';
+import { Banner } from '../components/banner.tsx';
+import styles from './form.module.css';
+import { FormGuards } from './form-guards.tsx';
+
+export interface FormProps {
+  /** For a submit button outside it, such as in a dialog's footer: `<Button type="submit" form={id}>`. */
+  readonly id?: string;
+  /** Called only when the browser found every field valid. */
+  readonly onSubmit: () => void;
+  /** Shown above the buttons, unless it is only about fields that show it themselves. */
+  readonly problem?: ApiProblem | null;
+  readonly children: ReactNode;
+}
+
+export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // A form in a dialog must not submit the form around the dialog: React's events follow components, not elements.
+    event.stopPropagation();
+    onSubmit();
+  };
+  return (
+    <form ref={form} id={id} className={styles.form} onSubmit={submit}>
+      {children}
+      {problem &&
+        problem.problem !== 'not_signed_in' &&
+        problem.problem !== 'password_needed' &&
+        Object.keys(problem.fields).length === 0 && (
+          <div data-problem>
+            <Banner tone="bad">{problem.message}</Banner>
+          </div>
+        )}
+      <FormGuards />
+    </form>
+  );
+}
+
+/** A long form may have been scrolled away from what the server found wrong. Sections that open for it do so first. */
+function showProblem(form: RefObject<HTMLFormElement | null>): () => void {
+  const frame = requestAnimationFrame(() => {
+    form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
+    form.current?.querySelector('[data-problem]')?.scrollIntoView({ block: 'nearest' });
+  });
+  return () => cancelAnimationFrame(frame);
+}
+
+/** Short fields side by side where there is room. */
+export function FormRow({ children }: { readonly children: ReactNode }): ReactNode {
+  return <div className={styles.row}>{children}</div>;
+}
+
+export function FormButtons({ children }: { readonly children: ReactNode }): ReactNode {
+  return <div className={styles.buttons}>{children}</div>;
+}

@@ -1,0 +1,78 @@
+import { Combobox } from '@base-ui/react/combobox';
+import { type ReactNode, useRef } from 'react';
+import { Icon } from '../components/icon.tsx';
+import styles from './chips.module.css';
+import { useFieldControl } from './field.tsx';
+
+export interface ComboboxChoice {
+  readonly value: string;
+  readonly label: string;
+  readonly detail?: string;
+}
+
+export interface MultiComboboxProps {
+  readonly choices: readonly ComboboxChoice[];
+  readonly values: readonly string[];
+  readonly onChange: (values: readonly string[]) => void;
+  readonly placeholder?: string;
+}
+
+/** Any number of a known list, found by typing. A value that is no longer in the list stays and can be taken out. */
+export function MultiCombobox({ choices, values, onChange, placeholder }: MultiComboboxProps): ReactNode {
+  const { attributes, labelId } = useFieldControl();
+  const box = useRef<HTMLDivElement>(null);
+  const known = new Map(choices.map((choice) => [choice.value, choice]));
+  const chosen = values.map((value) => known.get(value) ?? { value, label: value });
+  return (
+    <Combobox.Root
+      items={choices}
+      multiple
+      value={chosen}
+      isItemEqualToValue={(a, b) => a.value === b.value}
+      onValueChange={(next, details) => {
+        // Escape leaves the dialog around it; to take every restriction away with it would be an accident nobody sees.
+        if (details.reason === 'escape-key') details.allowPropagation();
+        else onChange(next.map(({ value }) => value));
+      }}
+    >
+      <Combobox.InputGroup ref={box} className={styles.box}>
+        <Combobox.Chips className={styles.contents}>
+          {chosen.map(({ value, label }) => (
+            <Combobox.Chip key={value} className={styles.chip} aria-label={label}>
+              {label}
+              <Combobox.ChipRemove className={styles.remove} aria-label={`Remove ${label}`}>
+                <Icon name="close" />
+              </Combobox.ChipRemove>
+            </Combobox.Chip>
+          ))}
+          <Combobox.Input
+            {...attributes}
+            required={false}
+            // While the list is open everything around is hidden from screen readers, a label too; a reference is not.
+            aria-labelledby={labelId}
+            className={styles.input}
+            placeholder={values.length === 0 ? placeholder : undefined}
+          />
+        </Combobox.Chips>
+      </Combobox.InputGroup>
+      <Combobox.Portal>
+        <Combobox.Positioner className={styles.positioner} anchor={box} sideOffset={4}>
+          <Combobox.Popup className={styles.popup}>
+            <Combobox.Empty className={styles.none}>Nothing fits.</Combobox.Empty>
+            <Combobox.List>
+              {(choice: ComboboxChoice) => (
+                <Combobox.Item key={choice.value} value={choice} className={styles.option}>
+                  <span className={styles.optionLabel}>{choice.label}</span>
+                  {choice.detail && <span className={styles.detail}>{choice.detail}</span>}
+                  <Combobox.ItemIndicator>
+                    <Icon name="check" />
+                  </Combobox.ItemIndicator>
+                </Combobox.Item>
+              )}
+            </Combobox.List>
+          </Combobox.Popup>
+        </Combobox.Positioner>
+      </Combobox.Portal>
+    </Combobox.Root>
+  );
+}

@@ -1,0 +1,25 @@
+import { type ReactNode, useState } from 'react';
+import { IconButton } from '../components/button.tsx';
+import styles from './password-input.module.css';
+import { TextInput, type TextInputProps } from './text-input.tsx';
+
+export interface PasswordInputProps extends Pick<TextInputProps, 'value' | 'onChange' | 'autoFocus' | 'minLength'> {
+  readonly autoComplete: 'current-password' | 'new-password';
+}
+
+/** A password, which can be looked at while it is typed. */
+export function PasswordInput(props: PasswordInputProps): ReactNode {
+  const [shown, setShown] = useState(false);
+  return (
+    <span className={styles.wrapper}>
+      <TextInput {...props} type={shown ? 'text' : 'password'} maxLength={1000} spellCheck={false} />
+      <span className={styles.button}>
+        <IconButton
+          icon={shown ? 'eyeOff' : 'eye'}
+          label={shown ? 'Hide what is typed' : 'Show what is typed'}
+          onClick={() => setShown(!shown)}
+        />
+      </span>
+    </span>
+  );
+}

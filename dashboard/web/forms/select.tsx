@@ -1,0 +1,64 @@
+import type { ReactNode } from 'react';
+import { Icon } from '../components/icon.tsx';
+import { useFieldControl } from './field.tsx';
+import styles from './select.module.css';
+
+export interface Choice<Value extends string> {
+  readonly value: Value;
+  readonly label: string;
+  readonly disabled?: boolean;
+  /** In a Select: neighbours of the same group stand below its name. */
+  readonly group?: string;
+}
+
+export interface SelectProps<Value extends string> {
+  readonly value: Value;
+  readonly onChange: (value: Value) => void;
+  readonly choices: readonly Choice<Value>[];
+  /** Where it stands in no Field. */
+  readonly label?: string;
+  readonly disabled?: boolean;
+}
+
+export function Select<Value extends string>({
+  value,
+  onChange,
+  choices,
+  label,
+  disabled,
+}: SelectProps<Value>): ReactNode {
+  const { attributes } = useFieldControl();
+  return (
+    <span className={styles.wrapper}>
+      <select
+        {...attributes}
+        {...(label === undefined ? {} : { 'aria-label': label })}
+        className={styles.select}
+        value={value}
+        disabled={disabled}
+        onChange={(event) => onChange(event.target.value as Value)}
+      >
+        {[...Map.groupBy(choices, ({ group }) => group)].map(([group, members]) =>
+          group === undefined ? (
+            members.map(optionOf)
+          ) : (
+            <optgroup key={group} label={group}>
+              {members.map(optionOf)}
+            </optgroup>
+          ),
+        )}
+      </select>
+      <span className={styles.arrow}>
+        <Icon name="chevronDown" />
+      </span>
+    </span>
+  );
+}
+
+function optionOf<Value extends string>({ value, label, disabled }: Choice<Value>): ReactNode {
+  return (
+    <option key={value} value={value} disabled={disabled}>
+      {label}
+    </option>
+  );
+}

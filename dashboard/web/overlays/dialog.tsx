@@ -1,0 +1,75 @@
+import { Dialog as BaseDialog } from '@base-ui/react/dialog';
+import { type ReactNode, type RefObject, useRef } from 'react';
+import { IconButton } from '../components/button.tsx';
+import { classNames } from '../components/class-names.ts';
+import styles from './dialog.module.css';
+
+export interface DialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  readonly size?: 'small' | 'normal' | 'large';
+  /** At the right edge, over the whole height: details of what stays visible beside it. */
+  readonly asDrawer?: boolean;
+  /** Cannot be closed by Escape or a click beside it, because what it shows is not shown again. */
+  readonly mustAnswer?: boolean;
+  readonly initialFocus?: RefObject<HTMLElement | null>;
+  /** Where the focus goes when what opened the dialog is gone by then. */
+  readonly finalFocus?: RefObject<HTMLElement | null> | undefined;
+  /** Buttons, the main one last. */
+  readonly footer?: ReactNode;
+  readonly children?: ReactNode;
+}
+
+/** The first field, or else the first button below: never the cross. What is read (drawers) begins at its heading. */
+const FIRST_CONTROL =
+  ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), footer button:not(:disabled)';
+
+/** Modal. Unmounted while closed, so that a form in it begins anew. The focus goes back to what opened it. */
+export function Dialog(props: DialogProps): ReactNode {
+  const { open, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const popup = useRef<HTMLDivElement>(null);
+  const firstControl = () => popup.current?.querySelector<HTMLElement>(FIRST_CONTROL) ?? heading.current;
+  return (
+    <BaseDialog.Root
+      open={open}
+      disablePointerDismissal={mustAnswer}
+      onOpenChange={(next, details) => {
+        if (next) return;
+        if (mustAnswer && details.reason === 'escape-key') return details.cancel();
+        onClose();
+      }}
+    >
+      <BaseDialog.Portal>
+        <BaseDialog.Backdrop className={styles.backdrop} />
+        <BaseDialog.Popup
+          ref={popup}
+          className={classNames(styles.popup, asDrawer ? styles.drawer : styles[size])}
+          initialFocus={props.initialFocus ?? (asDrawer ? heading : firstControl)}
+          {...(props.finalFocus && { finalFocus: props.finalFocus })}
+        >
+          <header className={styles.head}>
+            <div className={styles.words}>
+              <BaseDialog.Title ref={heading} tabIndex={-1} className={styles.title}>
+                {title}
+              </BaseDialog.Title>
+              {description && (
+                <BaseDialog.Description className={styles.description}>{description}</BaseDialog.Description>
+              )}
+            </div>
+            {!mustAnswer && <IconButton icon="close" label="Close" onClick={onClose} />}
+          </header>
+          {props.children && <div className={styles.body}>{props.children}</div>}
+          {props.footer && <footer className={styles.foot}>{props.footer}</footer>}
+        </BaseDialog.Popup>
+      </BaseDialog.Portal>
+    </BaseDialog.Root>
+  );
+}
+
+/** Details of a row, at the side. */
+export function Drawer(props: Omit<DialogProps, 'asDrawer' | 'size' | 'mustAnswer'>): ReactNode {
+  return <Dialog {...props} asDrawer />;
+}

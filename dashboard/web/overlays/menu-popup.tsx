@@ -1,0 +1,56 @@
+import { Menu as BaseMenu } from '@base-ui/react/menu';
+import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { classNames } from '../components/class-names.ts';
+import { Icon } from '../components/icon.tsx';
+import styles from './menu.module.css';
+import type { MenuAction, MenuProps } from './menu.tsx';
+
+/** Mounted when it is opened for the first time. */
+export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    // It stands in place of the button that was pressed, and whatever opens next gives the focus back to where it was.
+    if (document.activeElement === document.body) button.current?.focus();
+  }, []);
+  return (
+    <BaseMenu.Root defaultOpen>
+      <BaseMenu.Trigger ref={button} render={trigger} />
+      <BaseMenu.Portal>
+        <BaseMenu.Positioner className={styles.positioner} sideOffset={4} align={align} collisionPadding={8}>
+          <BaseMenu.Popup className={classNames(styles.popup, fitTrigger && styles.fit)}>
+            {groups.map((group, index) => (
+              <BaseMenu.Group key={group.heading ?? index} className={styles.group}>
+                {group.heading && <BaseMenu.GroupLabel className={styles.heading}>{group.heading}</BaseMenu.GroupLabel>}
+                {group.actions.map((action) => (
+                  <MenuItem key={action.label + (action.detail ?? '')} action={action} />
+                ))}
+              </BaseMenu.Group>
+            ))}
+          </BaseMenu.Popup>
+        </BaseMenu.Positioner>
+      </BaseMenu.Portal>
+    </BaseMenu.Root>
+  );
+}
+
+function MenuItem({ action }: { readonly action: MenuAction }): ReactNode {
+  return (
+    <BaseMenu.Item
+      className={classNames(styles.item, action.tone === 'bad' && styles.bad)}
+      disabled={action.disabled ?? false}
+      onClick={action.onSelect}
+    >
+      {action.icon && <Icon name={action.icon} />}
+      <span className={styles.label}>
+        {action.label}
+        {action.detail && <span className={styles.detail}>{action.detail}</span>}
+      </span>
+      {action.chosen && (
+        <>
+          <Icon name="check" />
+          <span className="visually-hidden">chosen</span>
+        </>
+      )}
+    </BaseMenu.Item>
+  );
+}

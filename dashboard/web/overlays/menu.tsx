@@ -1,0 +1,70 @@
+import {
+  cloneElement,
+  type KeyboardEvent,
+  lazy,
+  type ReactElement,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useState,
+} from 'react';
+import type { IconName } from '../components/icon.tsx';
+
+export interface MenuAction {
+  readonly label: string;
+  readonly detail?: string;
+  readonly icon?: IconName;
+  readonly tone?: 'bad';
+  readonly disabled?: boolean;
+  /** The one that holds now. */
+  readonly chosen?: boolean;
+  readonly onSelect: () => void;
+}
+
+export interface MenuGroup {
+  readonly heading?: string;
+  readonly actions: readonly MenuAction[];
+}
+
+export interface MenuProps {
+  /** A Button or IconButton. */
+  readonly trigger: ReactElement<Record<string, unknown>>;
+  readonly groups: readonly MenuGroup[];
+  readonly align?: 'start' | 'end';
+  /** As wide as what opens it. */
+  readonly fitTrigger?: boolean;
+}
+
+const PRELOAD_AFTER_MS = 1000;
+
+const load = () => import('./menu-popup.tsx');
+const MenuPopup = lazy(() => load().then((module) => ({ default: module.MenuPopup })));
+
+/**
+ * A button that opens a list of actions. What opens is a quarter of the whole page (positioning, keyboard, focus), so it is fetched when
+ * the browser has nothing better to do and mounted when it is opened for the first time; a table has a menu in each row.
+ */
+export function Menu(props: MenuProps): ReactNode {
+  const [opened, setOpened] = useState(false);
+  useEffect(() => {
+    // Safari has no idle callback.
+    const later = setTimeout(() => void load().catch(() => {}), PRELOAD_AFTER_MS);
+    return () => clearTimeout(later);
+  }, []);
+  const closed = cloneElement(props.trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onClick: () => setOpened(true),
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+      event.preventDefault();
+      setOpened(true);
+    },
+  });
+  if (!opened) return closed;
+  return (
+    <Suspense fallback={closed}>
+      <MenuPopup {...props} />
+    </Suspense>
+  );
+}

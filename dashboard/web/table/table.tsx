@@ -1,0 +1,140 @@
+import type { KeyboardEvent, MouseEvent, ReactNode } from 'react';
+import { classNames } from '../components/class-names.ts';
+import { Skeleton } from '../components/skeleton.tsx';
+import styles from './table.module.css';
+import { cellClass } from './table-cell-class.ts';
+import { type Sorting, TableHead } from './table-head.tsx';
+import { useOverflows } from './use-overflows.ts';
+
+export interface Column<Row> {
+  readonly id: string;
+  /** Empty for a column of menus: `label` then says what it is. */
+  readonly header: string;
+  readonly label?: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** Numbers stand at the end, under each other. */
+  readonly numeric?: boolean;
+  /** Left out where the window is narrower than this. */
+  readonly hideBelow?: 'narrow' | 'medium' | 'wide';
+  /** Only where rows are lists: all of a row in one cell, when every other column is left out there. The last column. */
+  readonly showBelow?: 'narrow';
+  /** CSS length; absent: as the content needs. */
+  readonly width?: string;
+  /** Of all rows, in a last row of its own, which is there when any column has one. */
+  readonly total?: ReactNode;
+}
+
+export interface TableProps<Row> {
+  /** What it lists, for screen readers. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  /** Absent: coming; as many skeleton rows as `skeletonRows` stand there. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowKey: (row: Row) => string;
+  /** A row is then opened by a click anywhere on it or by Enter. The first cell should name the row. */
+  readonly onOpen?: (row: Row) => void;
+  /** Marked, such as the one in the drawer. */
+  readonly openKey?: string | undefined;
+  /** Came while one was looking: stands out for a moment. */
+  readonly isNew?: (row: Row) => boolean;
+  /** An EmptyState. */
+  readonly empty: ReactNode;
+  readonly skeletonRows?: number;
+  /** The heads of the columns are then buttons. The rows come sorted. */
+  readonly sorting?: Sorting | undefined;
+  /** On a phone: each row as a small list (default), or the table scrolls sideways. */
+  readonly narrow?: 'list' | 'scroll';
+  /** For many columns and rows that are looked through rather than read. */
+  readonly dense?: boolean;
+}
+
+export function Table<Row>(props: TableProps<Row>): ReactNode {
+  return props.rows?.length === 0 ? <div className={styles.box}>{props.empty}</div> : <FilledTable {...props} />;
+}
+
+function FilledTable<Row>(props: TableProps<Row>): ReactNode {
+  const { columns, rows, narrow = 'list' } = props;
+  const [box, overflows] = useOverflows<HTMLDivElement>();
+  return (
+    <div
+      ref={box}
+      className={classNames(styles.box, overflows && styles.scrolls)}
+      {...(overflows && { role: 'group', tabIndex: 0, 'aria-label': `${props.caption}, scrolls sideways` })}
+    >
+      <table
+        aria-busy={rows === undefined}
+        className={classNames(styles.table, props.dense && styles.dense, narrow === 'list' && styles.list)}
+      >
+        <caption className="visually-hidden">{props.caption}</caption>
+        <TableHead columns={columns} sorting={props.sorting} />
+        <tbody>
+          {rows === undefined
+            ? Array.from({ length: props.skeletonRows ?? 8 }, (_, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: skeletons have nothing else
+                <tr key={index}>
+                  {columns.map((column) => (
+                    <td key={column.id} className={cellClass(column)} data-label={column.header}>
+                      <Skeleton width={column.numeric ? '48px' : '70%'} />
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : rows.map((row) => <TableRow key={props.rowKey(row)} row={row} {...props} />)}
+        </tbody>
+        {columns.some(({ total }) => total !== undefined) && (
+          <tfoot>
+            <tr>
+              {columns.map((column) => (
+                <td key={column.id} className={cellClass(column)} data-label={column.header}>
+                  {column.total}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </div>
+  );
+}
+
+function TableRow<Row>(props: TableProps<Row> & { readonly row: Row }): ReactNode {
+  const { row, columns, onOpen, openKey, rowKey, isNew } = props;
+  const openBy = onOpen && {
+    tabIndex: 0,
+    onClick: (event: MouseEvent) => {
+      if (!isControl(event) && getSelection()?.isCollapsed !== false) onOpen(row);
+    },
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.target !== event.currentTarget) return;
+      if (event.key === 'Enter' || event.key === ' ') onOpen(row);
+      else if (!moveFocus(event.currentTarget, event.key)) return;
+      event.preventDefault();
+    },
+  };
+  return (
+    <tr
+      {...openBy}
+      className={classNames(onOpen && styles.opens, isNew?.(row) && styles.isNew)}
+      aria-current={openKey !== undefined && openKey === rowKey(row) ? 'true' : undefined}
+    >
+      {columns.map((column) => (
+        <td key={column.id} className={cellClass(column)} data-label={column.header}>
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function moveFocus({ previousElementSibling, nextElementSibling }: Element, key: string): boolean {
+  const to = key === 'ArrowUp' ? previousElementSibling : key === 'ArrowDown' ? nextElementSibling : null;
+  if (!(to instanceof HTMLElement)) return false;
+  to.focus();
+  return true;
+}
+
+/** A button in a row does its own thing, and so does a menu or dialog of it, which is elsewhere on the page but within it for React. */
+function isControl({ target, currentTarget }: MouseEvent): boolean {
+  if (!(target instanceof Element) || !currentTarget.contains(target)) return true;
+  return target.closest('a, button, input, select, label') !== null;
+}

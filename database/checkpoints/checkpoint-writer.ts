@@ -1,0 +1,151 @@
+import type pg from 'pg';
+import { CHECKPOINT_LOCK } from '../connection/advisory-locks.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { ENTRY_LINE } from '../ledger/ledger-entries.ts';
+import {
+  type Checkpoint,
+  type CheckpointRun,
+  FIRST_HASH,
+  MOST_ENTRIES,
+  nextHash,
+  signCheckpoint,
+} from './checkpoints.ts';
+
+/** Accounts that one transaction looks at, and entries that it reads: it takes no longer than a request's may. */
+const AT_ONCE = { accounts: 2_000, entries: 50_000 };
+/** Of one run: what is left is the next one's. */
+const MOST_TRANSACTIONS = 200;
+
+const PAGE_END: Statement = {
+  name: 'ledger_checkpoints_page',
+  text: `select max(organization_id) as last from (
+      select organization_id from accounts where organization_id > $1 order by organization_id limit ${AT_ONCE.accounts}
+    ) page`,
+};
+/** Whose newest checkpoint is old enough, or has too many entries after it; with where it stands. */
+const DUE: Statement = {
+  name: 'ledger_checkpoints_due',
+  text: `
+    select a.organization_id, a.sequence::float8 as sequence, coalesce(c.sequence, 0)::float8 as after, c.hash,
+      coalesce(c.balance_nano_usd, 0)::text as balance, coalesce(c.total_credits_nano_usd, 0)::text as credits
+    from accounts a left join lateral (
+      select * from ledger_checkpoints c where c.organization_id = a.organization_id order by c.sequence desc limit 1
+    ) c on true
+    where a.organization_id > $2 and a.organization_id <= $3 and a.sequence > coalesce(c.sequence, 0)
+      and (c.created_at is null or c.created_at <= to_timestamp($1::float8 / 1000) or a.sequence - c.sequence > ${MOST_ENTRIES})
+    order by a.organization_id`,
+};
+const DIGEST: Statement = {
+  name: 'ledger_checkpoint_digest',
+  text: `
+    select coalesce(sum(x.amount_nano_usd), 0)::text as amounts,
+      coalesce(sum(x.amount_nano_usd) filter (where x.kind = 'credit'), 0)::text as credits,
+      sha256(convert_to(string_agg(${ENTRY_LINE}, E'\\n' order by x.sequence), 'UTF8')) as digest
+    from ledger_entries x where x.organization_id = $1 and x.sequence > $2 and x.sequence <= $3`,
+};
+const INSERT: Statement = {
+  name: 'insert_ledger_checkpoint',
+  text: `
+    insert into ledger_checkpoints (organization_id, sequence, balance_nano_usd, total_credits_nano_usd, previous_sequence, hash, created_at,
+      public_key, signature)
+    values ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9)`,
+};
+/** Who writes them now: the others have nothing to do. */
+const TRY_LOCK: Statement = {
+  name: 'try_checkpoint_lock',
+  text: `select pg_try_advisory_xact_lock(${CHECKPOINT_LOCK}) as mine`,
+};
+
+interface Due {
+  readonly organization_id: string;
+  readonly sequence: number;
+  readonly after: number;
+  readonly hash: Buffer | null;
+  readonly balance: string;
+  readonly credits: string;
+}
+
+/** As CheckpointStore says. */
+export async function writeCheckpoints(pool: pg.Pool, work: CheckpointRun): Promise<number> {
+  let written = 0;
+  let after: string | undefined = '';
+  for (let transactions = 0; after !== undefined && transactions < MOST_TRANSACTIONS; transactions++) {
+    const from: string = after;
+    const done = await inTransaction(pool, 'begin', (client) => writePage(client, from, work));
+    written += done.written;
+    after = done.after;
+  }
+  return written;
+}
+
+/** `after`: where the next page begins. */
+async function writePage(
+  client: pg.PoolClient,
+  from: string,
+  work: CheckpointRun,
+): Promise<{ written: number; after: string | undefined }> {
+  const [lock] = await run<{ mine: boolean }>(client, TRY_LOCK, []);
+  const [page] = await run<{ last: string | null }>(client, PAGE_END, [from]);
+  if (!lock?.mine || !page?.last) return { written: 0, after: undefined };
+  let room = AT_ONCE.entries;
+  let written = 0;
+  let reached = from;
+  for (const due of await run<Due>(client, DUE, [work.nowMs - work.everyMs, from, page.last])) {
+    let stands: Standing = {
+      sequence: due.after,
+      hash: due.hash ?? FIRST_HASH,
+      balanceNanoUsd: BigInt(due.balance),
+      totalCreditsNanoUsd: BigInt(due.credits),
+    };
+    while (stands.sequence < due.sequence) {
+      // The rest of this organization is the next transaction's: it has too many entries to have to wait.
+      if (room <= 0) return { written, after: reached };
+      const upTo = Math.min(stands.sequence + MOST_ENTRIES, due.sequence);
+      room -= upTo - stands.sequence;
+      stands = await write(client, due.organization_id, stands, upTo, work);
+      written += 1;
+    }
+    reached = due.organization_id;
+  }
+  return { written, after: page.last };
+}
+
+type Standing = Pick<Checkpoint, 'sequence' | 'hash' | 'balanceNanoUsd' | 'totalCreditsNanoUsd'>;
+
+/** Entries up to the account's sequence were committed with it, and never change. */
+async function write(
+  client: pg.PoolClient,
+  organizationId: string,
+  before: Standing,
+  upTo: number,
+  { privateKey, nowMs }: CheckpointRun,
+): Promise<Standing> {
+  const values = [organizationId, before.sequence, upTo];
+  const [sums] = await run<{ amounts: string; credits: string; digest: Buffer | null }>(client, DIGEST, values);
+  const checkpoint = signCheckpoint(
+    {
+      organizationId,
+      sequence: upTo,
+      balanceNanoUsd: before.balanceNanoUsd + BigInt(sums?.amounts ?? 0),
+      totalCreditsNanoUsd: before.totalCreditsNanoUsd + BigInt(sums?.credits ?? 0),
+      previousSequence: before.sequence,
+      hash: nextHash(before.hash, sums?.digest ?? Buffer.alloc(0)),
+      createdAtMs: nowMs,
+    },
+    privateKey,
+  );
+  const { balanceNanoUsd, totalCreditsNanoUsd, previousSequence, hash, publicKey, signature } = checkpoint;
+  const row = [
+    organizationId,
+    upTo,
+    balanceNanoUsd,
+    totalCreditsNanoUsd,
+    previousSequence,
+    hash,
+    nowMs,
+    publicKey,
+    signature,
+  ];
+  await run(client, INSERT, row);
+  return checkpoint;
+}

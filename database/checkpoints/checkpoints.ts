@@ -1,0 +1,90 @@
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import type { NanoUsd } from '../../core/money.ts';
+
+/** How an organization's ledger stood after an entry, with a hash of all that led there: proof against a changed past and a lost end. */
+export interface Checkpoint {
+  readonly organizationId: string;
+  readonly sequence: number;
+  readonly balanceNanoUsd: NanoUsd;
+  /** Sum of all operator entries up to it. */
+  readonly totalCreditsNanoUsd: NanoUsd;
+  /** Of the checkpoint before. 0: there is none. */
+  readonly previousSequence: number;
+  /** SHA-256 of the hash before and of the entries since (`nextHash`). */
+  readonly hash: Buffer;
+  readonly createdAtMs: number;
+  /** Ed25519, 32 bytes. */
+  readonly publicKey: Buffer;
+  /** Of everything above, 64 bytes. */
+  readonly signature: Buffer;
+}
+
+export type Unsigned = Omit<Checkpoint, 'publicKey' | 'signature'>;
+
+/** Where checkpoints are kept: beside the ledger. Both reject with StoreUnavailable. */
+export interface CheckpointStore {
+  /**
+   * Writes one, or several where there are many new entries, for every organization that has new entries and no checkpoint of late.
+   * Resolves with how many were written; with 0 also while another process is at it.
+   */
+  write(run: CheckpointRun): Promise<number>;
+  /** Made at that moment or later, oldest first. */
+  since(ms: number): Promise<readonly Checkpoint[]>;
+}
+
+export interface CheckpointRun {
+  readonly privateKey: KeyObject;
+  readonly nowMs: number;
+  /** An organization gets none before its newest one is so old. */
+  readonly everyMs: number;
+}
+
+/** More new entries than these make several checkpoints: none of them has to be read as a larger piece. */
+export const MOST_ENTRIES = 10_000;
+
+/** Before an organization's first entry. */
+export const FIRST_HASH = Buffer.alloc(32);
+
+/** `entriesDigest`: SHA-256 of the entries' lines (ledger-entry-lines.ts). */
+export function nextHash(before: Buffer, entriesDigest: Buffer): Buffer {
+  return createHash('sha256').update(before).update(entriesDigest).digest();
+}
+
+export function signCheckpoint(checkpoint: Unsigned, privateKey: KeyObject): Checkpoint {
+  const signature = sign(null, Buffer.from(signedText(checkpoint)), privateKey);
+  return { ...checkpoint, publicKey: rawPublicKey(privateKey), signature };
+}
+
+/** Whether whoever has that public key has signed it as it stands here. */
+export function isSigned(checkpoint: Checkpoint): boolean {
+  const key = createPublicKey({
+    key: Buffer.concat([SPKI_OF_ED25519, checkpoint.publicKey]),
+    format: 'der',
+    type: 'spki',
+  });
+  return verify(null, Buffer.from(signedText(checkpoint)), key, checkpoint.signature);
+}
+
+/** What stands before the 32 bytes in the usual encoding of such keys (RFC 8410). */
+const SPKI_OF_ED25519 = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Of a private or a public key. */
+export function rawPublicKey(key: KeyObject): Buffer {
+  const publicKey = key.type === 'private' ? createPublicKey(key) : key;
+  return publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_OF_ED25519.length);
+}
+
+function signedText(checkpoint: Unsigned): string {
+  const { organizationId, sequence, balanceNanoUsd, totalCreditsNanoUsd, previousSequence, hash, createdAtMs } =
+    checkpoint;
+  return JSON.stringify([
+    'ledger checkpoint',
+    organizationId,
+    sequence,
+    String(balanceNanoUsd),
+    String(totalCreditsNanoUsd),
+    previousSequence,
+    hash.toString('hex'),
+    createdAtMs,
+  ]);
+}

@@ -1,0 +1,50 @@
+import type { UtcDay } from '../../core/clock.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { AttemptTokens, UnchargedReason } from './provider-attempts.ts';
+
+export type CostGroup = 'model' | 'provider' | 'organization';
+
+/** By the arrival of requests. */
+export interface CostQuery {
+  readonly sinceMs: number;
+  /** Exclusive. Absent: until now. */
+  readonly untilMs?: number;
+  readonly by: CostGroup;
+}
+
+export interface CostRow {
+  /** A model's or provider's name, or the id of an organization. */
+  readonly subject: string;
+  /** That were charged. */
+  readonly requests: number;
+  readonly revenueNanoUsd: NanoUsd;
+  /** What providers are paid. Absent: a target has no cost. */
+  readonly costNanoUsd?: NanoUsd;
+  readonly lossesNanoUsd: NanoUsd;
+}
+
+/** Everything that providers were asked, charged or not. Attempts are kept as long as the request log, charges for ever. */
+export interface ProviderUsageQuery {
+  /** Both inclusive. */
+  readonly firstDay: UtcDay;
+  readonly lastDay: UtcDay;
+  /** As providers call them. */
+  readonly models: readonly string[];
+  /** Absent: of all providers. */
+  readonly provider?: string;
+}
+
+/** A sum over calls that are alike in the first four. */
+export interface ProviderUsageRow {
+  /** When the provider was asked, or for what was charged, when the request arrived. */
+  readonly day: UtcDay;
+  readonly model: string;
+  /** Absent: it was charged. */
+  readonly reason?: UnchargedReason;
+  /** Absent: nothing is known of the tokens. */
+  readonly source?: AttemptTokens['source'];
+  readonly calls: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}

@@ -1,0 +1,205 @@
+import pg from 'pg';
+import { run, type Statement } from './connection/connection-pool.ts';
+import { asStoreError } from './connection/unavailable.ts';
+import { currentConfiguration, listProcesses } from './process-reports/process-reports.ts';
+import type { ReportedConfiguration, ReportedProcess } from './process-reports/report.ts';
+import { APPLIED_MIGRATIONS, type AppliedMigration, readMigrations, servesCode } from './schema/migrate.ts';
+
+/** Looks at a database without changing anything: on one connection, which begins no transaction that could. Rejects with StoreUnavailable. */
+export interface DatabaseDiagnosis {
+  readonly server: ServerFigures;
+  schema(): Promise<SchemaFigures>;
+  ledger(): Promise<LedgerFigures>;
+  processes(): Promise<readonly ReportedProcess[]>;
+  /** `undefined`: no process has reported one. */
+  configuration(): Promise<ReportedConfiguration | undefined>;
+  /** Addresses that sent X-Forwarded-For to a dashboard within the hour while `trusted_proxies` did not name them; 20 at most. */
+  untrustedProxies(): Promise<readonly string[]>;
+  hasEnabledUser(email: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+export interface ServerFigures {
+  /** `18.4` */
+  readonly version: string;
+  /** `180004` */
+  readonly versionNumber: number;
+  /** A standby: nothing can be written. */
+  readonly inRecovery: boolean;
+  /** The server, the database or the user is set to begin transactions read-only. */
+  readonly readOnly: boolean;
+  readonly connections: number;
+  /** That ordinary users may have, all together. */
+  readonly maxConnections: number;
+  /** Of a statement that does nothing: the median of several. */
+  readonly latencyMs: number;
+  /** The server's clock before ours; the way there makes it this uncertain. */
+  readonly clockAheadMs: number;
+  readonly clockUncertaintyMs: number;
+}
+
+export interface SchemaFigures {
+  /** Of this code. */
+  readonly version: number;
+  readonly applied: number;
+  readonly missing: readonly string[];
+  /** Applied by newer code, and this code runs on the schema after it. */
+  readonly ahead: readonly number[];
+  /** Applied by newer code, which alone knows what to do with it. */
+  readonly unknown: readonly number[];
+  /** Applied from other files than ours. */
+  readonly changed: readonly string[];
+}
+
+export interface LedgerFigures {
+  readonly organizations: number;
+  readonly deadLetters: number;
+  /** Organizations whose account is not what their last entry says; the first few. */
+  readonly differing: readonly string[];
+}
+
+const CONNECT_MS = 3_000;
+const STATEMENT_MS = 5_000;
+/** PostgreSQL answers with its own error unless it, or the way to it, is frozen. */
+const ANSWER_MS = 5_500;
+const PINGS = 5;
+
+export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
+  const client = new pg.Client({
+    connectionString: url,
+    application_name: 'inference-gateway doctor',
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: ANSWER_MS,
+  });
+  // Told of by the statement under way, or the next; unheard it would end the process.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const server = await look(client);
+    await client.query(`set default_transaction_read_only = on; set statement_timeout = ${STATEMENT_MS}`);
+    // The checks ask side by side, and a connection takes one question after the other.
+    let former: Promise<unknown> = Promise.resolve();
+    const inTurn = <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+      const answer = former.then(ask);
+      former = answer.catch(() => undefined);
+      return answer;
+    };
+    return {
+      server,
+      schema: () => inTurn(() => schema(client)),
+      ledger: () => inTurn(() => ledger(client)),
+      processes: () => inTurn(() => listProcesses(client)),
+      configuration: () => inTurn(() => currentConfiguration(client)),
+      hasEnabledUser: (email) => inTurn(async () => (await run(client, ENABLED_USER, [email])).length > 0),
+      untrustedProxies: () => inTurn(() => untrustedProxies(client)),
+      close: () => client.end(),
+    };
+  } catch (error) {
+    // Not waited for: a server that does not answer would not take the farewell either.
+    client.end().catch(() => undefined);
+    throw asStoreError(error);
+  }
+}
+
+/** Who else is connected pg_stat_activity tells only those who may read all of it. */
+const SERVER: Statement = {
+  name: 'diagnose_server',
+  text: `select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",
+      pg_is_in_recovery() as "inRecovery", current_setting('default_transaction_read_only')::boolean as "readOnly",
+      (select sum(numbackends)::integer from pg_stat_database) as connections,
+      current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer
+        - coalesce(current_setting('reserved_connections', true), '0')::integer as "maxConnections"`,
+};
+const CLOCK: Statement = { name: 'diagnose_clock', text: 'select extract(epoch from clock_timestamp()) * 1000 as ms' };
+
+const ENABLED_USER: Statement = {
+  name: 'diagnose_user',
+  text: 'select from users where email = $1 and disabled_at is null',
+};
+
+type Told = Omit<ServerFigures, 'latencyMs' | 'clockAheadMs' | 'clockUncertaintyMs'>;
+
+async function look(client: pg.Client): Promise<ServerFigures> {
+  const [told] = await run<Told>(client, SERVER, []);
+  if (told === undefined) throw new Error('a select without from gave no row');
+  // The first one prepares the statement.
+  await run(client, CLOCK, []);
+  const pings: { tookMs: number; aheadMs: number }[] = [];
+  for (let i = 0; i < PINGS; i++) {
+    const startedMs = performance.now();
+    const before = Date.now();
+    const [row] = await run<{ ms: string }>(client, CLOCK, []);
+    const tookMs = performance.now() - startedMs;
+    pings.push({ tookMs, aheadMs: Number(row?.ms) - before - tookMs / 2 });
+  }
+  pings.sort((a, b) => a.tookMs - b.tookMs);
+  const [fastest] = pings;
+  return {
+    ...told,
+    latencyMs: pings[Math.floor(PINGS / 2)]?.tookMs ?? 0,
+    clockAheadMs: fastest?.aheadMs ?? 0,
+    clockUncertaintyMs: (fastest?.tookMs ?? 0) / 2,
+  };
+}
+
+const APPLIED: Statement = {
+  name: 'diagnose_schema',
+  text: APPLIED_MIGRATIONS,
+};
+const HAS_SCHEMA: Statement = {
+  name: 'diagnose_has_schema',
+  text: `select to_regclass('schema_migrations') is not null as "hasSchema"`,
+};
+
+async function schema(client: pg.Client): Promise<SchemaFigures> {
+  const ours = await readMigrations();
+  const [row] = await run<{ hasSchema: boolean }>(client, HAS_SCHEMA, []);
+  const rows = row?.hasSchema ? await run<AppliedMigration>(client, APPLIED, []) : [];
+  const applied = new Map(rows.map(({ version, checksum }) => [version, checksum]));
+  const newer = rows.filter(({ version }) => version > ours.length);
+  const versions = (serving: boolean) =>
+    newer.filter((one) => servesCode(one, ours.length) === serving).map(({ version }) => version);
+  return {
+    version: ours.length,
+    applied: applied.size,
+    missing: ours.filter(({ version }) => !applied.has(version)).map(({ name }) => name),
+    ahead: versions(true),
+    unknown: versions(false),
+    changed: ours
+      .filter(({ version, checksum }) => applied.has(version) && applied.get(version) !== checksum)
+      .map(({ name }) => name),
+  };
+}
+
+/** The last entry of each organization, by its index: a fraction of what `ledger verify` reads, and enough to see a ledger that was tampered with. */
+const LEDGER: Statement = {
+  name: 'diagnose_ledger',
+  text: `select (select count(*)::integer from accounts) as organizations,
+      (select count(*)::integer from (select from dead_letters where resolution is null limit 10000) as d) as "deadLetters",
+      array(
+        select a.organization_id from accounts a
+        left join lateral (
+          select e.sequence, e.balance_nano_usd from ledger_entries e
+          where e.organization_id = a.organization_id order by e.sequence desc limit 1
+        ) last on true
+        where (a.sequence, a.balance_nano_usd) is distinct from (coalesce(last.sequence, 0), coalesce(last.balance_nano_usd, 0))
+        order by a.organization_id limit 10
+      ) as differing`,
+};
+
+/** A charge that commits between two looks of one statement is none: a statement sees one moment. */
+async function ledger(client: pg.Client): Promise<LedgerFigures> {
+  const [figures] = await run<LedgerFigures>(client, LEDGER, []);
+  if (figures === undefined) throw new Error('a select without from gave no row');
+  return figures;
+}
+
+const UNTRUSTED_PROXIES: Statement = {
+  name: 'diagnose_untrusted_proxies',
+  text: `select address from untrusted_proxies where seen_at > now() - interval '1 hour' order by seen_at desc limit 20`,
+};
+
+async function untrustedProxies(client: pg.Client): Promise<readonly string[]> {
+  const rows = await run<{ address: string }>(client, UNTRUSTED_PROXIES, []);
+  return rows.map(({ address }) => address);
+}

@@ -1,0 +1,161 @@
+import type pg from 'pg';
+import type {
+  KeyChange,
+  KeyRecord,
+  KeyReplacement,
+  KeySettings,
+  ReplaceKeyResult,
+  UpdateKeyResult,
+} from '../administration/administration.ts';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { afterChange, changedLimits } from '../organizations/changed-limits.ts';
+import {
+  insertKey,
+  KEY_COLUMNS,
+  type KeyRow,
+  keyFields,
+  keyRecord,
+  keySubject,
+  limitAbove,
+  lockOrganization,
+} from './key-rows.ts';
+
+interface LockedKeyRow extends KeyRow {
+  readonly expired: boolean;
+}
+
+/** In the order that every change of a key takes: its organization where that matters, then the key. */
+const LOCK: Statement = {
+  name: 'lock_key',
+  text: `select ${KEY_COLUMNS}, coalesce(k.expires_at <= now(), false) as expired
+    from keys k where k.id = $1 and k.organization_id = coalesce($2, k.organization_id) for no key update`,
+};
+const UPDATE: Statement = {
+  name: 'update_key',
+  text: `update keys k
+    set name = $2, scopes = $3, models = $4, ip_ranges = $5, expires_at = to_timestamp($6::double precision / 1000), rpm = $7, tpm = $8,
+      daily_budget_nano_usd = $9
+    where k.id = $1 returning ${KEY_COLUMNS}`,
+};
+const REVOKE: Statement = {
+  name: 'revoke_key',
+  text: `update keys k
+    set revoked_at = greatest(now(), to_timestamp($2::double precision / 1000)), revocation_decided_at = now()
+    where k.id = $1 returning ${KEY_COLUMNS}`,
+};
+
+export async function updateKey(
+  pool: pg.Pool,
+  organizationId: string,
+  id: string,
+  change: KeyChange,
+  by: Actor,
+): Promise<UpdateKeyResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<UpdateKeyResult> => {
+    const organization = await lockOrganization(client, organizationId);
+    const before = await lockKey(client, id, organizationId);
+    if (!organization || !before) return { kind: 'unknown_key' };
+    if (before.key.revoked) return { kind: 'revoked', key: before.key };
+    const after = changed(before.key, change);
+    const changes = changesBetween(keyFields(before.key), keyFields(after));
+    if (isEmpty(changes)) return { kind: 'updated', key: before.key };
+    const newLimits = Object.fromEntries(Object.entries(after.limits).filter(([limit]) => limit in changes));
+    const above = limitAbove(newLimits, organization);
+    if (above) return above;
+    const [row] = await run<KeyRow>(client, UPDATE, [
+      id,
+      after.name,
+      after.scopes,
+      after.models ?? null,
+      after.ipRanges ?? null,
+      after.expiresAtMs ?? null,
+      after.limits.requestsPerMinute ?? null,
+      after.limits.tokensPerMinute ?? null,
+      after.limits.dailyBudgetNanoUsd ?? null,
+    ]);
+    const key = present(row);
+    await addAuditEvent(client, { action: 'key.updated', ...keySubject(key), changes }, by);
+    return { kind: 'updated', key };
+  });
+}
+
+export async function replaceKey(
+  pool: pg.Pool,
+  organizationId: string,
+  id: string,
+  { oldRevokedAtMs, ...identity }: KeyReplacement,
+  by: Actor,
+): Promise<ReplaceKeyResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<ReplaceKeyResult> => {
+    const before = await lockKey(client, id, organizationId);
+    if (!before) return { kind: 'unknown_key' };
+    const { key: former, expired } = before;
+    if (former.revokedAtMs !== undefined) return { kind: 'revoked', key: former };
+    if (expired) return { kind: 'expired', key: former };
+    const key = await insertKey(client, { ...settingsOf(former), ...identity }, by, { replaces: id });
+    const old = present((await run<KeyRow>(client, REVOKE, [id, oldRevokedAtMs ?? null]))[0]);
+    const changes = changesBetween(
+      { revokedAtMs: former.revokedAtMs },
+      { revokedAtMs: old.revokedAtMs, replacedBy: key.id },
+    );
+    await addAuditEvent(client, { action: 'key.replaced', ...keySubject(old), changes }, by);
+    return { kind: 'replaced', key, old };
+  });
+}
+
+export async function revokeKey(
+  pool: pg.Pool,
+  id: string,
+  by: Actor,
+  organizationId: string | undefined,
+): Promise<KeyRecord | undefined> {
+  return inTransaction(pool, 'begin', (client) => revokeHere(client, id, by, organizationId));
+}
+
+/** Within a transaction of the caller's. */
+export async function revokeHere(
+  client: pg.PoolClient,
+  id: string,
+  by: Actor,
+  organizationId: string | undefined,
+): Promise<KeyRecord | undefined> {
+  const before = await lockKey(client, id, organizationId);
+  if (!before || before.key.revoked) return before?.key;
+  const key = present((await run<KeyRow>(client, REVOKE, [id, null]))[0]);
+  const changes = changesBetween({ revokedAtMs: before.key.revokedAtMs }, { revokedAtMs: key.revokedAtMs });
+  await addAuditEvent(client, { action: 'key.revoked', ...keySubject(key), changes }, by);
+  return key;
+}
+
+/** Locks the row until the transaction ends. */
+export async function lockKey(client: pg.PoolClient, id: string, organizationId: string | undefined) {
+  const [row] = await run<LockedKeyRow>(client, LOCK, [id, organizationId ?? null]);
+  return row && { key: keyRecord(row), expired: row.expired };
+}
+
+function changed(before: KeyRecord, change: KeyChange): KeySettings {
+  const models = afterChange(before.models, change.models);
+  const ipRanges = afterChange(before.ipRanges, change.ipRanges);
+  const expiresAtMs = afterChange(before.expiresAtMs, change.expiresAtMs);
+  return {
+    organizationId: before.organizationId,
+    name: change.name ?? before.name,
+    scopes: change.scopes ?? before.scopes,
+    ...(models === undefined ? {} : { models }),
+    ...(ipRanges === undefined ? {} : { ipRanges }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+    limits: changedLimits(before.limits, change),
+  };
+}
+
+function settingsOf(key: KeyRecord): KeySettings {
+  return changed(key, {});
+}
+
+export function present(row: KeyRow | undefined): KeyRecord {
+  if (!row) throw new Error('a locked key did not come back');
+  return keyRecord(row);
+}

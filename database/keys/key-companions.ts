@@ -1,0 +1,57 @@
+import type pg from 'pg';
+import type { UtcDay } from '../../core/clock.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { THE_OPERATOR } from '../users/operator-name.ts';
+import { milliseconds } from '../users/user-rows.ts';
+
+/** What the page shows beside a key: who made it, what it was used for. */
+export interface KeyCompanions {
+  /** E-mail address, but of operators. */
+  readonly creator?: string;
+  readonly lastUsedAtMs?: number;
+  readonly lastAddress?: string;
+  readonly spentTodayNanoUsd: NanoUsd;
+}
+
+const COMPANIONS: Statement = {
+  name: 'key_companions',
+  text: `select k.id,
+      case when u.is_operator and not exists (
+        select from memberships m where m.user_id = u.id and m.organization_id = k.organization_id
+      ) then '${THE_OPERATOR}' else u.email end as creator,
+      ${milliseconds('a.last_used_at')} as used_ms, a.last_address, coalesce(s.spent_nano_usd, 0) as spent
+    from keys k
+    left join users u on u.id = k.created_by
+    left join key_activity a on a.key_id = k.id
+    left join key_daily_spend s on s.key_id = k.id and s.day = date '1970-01-01' + $3::integer
+    where k.organization_id = $1 and k.id = any ($2)`,
+};
+
+interface CompanionsRow {
+  readonly id: string;
+  readonly creator: string | null;
+  readonly used_ms: number | null;
+  readonly last_address: string | null;
+  readonly spent: string;
+}
+
+/** Figures of these keys of the organization, by key id. */
+export async function keyCompanions(
+  pool: pg.Pool,
+  organizationId: string,
+  keyIds: readonly string[],
+  today: UtcDay,
+): Promise<ReadonlyMap<string, KeyCompanions>> {
+  const rows = await run<CompanionsRow>(pool, COMPANIONS, [organizationId, keyIds, today]);
+  return new Map(rows.map((row) => [row.id, companionsOf(row)]));
+}
+
+function companionsOf(row: CompanionsRow): KeyCompanions {
+  return {
+    ...(row.creator === null ? {} : { creator: row.creator }),
+    ...(row.used_ms === null ? {} : { lastUsedAtMs: row.used_ms }),
+    ...(row.last_address === null ? {} : { lastAddress: row.last_address }),
+    spentTodayNanoUsd: BigInt(row.spent),
+  };
+}

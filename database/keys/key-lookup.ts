@@ -1,0 +1,198 @@
+import type pg from 'pg';
+import type { UtcDay } from '../../core/clock.ts';
+import type { Principal, RateLimits, Scope } from '../../core/principal.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { type BatchOptions, createBatching, type Outcome } from '../connection/batching.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
+import type { ReadFences } from '../limits-ownership/shard-fences.ts';
+import type { KeyStore } from './key-store.ts';
+
+/** A query costs about as much for one key as for ten calls with that key, and twice as much for ten keys (measured). From 333 a second on, calls wait longer. */
+const BOUNDS = {
+  maxBatch: 500,
+  maxInFlight: 2,
+  paceMs: 2,
+  company: { perItemMs: 3, mostPaceMs: 8 },
+  maxWaiting: 20_000,
+  waitMs: 2_000,
+};
+/** Each of several processes has a part of the company only: it waits for more from 125 calls a second on, and twice as long. */
+const SHARED_BOUNDS = { ...BOUNDS, company: { perItemMs: 8, mostPaceMs: 16 } };
+
+/**
+ * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes agree; a clock that is set back makes
+ * nothing usable that was revoked on the spot, because that was decided no earlier than it took effect.
+ */
+export const IS_REVOKED = 'k.revoked_at <= greatest(now(), k.revocation_decided_at)';
+/** Neither revoked nor expired. */
+export const IS_ACTIVE = `not coalesce(${IS_REVOKED}, false) and coalesce(k.expires_at > now(), true)`;
+
+/**
+ * Sequences of keys are those of their organization: both change under the account's row lock, so one number orders both. A caller is one
+ * JSON value, because `pg` takes longer to read 25 columns than PostgreSQL to find them; amounts are text, because JSON's numbers are not exact.
+ */
+const FIND_KEYS: Statement = {
+  name: 'find_keys',
+  text: `
+    select json_build_array(
+      encode(k.hash, 'hex'),
+      json_build_object('memory_owner', s.memory_owner, 'limit_store', s.limit_store, 'store_fences', s.store_fences),
+      json_build_array(
+        k.id, k.scopes, k.models, k.ip_ranges, k.rpm::text, k.tpm::text, k.daily_budget_nano_usd::text,
+        case when ${IS_REVOKED} then (extract(epoch from k.revoked_at) * 1000)::bigint end, (extract(epoch from k.expires_at) * 1000)::bigint
+      ),
+      json_build_array(
+        o.id, o.suspended_at is not null, o.allow_n, o.max_tokens, o.concurrency, o.rpm::text, o.tpm::text, o.daily_budget_nano_usd::text
+      ),
+      json_build_array(
+        s.epoch, a.sequence, a.balance_nano_usd::text, coalesce(os.spent_nano_usd, 0)::text, coalesce(ks.spent_nano_usd, 0)::text
+      )
+    ) as caller
+    from keys k
+    join organizations o on o.id = k.organization_id
+    join accounts a on a.organization_id = k.organization_id
+    left join organization_daily_spend os on os.organization_id = k.organization_id and os.day = date '1970-01-01' + $2::integer
+    left join key_daily_spend ks on ks.key_id = k.id and ks.day = date '1970-01-01' + $2::integer
+    cross join ledger_state s
+    where k.hash = any ($1)`,
+};
+
+interface Lookup {
+  readonly hash: Buffer;
+  readonly day: UtcDay;
+}
+
+type KeyFields = readonly [
+  id: string,
+  scopes: readonly Scope[],
+  models: readonly string[] | null,
+  ipRanges: readonly string[] | null,
+  rpm: string | null,
+  tpm: string | null,
+  dailyBudgetNanoUsd: string | null,
+  revokedAtMs: number | null,
+  expiresAtMs: number | null,
+];
+type OrganizationFields = readonly [
+  id: string,
+  suspended: boolean,
+  allowN: boolean,
+  maxTokens: number | null,
+  concurrency: number,
+  rpm: string | null,
+  tpm: string | null,
+  dailyBudgetNanoUsd: string | null,
+];
+type AccountFields = readonly [
+  epoch: string,
+  sequence: number,
+  balanceNanoUsd: string,
+  organizationSpentNanoUsd: string,
+  keySpentNanoUsd: string,
+];
+type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
+
+/** Who keeps the limits, as this process knows. */
+export interface LimitsClaim {
+  readonly owner: () => Owner | undefined;
+  readonly fences: Pick<ReadFences, 'observe'>;
+}
+
+/**
+ * Reads callers, many to a query (DESIGN 3). `owner` is this process's own mark, or that of the store it shares: once another one
+ * stands in the database, nothing is admitted here any more.
+ */
+export function createKeyLookup(
+  pool: pg.Pool,
+  claim: LimitsClaim,
+  { severalProcesses = false, onBatch }: BatchOptions,
+): KeyStore {
+  const find = createBatching<Lookup, Principal | undefined>(
+    severalProcesses ? SHARED_BOUNDS : BOUNDS,
+    (lookups) => findBatch(pool, lookups, claim),
+    (figures) => onBatch?.({ batch: 'key_lookup', ...figures }),
+  );
+  return { findByHash: (hash, day) => find({ hash, day }) };
+}
+
+async function findBatch(
+  pool: pg.Pool,
+  lookups: readonly Lookup[],
+  claim: LimitsClaim,
+): Promise<readonly Outcome<Principal | undefined>[]> {
+  const [first] = lookups;
+  const sameDay = lookups.every((lookup) => lookup.day === first?.day);
+  if (sameDay) return findAll(pool, lookups, claim);
+  // Around midnight only.
+  const outcomes = await Promise.all(lookups.map((lookup) => findAll(pool, [lookup], claim)));
+  return outcomes.flat();
+}
+
+async function findAll(
+  pool: pg.Pool,
+  lookups: readonly Lookup[],
+  { owner, fences }: LimitsClaim,
+): Promise<readonly Outcome<Principal | undefined>[]> {
+  const day = lookups[0]?.day ?? 0;
+  const readAtMs = performance.now();
+  const rows = await run<{ caller: Caller }>(pool, FIND_KEYS, [lookups.map((lookup) => lookup.hash), day]);
+  const mine = owner();
+  const read = rows[0]?.caller[1];
+  if (read) fences.observe(read.store_fences, readAtMs);
+  const found = new Map(rows.map(({ caller }) => [caller[0], outcomeOf(caller, day, mine)]));
+  return lookups.map(({ hash }) => found.get(hash.toString('hex')) ?? UNKNOWN);
+}
+
+const UNKNOWN = { ok: true, value: undefined } as const;
+
+function outcomeOf(caller: Caller, day: UtcDay, mine: Owner | undefined): Outcome<Principal> {
+  const [, owner, key, organization, account] = caller;
+  if (mine !== undefined && !isOwner(mine, owner)) {
+    return { ok: false, error: new StoreUnavailable('another gateway process keeps the limits of this database') };
+  }
+  const value = { key: keyOf(key), organization: organizationOf(organization), account: accountOf(account, day) };
+  return { ok: true, value };
+}
+
+function keyOf(fields: KeyFields): Principal['key'] {
+  const [id, scopes, models, ipRanges, rpm, tpm, dailyBudget, revokedAtMs, expiresAtMs] = fields;
+  return {
+    id,
+    scopes: new Set(scopes),
+    ...(models === null ? {} : { models: new Set(models) }),
+    ...(ipRanges === null ? {} : { ipRanges }),
+    ...(revokedAtMs === null ? {} : { revokedAtMs }),
+    ...(expiresAtMs === null ? {} : { expiresAtMs }),
+    limits: limitsOf(rpm, tpm, dailyBudget),
+  };
+}
+
+function organizationOf(fields: OrganizationFields): Principal['organization'] {
+  const [id, suspended, allowN, maxTokens, concurrency, rpm, tpm, dailyBudget] = fields;
+  return {
+    id,
+    suspended,
+    allowMultipleCompletions: allowN,
+    ...(maxTokens === null ? {} : { maxTokens }),
+    concurrency,
+    limits: limitsOf(rpm, tpm, dailyBudget),
+  };
+}
+
+function accountOf(fields: AccountFields, day: UtcDay): Principal['account'] {
+  const [ledgerEpoch, sequence, balance, organizationSpent, keySpent] = fields;
+  return {
+    ledgerEpoch,
+    organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(organizationSpent) },
+    key: { sequence, day, spentNanoUsd: BigInt(keySpent) },
+  };
+}
+
+export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: string | null): RateLimits {
+  return {
+    ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
+    ...(tpm === null ? {} : { tokensPerMinute: Number(tpm) }),
+    ...(dailyBudget === null ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudget) }),
+  };
+}

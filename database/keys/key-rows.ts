@@ -1,0 +1,159 @@
+import type pg from 'pg';
+import type { RateLimits, Scope } from '../../core/principal.ts';
+import type {
+  AboveOrganization,
+  CreateKeyResult,
+  KeyRecord,
+  KeySettings,
+  NewKey,
+  OrganizationRecord,
+} from '../administration/administration.ts';
+import type { Actor } from '../audit/audit.ts';
+import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { findOrganization } from '../organizations/organization-rows.ts';
+import { IS_REVOKED, limitsOf } from './key-lookup.ts';
+
+/** Of `keys k`. */
+export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
+  (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms, (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms,
+  coalesce(${IS_REVOKED}, false) as revoked, (extract(epoch from k.created_at) * 1000)::bigint as created_ms, k.created_by`;
+
+const LIST: Statement = {
+  name: 'list_keys',
+  text: `select * from (
+      select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and not coalesce(${IS_REVOKED}, false)
+      union all
+      (select ${KEY_COLUMNS}, k.created_at from keys k where k.organization_id = $1 and ${IS_REVOKED}
+        order by k.created_at desc, k.id desc limit $2)
+    ) as listed order by created_at, id`,
+};
+const SHOW: Statement = {
+  name: 'show_key',
+  text: `select ${KEY_COLUMNS} from keys k where k.id = $1 and k.organization_id = $2`,
+};
+/** So that the limits compared with are still the organization's when the key appears. */
+const LOCK_ORGANIZATION: Statement = {
+  name: 'lock_organization',
+  text: 'select from organizations where id = $1 for share',
+};
+const INSERT: Statement = {
+  name: 'insert_key',
+  text: `insert into keys as k
+      (id, organization_id, name, hash, last4, scopes, models, ip_ranges, rpm, tpm, daily_budget_nano_usd, expires_at, created_by)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, to_timestamp($12::double precision / 1000), $13) returning ${KEY_COLUMNS}`,
+};
+
+export interface KeyRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  readonly last4: string;
+  readonly scopes: Scope[];
+  readonly models: string[] | null;
+  readonly ip_ranges: string[] | null;
+  readonly rpm: string | null;
+  readonly tpm: string | null;
+  readonly daily_budget_nano_usd: string | null;
+  readonly expires_ms: string | null;
+  readonly revoked_ms: string | null;
+  readonly revoked: boolean;
+  readonly created_ms: string;
+  readonly created_by: string | null;
+}
+
+export async function createKey(pool: pg.Pool, key: NewKey, by: Actor): Promise<CreateKeyResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<CreateKeyResult> => {
+    const organization = await lockOrganization(client, key.organizationId);
+    if (!organization) return { kind: 'unknown_organization' };
+    const above = limitAbove(key.limits, organization);
+    return above ?? { kind: 'created', key: await insertKey(client, key, by) };
+  });
+}
+
+/** Its limits stay as they are until the transaction ends. */
+export async function lockOrganization(client: pg.PoolClient, id: string): Promise<OrganizationRecord | undefined> {
+  await run(client, LOCK_ORGANIZATION, [id]);
+  return findOrganization(client, id);
+}
+
+/** `origin`: what else the audit log should say of it. */
+export async function insertKey(
+  client: pg.PoolClient,
+  key: NewKey,
+  by: Actor,
+  origin: AuditFields = {},
+): Promise<KeyRecord> {
+  const [row] = await run<KeyRow>(client, INSERT, [
+    key.id,
+    key.organizationId,
+    key.name,
+    key.hash,
+    key.last4,
+    key.scopes,
+    key.models ?? null,
+    key.ipRanges ?? null,
+    key.limits.requestsPerMinute ?? null,
+    key.limits.tokensPerMinute ?? null,
+    key.limits.dailyBudgetNanoUsd ?? null,
+    key.expiresAtMs ?? null,
+    by.userId ?? null,
+  ]);
+  if (!row) throw new Error('an inserted key did not come back');
+  const changes = changesBetween({}, { ...keyFields(key), ...origin });
+  await addAuditEvent(client, { action: 'key.created', ...keySubject(key), changes }, by);
+  return keyRecord(row);
+}
+
+export async function listKeys(
+  pool: pg.Pool,
+  organizationId: string,
+  mostRevoked?: number,
+): Promise<readonly KeyRecord[] | undefined> {
+  const rows = await run<KeyRow>(pool, LIST, [organizationId, mostRevoked ?? null]);
+  if (rows.length === 0 && !(await findOrganization(pool, organizationId))) return undefined;
+  return rows.map(keyRecord);
+}
+
+export async function findKey(pool: pg.Pool, organizationId: string, id: string): Promise<KeyRecord | undefined> {
+  const [row] = await run<KeyRow>(pool, SHOW, [id, organizationId]);
+  return row && keyRecord(row);
+}
+
+export function limitAbove(ofKey: RateLimits, { limits }: OrganizationRecord): AboveOrganization | undefined {
+  for (const limit of ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd'] as const) {
+    const wanted = ofKey[limit];
+    const organizationLimit = limits[limit];
+    if (wanted !== undefined && organizationLimit !== undefined && wanted > organizationLimit) {
+      return { kind: 'above_organization', limit, organizationLimit };
+    }
+  }
+  return undefined;
+}
+
+export function keyFields({ name, scopes, models, ipRanges, expiresAtMs, limits }: KeySettings) {
+  return { name, scopes, models, ipRanges, expiresAtMs, ...limits } satisfies AuditFields;
+}
+
+export function keySubject({ id, organizationId, name }: Pick<KeyRecord, 'id' | 'organizationId' | 'name'>) {
+  return { organizationId, subjectId: id, subjectName: name };
+}
+
+export function keyRecord(row: KeyRow): KeyRecord {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    name: row.name,
+    last4: row.last4,
+    scopes: row.scopes,
+    ...(row.models === null ? {} : { models: row.models }),
+    ...(row.ip_ranges === null ? {} : { ipRanges: row.ip_ranges }),
+    ...(row.expires_ms === null ? {} : { expiresAtMs: Number(row.expires_ms) }),
+    revoked: row.revoked,
+    ...(row.revoked_ms === null ? {} : { revokedAtMs: Number(row.revoked_ms) }),
+    limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
+    createdAtMs: Number(row.created_ms),
+    ...(row.created_by === null ? {} : { createdBy: row.created_by }),
+  };
+}

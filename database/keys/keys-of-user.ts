@@ -1,0 +1,60 @@
+import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { lockKey, present, revokeHere } from './key-changes.ts';
+import { IS_ACTIVE } from './key-lookup.ts';
+import { KEY_COLUMNS, type KeyRow, keySubject } from './key-rows.ts';
+
+/** Somebody to whom keys belong. */
+export interface KeyOwner {
+  readonly userId: string;
+  readonly email: string;
+}
+
+/** In an order, so that two who do this do not wait for each other. */
+const ACTIVE_OF: Statement = {
+  name: 'active_keys_of',
+  text: `select k.id, k.organization_id as "organizationId" from keys k
+    where k.created_by = $2 and k.organization_id = coalesce($1, k.organization_id) and ${IS_ACTIVE} order by k.id`,
+};
+const HAND_OVER: Statement = {
+  name: 'hand_key_over',
+  text: `update keys k set created_by = $2 where k.id = $1 returning ${KEY_COLUMNS}`,
+};
+
+/**
+ * All that work and belong to the user, in the organization or in every one; within a transaction of the caller's. Returns how many.
+ */
+export async function revokeKeysOf(
+  client: pg.PoolClient,
+  organizationId: string | undefined,
+  userId: string,
+  by: Actor,
+): Promise<number> {
+  const keys = await activeKeysOf(client, organizationId, userId);
+  for (const key of keys) await revokeHere(client, key.id, by, key.organizationId);
+  return keys.length;
+}
+
+/** All that work and belong to `from` in the organization belong to `to`; within a transaction of the caller's. */
+export async function handOverKeysOf(
+  client: pg.PoolClient,
+  organizationId: string,
+  from: KeyOwner,
+  to: KeyOwner,
+  by: Actor,
+): Promise<void> {
+  for (const { id } of await activeKeysOf(client, organizationId, from.userId)) {
+    const before = await lockKey(client, id, organizationId);
+    if (!before || before.key.revoked) continue;
+    const key = present((await run<KeyRow>(client, HAND_OVER, [id, to.userId]))[0]);
+    const changes = changesBetween({ belongsTo: from.email }, { belongsTo: to.email });
+    await addAuditEvent(client, { action: 'key.handed_over', ...keySubject(key), changes }, by);
+  }
+}
+
+function activeKeysOf(client: pg.PoolClient, organizationId: string | undefined, userId: string) {
+  return run<{ id: string; organizationId: string }>(client, ACTIVE_OF, [organizationId ?? null, userId]);
+}

@@ -1,0 +1,39 @@
+import type { Checkpoint } from '../checkpoints/checkpoints.ts';
+
+/** What `ledger verify` read and found. */
+export interface LedgerReport {
+  readonly organizations: number;
+  /** Read now: with a checkpoint, those after it. */
+  readonly entries: number;
+  readonly generations: number;
+  /** Charges that the ledger refused, which an operator has to decide about (table dead_letters). */
+  readonly deadLetters: number;
+  /** Charges that wait in spools, as their processes reported last. */
+  readonly spooledCharges: number;
+  /** Empty: everything agrees. At most 100 for each rule. */
+  readonly differences: readonly LedgerDifference[];
+}
+
+export interface LedgerDifference {
+  readonly rule: string;
+  /** Organization, generation, key or day that it is about. */
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** What is known to be right already: of each organization its newest checkpoint up to a moment, or those that were exported. */
+export type VerifiedBefore =
+  | { readonly kind: 'moment'; readonly ms: number }
+  | { readonly kind: 'exported'; readonly checkpoints: ReadonlyMap<string, Checkpoint> };
+
+export interface VerifyOptions {
+  /** Absent: everything is read. */
+  readonly before?: VerifiedBefore;
+  /** Raw public keys that checkpoints may be signed with. Absent: any, each named by its checkpoints. */
+  readonly trusted?: readonly Buffer[];
+}
+
+export function isVerified({ deadLetters, spooledCharges, differences }: LedgerReport): boolean {
+  return deadLetters === 0 && spooledCharges === 0 && differences.length === 0;
+}

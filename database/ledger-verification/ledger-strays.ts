@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { idFloor } from '../../core/ids.ts';
+import type { PatientSession } from '../connection/patient-session.ts';
+import type { LedgerFindings } from './ledger-findings.ts';
+
+interface Difference {
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** A walk down the primary key from one organization to the next. */
+const WITHOUT_ACCOUNT = `
+  with recursive one as (
+    (select organization_id from ledger_entries order by organization_id limit 1)
+    union all
+    select (
+      select e.organization_id from ledger_entries e where e.organization_id > one.organization_id order by e.organization_id limit 1
+    ) from one where one.organization_id is not null
+  )
+  select organization_id as subject, 'an account' as expected, 'none' as found
+  from one where organization_id is not null and not exists (select from accounts a where a.organization_id = one.organization_id)
+  limit 100`;
+
+/** What is kept for replay was charged in the same transaction. */
+const SEALED_WITHOUT_CHARGE = `
+  select k.generation_id as subject, 'a generation' as expected, 'an answer kept for ' || k.organization_id as found
+  from idempotency_keys k
+  where k.finished_at is not null and k.generation_id >= $1 and not exists (select from generations g where g.id = k.generation_id)
+  limit 100`;
+
+/** The next ids after `$1`, at most so many as one look may read. */
+const WALK = 20_000;
+const GENERATIONS = `
+  with piece as materialized (
+    select g.id, g.organization_id, g.cost_nano_usd from generations g where g.id > $1 order by g.id limit ${WALK}
+  )
+  select (select count(*) from piece)::float8 as rows, (select max(id) from piece) as last, (
+    select json_agg(json_build_object('subject', p.id, 'expected', p.organization_id || ' pays ' || p.cost_nano_usd, 'found', 'no charge'))
+    from (select p.* from piece p where not exists (select from ledger_entries e where e.generation_id = p.id) limit 100) p
+  ) as differences`;
+const LOGGED = `
+  with piece as materialized (
+    select l.generation_id as id, l.organization_id, l.cost_nano_usd from request_log l
+    where l.generation_id > $1 order by l.generation_id limit ${WALK}
+  )
+  select (select count(*) from piece)::float8 as rows, (select max(id) from piece) as last, (
+    select json_agg(json_build_object('subject', p.id, 'expected', 'a generation, or a loss',
+      'found', 'a request of ' || p.organization_id || ' for ' || p.cost_nano_usd))
+    from (
+      select p.* from piece p
+      where p.cost_nano_usd is not null and not exists (select from generations g where g.id = p.id)
+        and not exists (select from losses l where l.generation_id = p.id)
+        and not exists (select from dead_letters d where d.generation_id = p.id)
+      limit 100
+    ) p
+  ) as differences`;
+
+interface Piece {
+  readonly rows: number;
+  readonly last: string | null;
+  readonly differences: readonly Difference[] | null;
+}
+
+/** What belongs to no organization's ledger and should. `fromId`: generations with smaller ids are archived, or were verified before. */
+export async function findStrays(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
+  for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
+    findings.add('every entry belongs to an account', subject, expected, found);
+  findings.generations = await walk(
+    GENERATIONS,
+    'every generation is charged once, and every charge has its generation',
+  );
+  await walk(LOGGED, 'every request that was logged with a cost has its generation');
+  for (const { subject, expected, found } of await session.read<Difference>(SEALED_WITHOUT_CHARGE, [fromId]))
+    findings.add('every answer that is kept for replay was charged', subject, expected, found);
+
+  async function walk(statement: string, rule: string): Promise<number> {
+    let read = 0;
+    for (let last: string | null = fromId; last !== null; ) {
+      const [piece]: Piece[] = await session.read<Piece>(statement, [last]);
+      for (const { subject, expected, found } of piece?.differences ?? []) findings.add(rule, subject, expected, found);
+      read += piece?.rows ?? 0;
+      last = piece?.last ?? null;
+    }
+    return read;
+  }
+}
+
+export interface Waiting {
+  readonly deadLetters: number;
+  readonly spooledCharges: number;
+}
+
+/** Processes say every two seconds what is in their spools. */
+const REPORTED_AGAIN_MS = 3_000;
+
+/** What is neither charged nor lost, and waits for somebody. A spool that was just replayed is not reported so yet: it is looked at twice. */
+export async function countWaiting(session: PatientSession): Promise<Waiting> {
+  const first = await countNow(session);
+  if (first.spooledCharges === 0) return first;
+  await sleep(REPORTED_AGAIN_MS);
+  return countNow(session);
+}
+
+async function countNow(session: PatientSession): Promise<Waiting> {
+  const [counts] = await session.read<Waiting>(
+    `select (select count(*) from dead_letters where resolution is null)::float8 as "deadLetters",
+       (select coalesce(sum((report -> 'spool' ->> 'charges')::bigint), 0) from gateway_processes)::float8 as "spooledCharges"`,
+  );
+  return counts ?? { deadLetters: 0, spooledCharges: 0 };
+}
+
+/** Months are archived by detaching their partitions, the oldest first: what is kept begins with the oldest that is attached. */
+export async function findKept(session: PatientSession): Promise<{ fromId: string; fromDay: string }> {
+  const [{ month } = { month: null }] = await session.read<{ month: string | null }>(
+    `select min(substring(inhrelid::regclass::text from 'generations_(\\d{4}_\\d{2})"?$')) as month
+     from pg_inherits where inhparent = 'generations'::regclass`,
+  );
+  if (month === null) return { fromId: '', fromDay: '' };
+  const firstMs = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)) - 1, 1);
+  // A request that was admitted before midnight may have got its id after it, or the other way round.
+  const secondDay = new Date(firstMs + 86_400_000).toISOString().slice(0, 10);
+  return { fromId: idFloor('gen', firstMs), fromDay: secondDay };
+}

@@ -1,0 +1,59 @@
+import type { PatientSession } from '../connection/patient-session.ts';
+import type { LedgerFindings } from './ledger-findings.ts';
+
+/** By day, key and model: requests, prompt, completion, cached and reasoning tokens, cost. */
+export type UsageSums = Map<string, readonly bigint[]>;
+
+/** Of one organization, from that day on; empty: of all days. */
+export interface UsageRange {
+  readonly organizationId: string;
+  readonly firstDay: string;
+}
+
+const USAGE = `
+  select concat_ws(' ', day, key_id, model) as place,
+    concat_ws(' ', requests, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd) as sums
+  from daily_usage where organization_id = $1 and ($2 = '' or day >= nullif($2, '')::date)`;
+
+const ORGANIZATION_SPEND = `
+  select $1::text || ' ' || day as subject, coalesce(u.cost, 0)::text as expected, coalesce(s.spent_nano_usd, 0)::text as found
+  from (select day, spent_nano_usd from organization_daily_spend where organization_id = $1) s
+  full join (select day, sum(cost_nano_usd) as cost from daily_usage where organization_id = $1 group by day) u using (day)
+  where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
+
+const KEY_SPEND = `
+  select key_id || ' ' || day as subject, coalesce(u.cost, 0)::text as expected, coalesce(s.spent_nano_usd, 0)::text as found
+  from (
+    select d.key_id, d.day, d.spent_nano_usd from keys k join key_daily_spend d on d.key_id = k.id where k.organization_id = $1
+  ) s
+  full join (
+    select key_id, day, sum(cost_nano_usd) as cost from daily_usage where organization_id = $1 group by key_id, day
+  ) u using (key_id, day)
+  where s.spent_nano_usd is distinct from u.cost and ($2 = '' or day >= nullif($2, '')::date) limit 100`;
+
+/** To be called where one moment is seen: `generations` are the sums of all generations of these days by then. */
+export async function compareUsage(
+  session: PatientSession,
+  findings: LedgerFindings,
+  { organizationId, firstDay }: UsageRange,
+  generations: UsageSums,
+): Promise<void> {
+  const values = [organizationId, firstDay];
+  const missing = new Map([...generations].filter(([place]) => place >= firstDay));
+  const compare = (place: string, expected: string, found: string) => {
+    if (expected === found) return;
+    findings.add('daily usage is the sum of the generations', `${organizationId} ${place}`, expected, found);
+  };
+  for (const { place, sums } of await session.read<{ place: string; sums: string }>(USAGE, values)) {
+    compare(place, missing.get(place)?.join(' ') ?? 'nothing', sums);
+    missing.delete(place);
+  }
+  for (const [place, sums] of missing) compare(place, sums.join(' '), 'nothing');
+  for (const [rule, sql] of [
+    ["an organization's daily spend is the sum of its daily usage", ORGANIZATION_SPEND],
+    ["a key's daily spend is the sum of its daily usage", KEY_SPEND],
+  ] as const) {
+    const rows = await session.read<{ subject: string; expected: string; found: string }>(sql, values);
+    for (const { subject, expected, found } of rows) findings.add(rule, subject, expected, found);
+  }
+}

@@ -1,0 +1,134 @@
+import type pg from 'pg';
+import { idFloor } from '../../core/ids.ts';
+import { CHECKPOINT_COLUMNS, type CheckpointRow, checkpointOf } from '../checkpoints/checkpoint-rows.ts';
+import { type Checkpoint, FIRST_HASH } from '../checkpoints/checkpoints.ts';
+import { patiently } from '../connection/patient-session.ts';
+import { LedgerFindings } from './ledger-findings.ts';
+import { type Begin, REACHES, type Verification, verifyOrganization } from './ledger-of-organization.ts';
+import type { LedgerReport, VerifyOptions } from './ledger-report.ts';
+import { countWaiting, findKept, findStrays } from './ledger-strays.ts';
+
+const PAGE = 500;
+const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
+/** Between a request's arrival, which its id tells, and the commit of its charge; only a spool keeps one for longer. */
+const LONGEST_REQUEST_MS = 2 * 3_600_000;
+
+/**
+ * Organization by organization, in pieces of bounded size, so that a ledger of any size can be verified while the gateway goes on. Needs
+ * memory for the daily sums of one organization.
+ */
+export async function verifyLedger(pool: pg.Pool, { before, trusted }: VerifyOptions = {}): Promise<LedgerReport> {
+  return patiently(pool, async (session) => {
+    const findings = new LedgerFindings();
+    const kept = await findKept(session);
+    const on: Verification = { session, findings, kept, ...(trusted ? { trusted } : {}) };
+    if (before?.kind === 'exported') await compareExported(on, before.checkpoints);
+    const momentMs = before?.kind === 'moment' ? before.ms : undefined;
+    for (let last = ''; ; ) {
+      const page = await session.read<AccountRow>(PAGE_OF_ACCOUNTS, [last]);
+      const ids = page.map(({ id }) => id);
+      const checkpoints =
+        before?.kind === 'exported'
+          ? before.checkpoints
+          : await newestUntil(on, ids, momentMs ?? Number.NEGATIVE_INFINITY);
+      for (const account of page) {
+        const checkpoint = checkpoints.get(account.id);
+        if (!isAsThen(account, checkpoint)) await verifyOrganization(on, account.id, beginAfter(checkpoint));
+      }
+      findings.organizations += ids.length;
+      const end = ids.at(-1);
+      if (end === undefined) break;
+      last = end;
+    }
+    await findStrays(session, findings, strayFrom(kept.fromId, oldestOf(before)));
+    const { organizations, entries, generations } = findings;
+    return {
+      organizations,
+      entries,
+      generations,
+      ...(await countWaiting(session)),
+      differences: findings.differences(),
+    };
+  });
+}
+
+interface AccountRow {
+  readonly id: string;
+  readonly sequence: number;
+  readonly balance: string;
+  readonly credits: string;
+}
+
+const PAGE_OF_ACCOUNTS = `select organization_id as id, sequence::float8 as sequence, balance_nano_usd::text as balance,
+    total_credits_nano_usd::text as credits
+  from accounts where organization_id > $1 order by 1 limit ${PAGE}`;
+
+/** Nothing was booked since: there is nothing to read. */
+function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkpoint | undefined): boolean {
+  if (checkpoint?.sequence !== sequence) return false;
+  return balance === String(checkpoint.balanceNanoUsd) && credits === String(checkpoint.totalCreditsNanoUsd);
+}
+
+function beginAfter(checkpoint: Checkpoint | undefined): Begin {
+  if (!checkpoint) return THE_BEGINNING;
+  const { sequence, balanceNanoUsd, totalCreditsNanoUsd, hash, createdAtMs } = checkpoint;
+  // Of the checkpoint's own day some entries stand before it.
+  const firstDay = new Date(createdAtMs + 86_400_000).toISOString().slice(0, 10);
+  return { sequence, balanceNanoUsd, creditsNanoUsd: totalCreditsNanoUsd, hash, firstDay };
+}
+
+async function newestUntil(
+  { session }: Verification,
+  ids: readonly string[],
+  ms: number,
+): Promise<ReadonlyMap<string, Checkpoint>> {
+  if (!Number.isFinite(ms)) return new Map();
+  const rows = await session.read<CheckpointRow>(
+    `select ${CHECKPOINT_COLUMNS} from unnest($1::text[]) o (id) cross join lateral (
+       select * from ledger_checkpoints c where c.organization_id = o.id and c.created_at <= to_timestamp($2::float8 / 1000)
+       order by c.sequence desc limit 1
+     ) c`,
+    [ids, ms],
+  );
+  return new Map(rows.map((row) => [row.organization_id, checkpointOf(row)]));
+}
+
+/** What was exported must be there as it was, and so must the entry that it is about. */
+async function compareExported(
+  { session, findings }: Verification,
+  exported: ReadonlyMap<string, Checkpoint>,
+): Promise<void> {
+  for (const { organizationId, sequence, hash, balanceNanoUsd } of exported.values()) {
+    const subject = `${organizationId} entry ${sequence}`;
+    const [there] = await session.read<{ balance: string | null; hash: string | null; entries: number | null }>(
+      `select (select balance_nano_usd::text from ledger_entries where organization_id = $1 and sequence = $2) as balance,
+         (select encode(hash, 'hex') from ledger_checkpoints where organization_id = $1 and sequence = $2) as hash,
+         (select sequence::float8 from accounts where organization_id = $1) as entries`,
+      [organizationId, sequence],
+    );
+    const entries = there?.entries ?? 0;
+    if (entries < sequence || there?.balance !== String(balanceNanoUsd))
+      findings.add(
+        REACHES,
+        subject,
+        `a balance of ${balanceNanoUsd}`,
+        `${entries} entries, ${there?.balance ?? 'none'}`,
+      );
+    if (there?.hash !== hash.toString('hex'))
+      findings.add('checkpoints are kept as they were exported', subject, hash.toString('hex'), there?.hash ?? 'none');
+  }
+}
+
+function oldestOf(before: VerifyOptions['before']): number | undefined {
+  if (before === undefined) return undefined;
+  if (before.kind === 'moment') return before.ms;
+  return [...before.checkpoints.values()].reduce(
+    (oldest, { createdAtMs }) => Math.min(oldest, createdAtMs),
+    Date.now(),
+  );
+}
+
+function strayFrom(keptFrom: string, sinceMs: number | undefined): string {
+  const from = sinceMs === undefined ? '' : idFloor('gen', Math.max(0, sinceMs - LONGEST_REQUEST_MS));
+  return from > keptFrom ? from : keptFrom;
+}

@@ -1,0 +1,99 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import type { ClaimedSettlement } from './ledger.ts';
+
+const KEEP_ANSWER: Statement = {
+  name: 'keep_idempotent_answer',
+  text: 'select mine, stored::float8 from keep_idempotent_answer($1, $2, $3, $4, $5, $6)',
+};
+
+/** The answer is in the spool of the process that gave it. A row that has it by now stays as it is. */
+const KEEP_KEY: Statement = {
+  name: 'keep_idempotency_key',
+  text: `
+    insert into idempotency_keys as k (organization_id, key_hash, body_hash, generation_id, lease_until, charged_at)
+    values ($1, $2, $3, $4, clock_timestamp(), clock_timestamp())
+    on conflict (organization_id, key_hash) do update set charged_at = coalesce(k.charged_at, excluded.charged_at)
+      where k.generation_id = excluded.generation_id
+    returning true as mine`,
+};
+
+/** A key that nobody has was freed by the retention, or by an attempt that took it over and failed: this one may be charged. */
+const FREE_KEY: Statement = {
+  name: 'free_idempotency_key_at_charge',
+  text: `
+    with freed as (
+      delete from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id = $3 and finished_at is null
+    )
+    select not exists (
+      select from idempotency_keys where organization_id = $1 and key_hash = $2 and generation_id <> $3
+    ) as mine`,
+};
+
+/** An answer of 64 MiB took 1.6 s on a busy machine with a slow disk (measured), of the 3 s that a statement has. */
+const LARGE_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS_PER_MIB = 250;
+const ANSWER_MARGIN_MS = 500;
+
+/** Batches are cut to this much, so that no transaction is larger than the largest answer. */
+const BATCH_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The fence (DESIGN 3): ends the attempt's claim. `undefined`: another attempt has the key, and this one must not be charged. Otherwise how many
+ * bytes were stored, which the charge counts; none of an answer that alone is larger than `boundBytes`.
+ */
+export async function endClaim(
+  client: pg.PoolClient,
+  settlement: ClaimedSettlement,
+  boundBytes: number,
+): Promise<number | undefined> {
+  const { organizationId, generationId, claim } = settlement;
+  const { keyHash, bodyHash, answer, answerElsewhere, takenOver } = claim;
+  if (takenOver) return undefined;
+  if (answerElsewhere) {
+    const kept = await run<{ mine: boolean }>(client, KEEP_KEY, [organizationId, keyHash, bodyHash, generationId]);
+    return kept[0]?.mine ? 0 : undefined;
+  }
+  if (answer === undefined) {
+    const rows = await run<{ mine: boolean }>(client, FREE_KEY, [organizationId, keyHash, generationId]);
+    return rows[0]?.mine ? 0 : undefined;
+  }
+  const values = [organizationId, keyHash, bodyHash, generationId, answer, boundBytes];
+  const timeoutMs = await allowTimeFor(client, answer);
+  const [kept] = await run<{ mine: boolean; stored: number }>(client, KEEP_ANSWER, values, timeoutMs);
+  return kept?.mine ? kept.stored : undefined;
+}
+
+/** For this transaction. `undefined`: the connection's own time-out is enough. */
+async function allowTimeFor(client: pg.PoolClient, answer: Buffer): Promise<number | undefined> {
+  if (answer.length < LARGE_BYTES) return undefined;
+  const timeoutMs = TIMEOUT_MS + Math.ceil(answer.length / LARGE_BYTES) * TIMEOUT_MS_PER_MIB;
+  await client.query(`set local statement_timeout = ${timeoutMs}`);
+  return timeoutMs + ANSWER_MARGIN_MS;
+}
+
+/** A batch in parts that are not too large, each at least one settlement. */
+export function inParts<S extends ClaimedSettlement>(batch: readonly S[]): S[][] {
+  const parts: S[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const settlement of batch) {
+    const size = settlement.claim.answer?.length ?? 0;
+    if (bytes + size > BATCH_BYTES) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(settlement);
+    bytes += size;
+  }
+  return parts;
+}
+
+/** Rows are locked in this order, so that two batches cannot wait for each other. */
+export function inClaimOrder(batch: readonly ClaimedSettlement[]): ClaimedSettlement[] {
+  return batch.toSorted(
+    (a, b) =>
+      Number(a.organizationId > b.organizationId) - Number(a.organizationId < b.organizationId) ||
+      Buffer.compare(a.claim.keyHash, b.claim.keyHash),
+  );
+}

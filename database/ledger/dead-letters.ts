@@ -1,0 +1,137 @@
+import type pg from 'pg';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Actor } from '../audit/audit.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import type { Loss } from '../connection/losses.ts';
+import { isForbidden } from '../connection/unavailable.ts';
+import type { DeadLetter, Resolution, ResolvedLetter } from './dead-letter-store.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Settlement } from './ledger.ts';
+import { addLoss } from './loss-rows.ts';
+import { encodeForOperator, parseSettlementJson } from './settlement-json.ts';
+import { isSettlement } from './settlement-shape.ts';
+import { chargeOne } from './settlement-writer.ts';
+
+const LONGEST_REASON = 1_000;
+/** A loss has at most so much. */
+const MOST_NANO_USD = 1_000_000_000_000_000_000n;
+
+const ADD: Statement = {
+  name: 'add_dead_letter',
+  text: `insert into dead_letters (generation_id, organization_id, reason, settlement, delivered) values ($1, $2, $3, $4, $5)
+    on conflict do nothing`,
+};
+const COLUMNS = `generation_id, organization_id, reason, settlement, delivered, resolution,
+  (extract(epoch from created_at) * 1000)::bigint as created_ms, (extract(epoch from resolved_at) * 1000)::bigint as resolved_ms`;
+const LIST: Statement = {
+  name: 'list_dead_letters',
+  text: `select ${COLUMNS} from dead_letters where resolution is null order by created_at, generation_id`,
+};
+const LOCK: Statement = {
+  name: 'lock_dead_letter',
+  text: `select ${COLUMNS} from dead_letters where generation_id = $1 for update`,
+};
+const RESOLVE: Statement = {
+  name: 'resolve_dead_letter',
+  text: 'update dead_letters set resolution = $2, resolved_at = now() where generation_id = $1',
+};
+const CHARGED: Statement = {
+  name: 'charged_of_dead_letter',
+  text: 'select cost_nano_usd from generations where id = $1',
+};
+
+type LetterRow = Record<'generation_id' | 'organization_id' | 'reason' | 'settlement' | 'created_ms', string> & {
+  readonly delivered: boolean | null;
+  readonly resolution: Resolution | null;
+  readonly resolved_ms: string | null;
+};
+
+export async function addDeadLetter(
+  pool: pg.Pool,
+  settlement: Settlement | ClaimedSettlement,
+  why: unknown,
+  delivered: boolean,
+): Promise<void> {
+  const { generationId, organizationId } = settlement;
+  const reason = causesOf(why).join(': ').slice(0, LONGEST_REASON);
+  await run(pool, ADD, [generationId, organizationId, reason, encodeForOperator(settlement), delivered]);
+}
+
+/** Oldest first. */
+export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLetter[]> {
+  const rows = await run<LetterRow>(pool, LIST, []);
+  return rows.map((row) => {
+    const settlement = settlementIn(row);
+    return {
+      generationId: row.generation_id,
+      organizationId: row.organization_id,
+      reason: row.reason,
+      ...(row.delivered === null ? {} : { delivered: row.delivered }),
+      ...(settlement ? { dueNanoUsd: dueNanoUsd(settlement), model: settlement.model } : {}),
+      createdAtMs: Number(row.created_ms),
+    };
+  });
+}
+
+/** Charges it now, or tells why the ledger still refuses it. */
+export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
+  try {
+    return await resolve(pool, generationId, by, 'charged', async (client, row) => {
+      const settlement = settlementIn(row);
+      if (settlement === undefined) return 'what was kept of it is no charge';
+      await chargeOne(client, settlement);
+      const [charged] = await run<{ cost_nano_usd: string }>(client, CHARGED, [generationId]);
+      return BigInt(String(charged?.cost_nano_usd));
+    });
+  } catch (error) {
+    if (error instanceof StoreUnavailable || isForbidden(error)) throw error;
+    return { kind: 'refused', reason: causesOf(error).join(': ') };
+  }
+}
+
+/** Books it as a loss of the operator. */
+export async function forgiveDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
+  return resolve(pool, generationId, by, 'forgiven', async (client, row) => {
+    const settlement = settlementIn(row);
+    const due = settlement ? dueNanoUsd(settlement) : 0n;
+    const amountNanoUsd = due < 0n ? 0n : due > MOST_NANO_USD ? MOST_NANO_USD : due;
+    const of = { generationId, organizationId: row.organization_id, amountNanoUsd };
+    const { model = '', provider = '' } = settlement ?? {};
+    await addLoss(client, { ...of, reason: 'forgiven', model, provider } satisfies Loss);
+    return amountNanoUsd;
+  });
+}
+
+/** `work` returns what it came to, or why it cannot be; the letter, its end and the audit log change together. */
+async function resolve(
+  pool: pg.Pool,
+  generationId: string,
+  by: Actor,
+  resolution: Resolution,
+  work: (client: pg.PoolClient, row: LetterRow) => Promise<bigint | string>,
+): Promise<ResolvedLetter> {
+  return inTransaction(pool, 'begin', async (client): Promise<ResolvedLetter> => {
+    const [row] = await run<LetterRow>(client, LOCK, [generationId]);
+    if (!row) return { kind: 'unknown' };
+    if (row.resolution !== null)
+      return { kind: 'resolved_before', resolution: row.resolution, resolvedAtMs: Number(row.resolved_ms) };
+    const amountNanoUsd = await work(client, row);
+    if (typeof amountNanoUsd === 'string') return { kind: 'refused', reason: amountNanoUsd };
+    await run(client, RESOLVE, [generationId, resolution]);
+    const action = resolution === 'charged' ? 'charge.retried' : 'charge.forgiven';
+    const changes = { amountNanoUsd: [null, amountNanoUsd.toString()] } as const;
+    await addAuditEvent(client, { action, subjectId: generationId, subjectName: generationId, changes }, by);
+    return { kind: 'resolved', resolution, amountNanoUsd };
+  });
+}
+
+function settlementIn({ settlement: text }: LetterRow): Settlement | undefined {
+  const settlement = parseSettlementJson(text);
+  return isSettlement(settlement) ? settlement : undefined;
+}
+
+/** The reason itself is the innermost. */
+function causesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return error === undefined ? [] : [String(error)];
+  return [error.message, ...causesOf(error.cause)];
+}

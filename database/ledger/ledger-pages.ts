@@ -1,0 +1,143 @@
+import type pg from 'pg';
+import { MINUTE_MS } from '../../core/clock.ts';
+import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { THE_OPERATOR } from '../users/operator-name.ts';
+import { milliseconds } from '../users/user-rows.ts';
+
+export interface LedgerQuery {
+  readonly organizationId: string;
+  /** Who gave a credit has no name there. */
+  readonly forCustomer: boolean;
+  readonly kind?: 'credit' | 'charge';
+  readonly fromMs?: number;
+  /** Exclusive. */
+  readonly toMs?: number;
+  /** Only entries before that sequence number. */
+  readonly before?: number;
+  readonly limit: number;
+}
+
+export interface LedgerPage {
+  /** Newest first. */
+  readonly entries: readonly LedgerEntryView[];
+  /** To be given as `before`; absent: there are no older ones. */
+  readonly next?: number;
+}
+
+/**
+ * Entries are numbered without gaps in the order of their commits, which is that of their times but for transactions that waited for each
+ * other. So a range of time is found by halving the range of numbers, a little wider, and then looked at exactly.
+ */
+const BISECT: Statement = {
+  name: 'ledger_sequence_at',
+  text: `with recursive halving (low, high) as (
+      select 1::bigint, a.sequence + 1 from accounts a where a.organization_id = $1
+      union all
+      select case when e.is_before then h.middle + 1 else h.low end, case when e.is_before then h.high else h.middle end
+      from (select low, high, (low + high) / 2 as middle from halving where low < high) h
+      cross join lateral (
+        select e.created_at < to_timestamp($2::double precision / 1000) as is_before
+        from ledger_entries e where e.organization_id = $1 and e.sequence = h.middle
+      ) e
+    )
+    select low::text as sequence from halving where low = high`,
+};
+/** No settlement waits as long (connection-pool.ts bounds its statements). */
+const DISORDER_MS = MINUTE_MS;
+
+const LIST = listStatement('ledger_page', 'true');
+const LIST_CREDITS = listStatement('ledger_page_of_credits', `kind = 'credit'`);
+const LIST_CHARGES = listStatement('ledger_page_of_charges', `kind = 'charge'`);
+
+function listStatement(name: string, condition: string): Statement {
+  return {
+    name,
+    text: `select sequence, kind, amount_nano_usd, balance_nano_usd, generation_id, note, reference, actor,
+        ${milliseconds('created_at')} as created_ms
+      from ledger_entries
+      where organization_id = $1 and sequence >= $2 and sequence < $3 and ${condition}
+        and ($4::double precision is null or created_at >= to_timestamp($4::double precision / 1000))
+        and ($5::double precision is null or created_at < to_timestamp($5::double precision / 1000))
+      order by sequence desc limit $6`,
+  };
+}
+
+/** By their ids, so that only the partitions of their time are read. */
+const CHARGED_FOR: Statement = {
+  name: 'charged_for',
+  text: `select g.id, g.model, g.key_id, k.name as key_name from generations g left join keys k on k.id = g.key_id
+    where g.id = any ($1)`,
+};
+
+interface EntryRow {
+  readonly sequence: string;
+  readonly kind: 'credit' | 'charge';
+  readonly amount_nano_usd: string;
+  readonly balance_nano_usd: string;
+  readonly generation_id: string | null;
+  readonly note: string | null;
+  readonly reference: string | null;
+  readonly actor: string | null;
+  readonly created_ms: number;
+}
+
+interface ChargedRow {
+  readonly id: string;
+  readonly model: string;
+  readonly key_id: string;
+  readonly key_name: string | null;
+}
+
+const MOST = '9223372036854775807';
+
+export async function ledgerPage(pool: pg.Pool, query: LedgerQuery): Promise<LedgerPage> {
+  const { organizationId, forCustomer, kind, fromMs, toMs, before, limit } = query;
+  const [first, end] = await Promise.all([
+    fromMs === undefined ? '1' : sequenceAt(pool, organizationId, fromMs - DISORDER_MS),
+    toMs === undefined ? MOST : sequenceAt(pool, organizationId, toMs + DISORDER_MS),
+  ]);
+  const bound = before === undefined || BigInt(end) < BigInt(before) ? end : String(before);
+  const statement = kind === undefined ? LIST : kind === 'credit' ? LIST_CREDITS : LIST_CHARGES;
+  const values = [organizationId, first, bound, fromMs ?? null, toMs ?? null, limit + 1];
+  const rows = await run<EntryRow>(pool, statement, values);
+  const page = rows.slice(0, limit);
+  const charged = await chargedFor(pool, page);
+  const last = page.at(-1);
+  return {
+    entries: page
+      .map((row) => entryView(row, row.generation_id === null ? undefined : charged.get(row.generation_id)))
+      .map((entry) => (forCustomer && entry.actor !== undefined ? { ...entry, actor: THE_OPERATOR } : entry)),
+    ...(rows.length > limit && last !== undefined ? { next: Number(last.sequence) } : {}),
+  };
+}
+
+/** The number of the first entry from then on. */
+async function sequenceAt(pool: pg.Pool, organizationId: string, moment: number): Promise<string> {
+  const [row] = await run<{ sequence: string }>(pool, BISECT, [organizationId, moment]);
+  return row?.sequence ?? '1';
+}
+
+async function chargedFor(pool: pg.Pool, rows: readonly EntryRow[]): Promise<ReadonlyMap<string, ChargedRow>> {
+  const ids = rows.flatMap(({ generation_id: id }) => (id === null ? [] : [id]));
+  if (ids.length === 0) return new Map();
+  const charged = await run<ChargedRow>(pool, CHARGED_FOR, [ids]);
+  return new Map(charged.map((row) => [row.id, row]));
+}
+
+function entryView(row: EntryRow, charged: ChargedRow | undefined): LedgerEntryView {
+  return {
+    sequence: Number(row.sequence),
+    atMs: row.created_ms,
+    kind: row.kind,
+    amountNanoUsd: row.amount_nano_usd,
+    balanceNanoUsd: row.balance_nano_usd,
+    ...(row.generation_id === null ? {} : { generationId: row.generation_id }),
+    ...(charged === undefined
+      ? {}
+      : { model: charged.model, keyId: charged.key_id, keyName: charged.key_name ?? charged.key_id }),
+    ...(row.note === null ? {} : { note: row.note }),
+    ...(row.reference === null ? {} : { reference: row.reference }),
+    ...(row.actor === null ? {} : { actor: row.actor }),
+  };
+}

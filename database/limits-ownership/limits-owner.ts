@@ -1,0 +1,36 @@
+import type pg from 'pg';
+import { query } from '../connection/lock-connection.ts';
+import type { ReadFences } from './shard-fences.ts';
+
+/** Who keeps the limits of a database: a row of it says so, and every request of a key reads the row (key-lookup.ts). */
+export interface Owner {
+  readonly memoryOwner: string;
+  /** The name of the store that is shared. */
+  readonly limitStore?: string;
+}
+
+export interface OwnerRow {
+  readonly memory_owner: string | null;
+  readonly limit_store: string | null;
+  readonly store_fences: string;
+}
+
+export const OWNED_BY_ANOTHER =
+  'Another gateway process already keeps the limits of this database, in its memory or in Redis. Stop it, or give all of them one redis:// store.';
+
+export function isOwner({ memoryOwner, limitStore }: Owner, row: OwnerRow): boolean {
+  return row.memory_owner === memoryOwner && (limitStore === undefined || row.limit_store === limitStore);
+}
+
+const READ_OWNER = 'select memory_owner, limit_store, store_fences from ledger_state';
+
+/** What it says of fences is observed at once. */
+export async function readOwner(
+  connection: pg.Client,
+  fences: Pick<ReadFences, 'observe'>,
+): Promise<OwnerRow | undefined> {
+  const readAtMs = performance.now();
+  const [row] = await query<OwnerRow>(connection, READ_OWNER, []);
+  if (row) fences.observe(row.store_fences, readAtMs);
+  return row;
+}

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { StoreLog, Timeouts } from '../connection/connection-pool.ts';
+import { abandon, connect, query, TAKE_TRIES, tryLock } from '../connection/lock-connection.ts';
+import { type KeptLock, keepLock, NOTICED_WITHIN_MS } from './kept-lock.ts';
+import { OWNED_BY_ANOTHER, type Owner, readOwner } from './limits-owner.ts';
+import { readOwnMarks, writeOwnMarks } from './own-marks.ts';
+import type { ReadFences } from './shard-fences.ts';
+import type { SharedStore } from './shared-store.ts';
+import { leaveSharedMark, SHARED_MARK } from './shared-store-mark.ts';
+
+export type SharedModeLock = { readonly kind: 'held' } | LockRefused;
+
+export type MemoryModeLock = HeldMemoryModeLock | LockRefused;
+
+export interface HeldMemoryModeLock {
+  readonly kind: 'held';
+  /** Until this time on the monotonic clock the former owner may admit and charge without knowing that it was taken over; in the past: nobody may. */
+  readonly opensAtMs: number;
+  /** Gives the lock back. With nothing held and nothing to be charged any more: whoever is next, and wherever, need not wait. */
+  leave(): Promise<void>;
+}
+
+export interface LockRefused {
+  readonly kind: 'refused';
+  readonly message: string;
+}
+
+export interface MemoryModeLockOptions {
+  readonly url: string;
+  readonly fences: Pick<ReadFences, 'observe'>;
+  /** The timeouts with which this process commits charges. */
+  readonly timeouts: Timeouts;
+  readonly log: StoreLog;
+}
+
+/** To cancel what is under way and to count what it had produced. */
+const CUT_MS = 2_000;
+/** The batch that is being sent, and the next one. */
+const COMMITS = 2;
+
+const CLEAR_MARK = 'update ledger_state set memory_owner = null where memory_owner = $1';
+
+/** Together longer than a charge may take (`stores.postgres_timeouts.statement`), each less than an answer may. */
+const CHARGE_MS = 1_500;
+const CHARGE_TRIES = 4;
+
+/**
+ * Two memories on one database would both admit against the same balance. An advisory lock on its own connection lets only one process in,
+ * or any number of processes that share one store (shared-store-mark.ts).
+ * The lock can be lost without a crash (PostgreSQL restarts), so whoever takes it also writes its mark into the database, and authentication
+ * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing, whatever it knows.
+ * Losing the connection alone is therefore harmless, and the lock is taken again in the background (kept-lock.ts).
+ * The former owner may still charge what it admitted before that mark, until it notices the mark. So a process that takes over from an owner
+ * elsewhere admits nothing for as long. It need not wait where that owner left (`leave`), or ran on this volume: before anything is admitted here, this process
+ * has the lock on its spool and journal, which only its end gives up, and has charged what they hold (accounting/worker-lock.ts).
+ */
+export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeLockOptions) {
+  const formerLeavesMs = NOTICED_WITHIN_MS + CUT_MS + timeouts.connectMs + COMMITS * timeouts.statementMs;
+  let owner: Owner | undefined;
+  let kept: KeptLock | undefined;
+  const release = async (): Promise<void> => kept?.release();
+
+  /** `marksPath`: a file beside spool and journal (own-marks.ts). Rejects with StoreUnavailable, or when the file cannot be written. */
+  async function take(marksPath: string, onTakenOver: (reason: string) => void): Promise<MemoryModeLock> {
+    const mark = randomUUID();
+    let waitMs = 0;
+    let opensAtMs = 0;
+    const connection = await connect(url);
+    try {
+      if (!(await tryLock(connection, 'memory', TAKE_TRIES))) {
+        abandon(connection);
+        return { kind: 'refused', message: OWNED_BY_ANOTHER };
+      }
+      const former = (await readOwner(connection, fences))?.memory_owner ?? undefined;
+      const own = await readOwnMarks(marksPath);
+      const isSuccessorHere = former !== undefined && own.marks.includes(former);
+      waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : formerLeavesMs;
+      // Before PostgreSQL has it: whoever starts here knows it, at whatever moment this process ends.
+      await writeOwnMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
+      await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
+      opensAtMs = performance.now() + waitMs;
+      await outwaitCharges(connection);
+    } catch (error) {
+      abandon(connection);
+      throw error;
+    }
+    owner = { memoryOwner: mark };
+    const lock = keepLock(connection, { url, mode: 'memory', owner, fences, onTakenOver, log });
+    kept = lock;
+    if (waitMs > 0) rememberLater(marksPath, mark, opensAtMs);
+    return {
+      kind: 'held',
+      opensAtMs,
+      // A process that ends before its time leaves its successor to wait as well.
+      leave: () => lock.release(performance.now() < opensAtMs ? undefined : { text: CLEAR_MARK, values: [mark] }),
+    };
+  }
+
+  function rememberLater(marksPath: string, mark: string, atMs: number): void {
+    const remember = () =>
+      writeOwnMarks(marksPath, { marks: [mark], hasWaited: true }).catch((error: unknown) =>
+        log.warn({ err: error }, 'the mark of who keeps the limits cannot be written: the next start waits again'),
+      );
+    setTimeout(remember, Math.ceil(atMs - performance.now())).unref();
+  }
+
+  async function share(store: SharedStore, onTakenOver: (reason: string) => void): Promise<SharedModeLock> {
+    const connection = await connect(url);
+    const left = await leaveSharedMark(connection, store, fences).catch((error: unknown) => {
+      abandon(connection);
+      throw error;
+    });
+    if (left.kind === 'refused') {
+      abandon(connection);
+      return left;
+    }
+    owner = { memoryOwner: SHARED_MARK, limitStore: left.name };
+    const lock = keepLock(connection, { url, mode: 'shared', owner, fences, onTakenOver, log });
+    kept = lock;
+    store.keepName(left.name, () => lock.takenOver('What is reached as Redis now is another one than before.'));
+    return { kind: 'held' };
+  }
+
+  return { take, share, release, owner: () => owner };
+}
+
+/**
+ * PostgreSQL finishes a charge that a process had sent when it was killed, and the memory that begins here knows no hold for it: a snapshot
+ * that was read just before would be believed without it. So nothing is read before charges under way have ended; they lock accounts.
+ */
+async function outwaitCharges(connection: pg.Client): Promise<void> {
+  await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);
+  for (let tries = 1; ; tries++) {
+    try {
+      await query(connection, 'select outwait_settlements()', []);
+      return;
+    } catch (error) {
+      if (tries === CHARGE_TRIES) throw new StoreUnavailable('charges of another process do not end', { cause: error });
+    }
+  }
+}

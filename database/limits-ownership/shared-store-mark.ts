@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type pg from 'pg';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { query, RETRY_MS, TAKE_TRIES, tryLock, unlock } from '../connection/lock-connection.ts';
+import { type OwnerRow, readOwner } from './limits-owner.ts';
+import type { ReadFences } from './shard-fences.ts';
+import type { SharedStore } from './shared-store.ts';
+
+/** The mark of every process whose limits are in Redis; which Redis, says its name beside it. */
+export const SHARED_MARK = '00000000-0000-0000-0000-000000000000';
+
+const REFUSED_TO_SHARE =
+  'Another gateway process keeps the limits of this database in its memory. Stop it before others keep them in Redis.';
+const REFUSED_OTHER_STORE =
+  'Other gateway processes keep the limits of this database in another Redis than this one. Give all of them the same; to change it, stop all of them first.';
+
+const LOOK_AGAIN_MS = 500;
+
+export type LeftMark =
+  | { readonly kind: 'left'; readonly name: string }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/**
+ * Takes the lock for sharing and leaves the mark of this store. Two stores on one database would both admit against the same balance, so its
+ * name stands beside the mark, and is changed only by somebody who holds the lock alone: then no process lives that goes by the former.
+ */
+export async function leaveSharedMark(
+  connection: pg.Client,
+  store: SharedStore,
+  fences: Pick<ReadFences, 'observe'>,
+): Promise<LeftMark> {
+  if (!(await tryLock(connection, 'shared', TAKE_TRIES))) return { kind: 'refused', message: REFUSED_TO_SHARE };
+  const deadlineMs = performance.now() + store.namedAgainMs;
+  while (performance.now() < deadlineMs) {
+    const row = await readMark(connection, fences);
+    const known = row.memory_owner === SHARED_MARK ? row.limit_store : null;
+    if (known === null) {
+      const name = await firstMark(connection, store, row);
+      if (name !== undefined) return { kind: 'left', name };
+    } else if ((await store.name()) === known) {
+      return { kind: 'left', name: known };
+    } else {
+      await unlock(connection, 'shared');
+      const alone = await tryLock(connection, 'memory', 1);
+      if (!alone) await sleep(LOOK_AGAIN_MS + Math.random() * RETRY_MS);
+      if (!(await tryLock(connection, 'shared', TAKE_TRIES))) return { kind: 'refused', message: REFUSED_TO_SHARE };
+      if (alone) {
+        await nameAnew(connection, store);
+        await unlock(connection, 'memory');
+      }
+    }
+  }
+  return { kind: 'refused', message: REFUSED_OTHER_STORE };
+}
+
+async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe'>): Promise<OwnerRow> {
+  const row = await readOwner(connection, fences);
+  if (row === undefined) throw new StoreUnavailable('the database has lost its ledger_state');
+  return row;
+}
+
+/**
+ * The store may remember a time before somebody else's memory kept the limits: charges of that time are unknown to it, and what was held there
+ * may not have ended. So it begins anew before the mark says that it counts. Where there is no mark, nothing was ever admitted on this
+ * database, or a memory left it with nothing held: whoever changes that (one statement, so only one does) knows that nothing is held. A mark without a name is that of a former
+ * release, whose processes may be alive and use this store: it goes on.
+ */
+async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
+  const beginning = before.memory_owner === SHARED_MARK ? undefined : await store.beginAnew();
+  const name = await store.name(randomUUID());
+  const changed = await query(
+    connection,
+    `update ledger_state set memory_owner = $1, limit_store = $2
+     where memory_owner is not distinct from $3::uuid and limit_store is not distinct from $4 returning 1`,
+    [SHARED_MARK, name, before.memory_owner, before.limit_store],
+  );
+  if (changed.length === 0) return undefined;
+  if (before.memory_owner === null) await beginning?.open();
+  return name;
+}
+
+/** Whoever held something in the former store is gone, but what they had sent to be charged may not have been: it waits one lease. */
+async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
+  const name = await store.name(randomUUID());
+  await store.beginAnew();
+  await query(connection, 'update ledger_state set limit_store = $1', [name]);
+}

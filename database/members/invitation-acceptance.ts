@@ -1,0 +1,121 @@
+import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { type MemberRole, milliseconds } from '../users/user-rows.ts';
+import { insertMembership, lockOrganization } from './memberships.ts';
+
+/** An invitation as its link shows it. */
+export interface OpenInvitation {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly expiresAtMs: number;
+}
+
+/** `gone`: used, expired, withdrawn, or another link was made since. */
+export type NewUserResult =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'gone' }
+  /** Only that account may accept it. */
+  | { readonly kind: 'has_account' }
+  /** An operator has invited the address as well, and that decides who the person is. */
+  | { readonly kind: 'operators_first' };
+export type UserResult = { readonly kind: 'accepted' | 'gone' | 'for_somebody_else' };
+
+const FIND: Statement = {
+  name: 'find_open_invitation',
+  text: `select i.id, i.organization_id, o.name, i.email, i.role, i.by_operator, ${milliseconds('i.expires_at')} as expires_ms
+    from invitations i join organizations o on o.id = i.organization_id where i.token_hash = $1 and i.expires_at > now()`,
+};
+const OPERATORS: Statement = {
+  name: 'operators_invitation',
+  text: 'select from invitations where email = $1 and by_operator and expires_at > now()',
+};
+const INSERT_USER: Statement = {
+  name: 'insert_invited_user',
+  text: `insert into users (id, email, password_hash, came_through) values ($1, $2, $3, $4) on conflict (email) do nothing returning id`,
+};
+const LOCK_USER: Statement = {
+  name: 'lock_invited_user',
+  text: 'select from users where id = $1 and email = $2 and disabled_at is null for no key update',
+};
+
+interface InvitationRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly by_operator: boolean;
+  readonly expires_ms: number;
+}
+
+export async function inspectInvitation(pool: pg.Pool, tokenHash: Buffer): Promise<OpenInvitation | undefined> {
+  const [row] = await run<InvitationRow>(pool, FIND, [tokenHash]);
+  return (
+    row && {
+      id: row.id,
+      organizationId: row.organization_id,
+      organizationName: row.name,
+      email: row.email,
+      role: row.role,
+      expiresAtMs: row.expires_ms,
+    }
+  );
+}
+
+/** Makes the user. An account that is there stays as it is: a link alone gives nobody one. */
+export async function acceptAsNewUser(
+  pool: pg.Pool,
+  tokenHash: Buffer,
+  passwordHash: string,
+  address: string,
+): Promise<NewUserResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<NewUserResult> => {
+    const invitation = await lockedInvitation(client, tokenHash);
+    if (!invitation) return { kind: 'gone' };
+    const { id, email, role, organization_id: organizationId, by_operator: byOperator } = invitation;
+    if (!byOperator && (await run(client, OPERATORS, [email])).length > 0) return { kind: 'operators_first' };
+    const cameThrough = byOperator ? null : organizationId;
+    const made = await run(client, INSERT_USER, [id, email, passwordHash, cameThrough]);
+    if (made.length === 0) return { kind: 'has_account' };
+    await insertMembership(client, organizationId, id, role);
+    const changes = changesBetween({}, { email, isOperator: false, role });
+    const subject = { subjectId: id, subjectName: email };
+    const by = { actor: email, userId: id, address };
+    await addAuditEvent(client, { action: 'user.created', organizationId, ...subject, changes }, by);
+    return { kind: 'accepted' };
+  });
+}
+
+/** For a user who proved to be the one: by a password, or by a session. */
+export async function acceptAsUser(
+  pool: pg.Pool,
+  tokenHash: Buffer,
+  by: Actor & { readonly userId: string },
+): Promise<UserResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<UserResult> => {
+    const invitation = await lockedInvitation(client, tokenHash);
+    if (!invitation) return { kind: 'gone' };
+    const { email, role, organization_id: organizationId } = invitation;
+    if ((await run(client, LOCK_USER, [by.userId, email])).length === 0) return { kind: 'for_somebody_else' };
+    await insertMembership(client, organizationId, by.userId, role);
+    const subject = { subjectId: by.userId, subjectName: email };
+    const changes = changesBetween({}, { role });
+    await addAuditEvent(client, { action: 'user.added', organizationId, ...subject, changes }, by);
+    return { kind: 'accepted' };
+  });
+}
+
+/** Organizations are locked before what belongs to them. A link that was replaced meanwhile is not found the second time. */
+async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
+  const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);
+  if (!found) return undefined;
+  await lockOrganization(client, found.organization_id);
+  const [row] = await run<InvitationRow>(client, FIND, [tokenHash]);
+  return row;
+}

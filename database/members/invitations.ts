@@ -1,0 +1,180 @@
+import type pg from 'pg';
+import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { type MemberRole, milliseconds } from '../users/user-rows.ts';
+import type { MemberRecord } from './member-rows.ts';
+import { lockOrganization } from './memberships.ts';
+
+/** Somebody with this address may join the organization. It says nothing about whether the address has an account, and claims none. */
+export interface NewInvitation {
+  /** Id of the user, if accepting the invitation makes one. */
+  readonly id: string;
+  readonly organizationId: string;
+  /** As normalizeEmail gives it. */
+  readonly email: string;
+  readonly role: MemberRole;
+  /** SHA-256 of the 32 random bytes that the link carries. */
+  readonly tokenHash: Buffer;
+  /** Its owners make no link for it. */
+  readonly byOperator: boolean;
+}
+
+export type InviteResult =
+  | { readonly kind: 'invited'; readonly member: MemberRecord; readonly expiresAtMs: number }
+  | { readonly kind: 'already_member' }
+  | { readonly kind: 'already_invited' }
+  | { readonly kind: 'unknown_organization' }
+  | { readonly kind: 'organization_full' };
+
+export type RenewResult =
+  | { readonly kind: 'renewed'; readonly expiresAtMs: number }
+  | { readonly kind: 'not_invited' }
+  | { readonly kind: 'operators_own' };
+
+const LIVES_FOR = "interval '7 days'";
+const COLUMNS = `id, email, role, by_operator, ${milliseconds('created_at')} as created_ms, ${milliseconds('expires_at')} as expires_ms`;
+
+const IS_MEMBER: Statement = {
+  name: 'is_member_by_email',
+  text: 'select from memberships m join users u on u.id = m.user_id where m.organization_id = $1 and u.email = $2',
+};
+/** An operator's takes the place of an owner's, whose link is worth nothing then. */
+const INSERT: Statement = {
+  name: 'insert_invitation',
+  text: `insert into invitations as i (id, organization_id, email, role, token_hash, by_operator, expires_at)
+    values ($1, $2, $3, $4, $5, $6, now() + ${LIVES_FOR})
+    on conflict (organization_id, email) do update set role = excluded.role, token_hash = excluded.token_hash,
+      by_operator = true, expires_at = excluded.expires_at where excluded.by_operator and not i.by_operator
+    returning ${COLUMNS}`,
+};
+const FIND: Statement = {
+  name: 'find_invitation',
+  text: `select ${COLUMNS} from invitations where organization_id = $1 and id = $2`,
+};
+const RENEW: Statement = {
+  name: 'renew_invitation',
+  text: `update invitations set token_hash = $3, expires_at = now() + ${LIVES_FOR} where organization_id = $1 and id = $2 returning ${COLUMNS}`,
+};
+const SET_ROLE: Statement = {
+  name: 'set_role_of_invitation',
+  text: `update invitations set role = $3 where organization_id = $1 and id = $2 returning ${COLUMNS}`,
+};
+const REMOVE: Statement = {
+  name: 'remove_invitation',
+  text: 'delete from invitations where organization_id = $1 and id = $2',
+};
+
+const INVITE_PENDING_USERS: Statement = { name: 'invite_pending_users', text: 'select invite_pending_users()' };
+
+interface InvitationRow {
+  readonly id: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly by_operator: boolean;
+  readonly created_ms: number;
+  readonly expires_ms: number;
+}
+
+/** Its effect and its answer are the same whether or not the address has an account. */
+export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor): Promise<InviteResult> {
+  const { id, organizationId, email, role, tokenHash, byOperator } = invitation;
+  return inTransaction(pool, 'begin', async (client): Promise<InviteResult> => {
+    const state = await lockOrganization(client, organizationId);
+    if (state === 'unknown_organization') return { kind: state };
+    if ((await run(client, IS_MEMBER, [organizationId, email])).length > 0) return { kind: 'already_member' };
+    if (state !== 'open') return { kind: state };
+    const [row] = await run<InvitationRow>(client, INSERT, [id, organizationId, email, role, tokenHash, byOperator]);
+    if (!row) return { kind: 'already_invited' };
+    await addEvent(client, 'user.invited', organizationId, row, changesBetween({}, { role }), by);
+    return { kind: 'invited', member: memberOf(row), expiresAtMs: row.expires_ms };
+  });
+}
+
+/** The former link is worth nothing any more. */
+export async function renewInvitation(
+  pool: pg.Pool,
+  {
+    organizationId,
+    id,
+    tokenHash,
+    byOperator,
+  }: Pick<NewInvitation, 'organizationId' | 'id' | 'tokenHash' | 'byOperator'>,
+  by: Actor,
+): Promise<RenewResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<RenewResult> => {
+    const before = await lockedInvitation(client, organizationId, id);
+    if (!before) return { kind: 'not_invited' };
+    if (before.by_operator && !byOperator) return { kind: 'operators_own' };
+    const [row] = await run<InvitationRow>(client, RENEW, [organizationId, id, tokenHash]);
+    if (!row) throw new Error('an invitation vanished while its organization was locked');
+    await addEvent(client, 'user.invited', organizationId, row, {}, by);
+    return { kind: 'renewed', expiresAtMs: row.expires_ms };
+  });
+}
+
+/** `undefined`: there is no such invitation. */
+export async function setInvitedRole(
+  pool: pg.Pool,
+  organizationId: string,
+  id: string,
+  role: MemberRole,
+  by: Actor,
+): Promise<MemberRecord | undefined> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const before = await lockedInvitation(client, organizationId, id);
+    if (!before || before.role === role) return before && memberOf(before);
+    const [row] = await run<InvitationRow>(client, SET_ROLE, [organizationId, id, role]);
+    const changes = changesBetween({ role: before.role }, { role });
+    await addEvent(client, 'user.role_changed', organizationId, before, changes, by);
+    return row && memberOf(row);
+  });
+}
+
+/** `false`: there is no such invitation. */
+export async function withdrawInvitation(
+  pool: pg.Pool,
+  organizationId: string,
+  id: string,
+  by: Actor,
+): Promise<boolean> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const before = await lockedInvitation(client, organizationId, id);
+    if (!before) return false;
+    await run(client, REMOVE, [organizationId, id]);
+    await addEvent(client, 'user.removed', organizationId, before, changesBetween({ role: before.role }, {}), by);
+    return true;
+  });
+}
+
+/** Users who never set a password, as dashboards before there were invitations made them, become invitations. */
+export async function invitePendingUsers(pool: pg.Pool): Promise<void> {
+  await run(pool, INVITE_PENDING_USERS, []);
+}
+
+async function lockedInvitation(
+  client: pg.PoolClient,
+  organizationId: string,
+  id: string,
+): Promise<InvitationRow | undefined> {
+  await lockOrganization(client, organizationId);
+  const [row] = await run<InvitationRow>(client, FIND, [organizationId, id]);
+  return row;
+}
+
+async function addEvent(
+  client: pg.PoolClient,
+  action: AuditAction,
+  organizationId: string,
+  { id, email }: InvitationRow,
+  changes: AuditChanges,
+  by: Actor,
+): Promise<void> {
+  await addAuditEvent(client, { action, organizationId, subjectId: id, subjectName: email, changes }, by);
+}
+
+/** As one of the organization's people who is not here yet. */
+function memberOf({ id, email, role, created_ms: createdAtMs }: InvitationRow): MemberRecord {
+  return { userId: id, email, role, invited: true, disabled: false, createdAtMs, activeKeys: 0 };
+}

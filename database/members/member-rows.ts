@@ -1,0 +1,77 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { IS_ACTIVE } from '../keys/key-lookup.ts';
+import { type Connection, type MemberRole, milliseconds } from '../users/user-rows.ts';
+
+export interface MemberRecord {
+  readonly userId: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  /** Has an invitation and has not accepted it, or has not set a password yet. */
+  readonly invited: boolean;
+  readonly disabled: boolean;
+  /** Member since. */
+  readonly createdAtMs: number;
+  readonly lastSignedInAtMs?: number;
+  /** Keys of the organization that the member made and that work now. */
+  readonly activeKeys: number;
+}
+
+/** One page lists them all. */
+export const MAX_MEMBERS = 1_000;
+
+const MEMBERS = `select m.user_id, u.email, m.role, u.password_hash is null as invited, u.disabled_at is not null as disabled,
+    ${milliseconds('m.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms,
+    coalesce(made.active_keys, 0) as active_keys
+  from memberships m join users u on u.id = m.user_id
+  left join (
+    select k.created_by, count(*)::integer as active_keys from keys k where k.organization_id = $1 and ${IS_ACTIVE} group by k.created_by
+  ) made on made.created_by = m.user_id
+  where m.organization_id = $1`;
+/** An invitation shows nothing of an account that its address may have. */
+const INVITATIONS = `select i.id as user_id, i.email, i.role, true as invited, false as disabled, ${milliseconds('i.created_at')} as created_ms,
+    null as signed_in_ms, 0 as active_keys
+  from invitations i where i.organization_id = $1`;
+const LIST: Statement = {
+  name: 'list_members',
+  text: `${MEMBERS} union all ${INVITATIONS} order by email limit ${MAX_MEMBERS}`,
+};
+const SHOW: Statement = { name: 'show_member', text: `${MEMBERS} and m.user_id = $2` };
+
+interface MemberRow {
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly invited: boolean;
+  readonly disabled: boolean;
+  readonly created_ms: number;
+  readonly signed_in_ms: number | null;
+  readonly active_keys: number;
+}
+
+/** With those who are invited, by e-mail address. */
+export async function membersOf(pool: pg.Pool, organizationId: string): Promise<readonly MemberRecord[]> {
+  return (await run<MemberRow>(pool, LIST, [organizationId])).map(recordOf);
+}
+
+export async function findMember(
+  on: Connection,
+  organizationId: string,
+  userId: string,
+): Promise<MemberRecord | undefined> {
+  const [row] = await run<MemberRow>(on, SHOW, [organizationId, userId]);
+  return row && recordOf(row);
+}
+
+function recordOf(row: MemberRow): MemberRecord {
+  return {
+    userId: row.user_id,
+    email: row.email,
+    role: row.role,
+    invited: row.invited,
+    disabled: row.disabled,
+    createdAtMs: row.created_ms,
+    activeKeys: row.active_keys,
+    ...(row.signed_in_ms === null ? {} : { lastSignedInAtMs: row.signed_in_ms }),
+  };
+}

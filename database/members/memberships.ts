@@ -1,0 +1,192 @@
+import type pg from 'pg';
+import type { Actor, AuditAction } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
+import { findUser, type MemberRole } from '../users/user-rows.ts';
+import { findMember, MAX_MEMBERS, type MemberRecord } from './member-rows.ts';
+
+export type AddMemberResult =
+  | { readonly kind: 'added'; readonly member: MemberRecord }
+  | { readonly kind: 'already_member'; readonly member: MemberRecord }
+  | { readonly kind: 'unknown_user' }
+  | { readonly kind: 'unknown_organization' }
+  | { readonly kind: 'organization_full' };
+
+/** `last_owner`: nobody who could manage the organization would be left; only an operator may do that. */
+export type SetRoleResult =
+  | { readonly kind: 'done'; readonly member: MemberRecord }
+  | { readonly kind: 'not_a_member' }
+  | { readonly kind: 'last_owner' };
+export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | 'last_owner' | 'no_such_owner' };
+
+/** The keys of a member who leaves: revoked, because anybody may have a copy, unless an owner answers for them. */
+export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
+
+/** Whether the last owner may go or become a member: for operators only. */
+export type LastOwner = 'must_stay' | 'may_go';
+
+/** Changes of who belongs to an organization take turns, so that two owners cannot remove each other. */
+const LOCK_ORGANIZATION: Statement = {
+  name: 'lock_members',
+  text: 'select from organizations where id = $1 for no key update',
+};
+const LOCK_USER: Statement = { name: 'lock_new_member', text: 'select from users where id = $1 for no key update' };
+const COUNT: Statement = {
+  name: 'count_members',
+  text: `select (select count(*)::integer from memberships where organization_id = $1)
+      + (select count(*)::integer from invitations where organization_id = $1) as members`,
+};
+const INSERT: Statement = {
+  name: 'insert_membership',
+  text: `insert into memberships (user_id, organization_id, role) values ($1, $2, $3) on conflict do nothing`,
+};
+const END_INVITATION: Statement = {
+  name: 'end_invitation',
+  text: 'delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email',
+};
+const SET_ROLE: Statement = {
+  name: 'set_role',
+  text: 'update memberships set role = $3 where organization_id = $1 and user_id = $2',
+};
+const REMOVE: Statement = {
+  name: 'remove_membership',
+  text: 'delete from memberships where organization_id = $1 and user_id = $2',
+};
+/** An owner who cannot sign in is no help. */
+const OTHER_OWNERS: Statement = {
+  name: 'other_owners',
+  text: `select exists (
+      select from memberships m join users u on u.id = m.user_id
+      where m.organization_id = $1 and m.user_id <> $2 and m.role = 'owner' and u.disabled_at is null and u.password_hash is not null
+    ) as found`,
+};
+
+/** A user who is there already joins an organization. */
+export async function addMember(
+  pool: pg.Pool,
+  organizationId: string,
+  userId: string,
+  role: MemberRole,
+  by: Actor,
+): Promise<AddMemberResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<AddMemberResult> => {
+    const state = await lockOrganization(client, organizationId);
+    if (state === 'unknown_organization') return { kind: state };
+    const before = await findMember(client, organizationId, userId);
+    if (before) return { kind: 'already_member', member: before };
+    if (state !== 'open') return { kind: state };
+    const user = await lockUser(client, userId);
+    if (!user) return { kind: 'unknown_user' };
+    await insertMembership(client, organizationId, userId, role);
+    const member = await present(client, organizationId, userId);
+    await addEvent(client, 'user.added', organizationId, member, changesBetween({}, { role }), by);
+    return { kind: 'added', member };
+  });
+}
+
+export async function setRole(
+  pool: pg.Pool,
+  organizationId: string,
+  userId: string,
+  role: MemberRole,
+  lastOwner: LastOwner,
+  by: Actor,
+): Promise<SetRoleResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<SetRoleResult> => {
+    await lockOrganization(client, organizationId);
+    const before = await findMember(client, organizationId, userId);
+    if (!before) return { kind: 'not_a_member' };
+    if (before.role === role) return { kind: 'done', member: before };
+    if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
+    await run(client, SET_ROLE, [organizationId, userId, role]);
+    const changes = changesBetween({ role: before.role }, { role });
+    await addEvent(client, 'user.role_changed', organizationId, before, changes, by);
+    return { kind: 'done', member: await present(client, organizationId, userId) };
+  });
+}
+
+/** A user with a password stays a user. `no_such_owner`: nobody to hand the keys to. Rights end with the next request, which reads memberships anew. */
+export async function removeMember(
+  pool: pg.Pool,
+  organizationId: string,
+  userId: string,
+  lastOwner: LastOwner,
+  by: Actor,
+  keys: KeysOfLeaver = 'revoke',
+): Promise<RemoveMemberResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<RemoveMemberResult> => {
+    await lockOrganization(client, organizationId);
+    const before = await findMember(client, organizationId, userId);
+    if (!before) return { kind: 'not_a_member' };
+    if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
+    const heir = keys === 'revoke' ? undefined : await findMember(client, organizationId, keys.handTo);
+    if (keys !== 'revoke' && !(heir && heir.userId !== userId && mayInherit(heir))) return { kind: 'no_such_owner' };
+    await run(client, REMOVE, [organizationId, userId]);
+    if (heir) await handOverKeysOf(client, organizationId, before, heir, by);
+    else await revokeKeysOf(client, organizationId, userId, by);
+    const changes = changesBetween({ role: before.role }, {});
+    await addEvent(client, 'user.removed', organizationId, before, changes, by);
+    return { kind: 'removed' };
+  });
+}
+
+function mayInherit({ role, invited, disabled }: MemberRecord): boolean {
+  return role === 'owner' && !invited && !disabled;
+}
+
+/** `open`: it takes one more member, those who are invited counted, and nobody else changes its members until the transaction ends. */
+export async function lockOrganization(
+  client: pg.PoolClient,
+  id: string,
+): Promise<'open' | 'unknown_organization' | 'organization_full'> {
+  const found = await run(client, LOCK_ORGANIZATION, [id]);
+  if (found.length === 0) return 'unknown_organization';
+  const [row] = await run<{ members: number }>(client, COUNT, [id]);
+  return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
+}
+
+/** An invitation of the user to it has done its work. */
+export async function insertMembership(
+  client: pg.PoolClient,
+  organizationId: string,
+  userId: string,
+  role: MemberRole,
+): Promise<void> {
+  await run(client, INSERT, [userId, organizationId, role]);
+  await run(client, END_INVITATION, [organizationId, userId]);
+}
+
+async function lockUser(client: pg.PoolClient, userId: string) {
+  await run(client, LOCK_USER, [userId]);
+  return findUser(client, userId);
+}
+
+async function isLastOwner(
+  client: pg.PoolClient,
+  organizationId: string,
+  { userId, role }: MemberRecord,
+  lastOwner: LastOwner,
+): Promise<boolean> {
+  if (role !== 'owner' || lastOwner === 'may_go') return false;
+  const [row] = await run<{ found: boolean }>(client, OTHER_OWNERS, [organizationId, userId]);
+  return row?.found !== true;
+}
+
+async function addEvent(
+  client: pg.PoolClient,
+  action: AuditAction,
+  organizationId: string,
+  { userId, email }: MemberRecord,
+  changes: ReturnType<typeof changesBetween>,
+  by: Actor,
+): Promise<void> {
+  await addAuditEvent(client, { action, organizationId, subjectId: userId, subjectName: email, changes }, by);
+}
+
+async function present(client: pg.PoolClient, organizationId: string, userId: string): Promise<MemberRecord> {
+  const member = await findMember(client, organizationId, userId);
+  if (!member) throw new Error('a membership vanished in the transaction that changed it');
+  return member;
+}

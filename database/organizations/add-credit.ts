@@ -1,0 +1,55 @@
+import type pg from 'pg';
+import type {
+  CreditEntry,
+  CreditResult,
+  OrganizationRecord,
+  ReferenceElsewhere,
+} from '../administration/administration.ts';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { isTaken } from '../connection/unavailable.ts';
+
+const CREDIT: Statement = { name: 'add_credit', text: 'select * from add_credit($1, $2, $3, $4, $5)' };
+const OWNER_OF_REFERENCE: Statement = {
+  name: 'owner_of_credit_reference',
+  text: 'select organization_id from credit_references where reference = $1',
+};
+const MAX_LEDGER_ACTOR = 200;
+
+/**
+ * To an organization that exists. A balance out of range and a reference of another organization are thrown, because the transaction cannot
+ * go on after them.
+ */
+export async function addCredit(
+  client: pg.PoolClient,
+  { id, name }: Pick<OrganizationRecord, 'id' | 'name'>,
+  { amountNanoUsd, note, reference }: CreditEntry,
+  by: Actor,
+): Promise<CreditResult> {
+  const [row] = await run<{ applied: boolean; amount_nano_usd: string; balance_nano_usd: string }>(client, CREDIT, [
+    id,
+    amountNanoUsd,
+    note ?? null,
+    reference ?? null,
+    by.actor.slice(0, MAX_LEDGER_ACTOR),
+  ]);
+  if (!row) throw new Error('an organization has no account');
+  const balanceNanoUsd = BigInt(row.balance_nano_usd);
+  if (!row.applied) return { kind: 'repeated', amountNanoUsd: BigInt(row.amount_nano_usd), balanceNanoUsd };
+  const changes = changesBetween(
+    { balanceNanoUsd: balanceNanoUsd - amountNanoUsd },
+    { balanceNanoUsd, note, reference },
+  );
+  const subject = { organizationId: id, subjectId: id, subjectName: name };
+  await addAuditEvent(client, { action: 'organization.credited', ...subject, changes }, by);
+  return { kind: 'applied', balanceNanoUsd };
+}
+
+/** What a transaction with addCredit() was refused for, after its end; everything else is thrown again. */
+export async function refusalOfReference(pool: pg.Pool, error: unknown, reference = ''): Promise<ReferenceElsewhere> {
+  if (!isTaken(error, 'credit_references_pkey')) throw error;
+  const [owner] = await run<{ organization_id: string }>(pool, OWNER_OF_REFERENCE, [reference]);
+  return { kind: 'reference_elsewhere', organizationId: String(owner?.organization_id) };
+}

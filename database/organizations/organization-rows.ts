@@ -1,0 +1,220 @@
+import type pg from 'pg';
+import type {
+  CreateOrganizationResult,
+  CreditEntry,
+  CreditResult,
+  NewOrganization,
+  OrganizationChange,
+  OrganizationQuery,
+  OrganizationRecord,
+  OrganizationSettings,
+} from '../administration/administration.ts';
+import type { Actor } from '../audit/audit.ts';
+import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { isOutOfRange } from '../connection/unavailable.ts';
+import { limitsOf } from '../keys/key-lookup.ts';
+import { addCredit, refusalOfReference } from './add-credit.ts';
+import { afterChange, changedLimits } from './changed-limits.ts';
+
+const COLUMNS = `o.id, o.name, (extract(epoch from o.suspended_at) * 1000)::bigint as suspended_ms, o.allow_n, o.concurrency, o.rpm, o.tpm,
+  o.daily_budget_nano_usd, o.max_tokens, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;
+const SELECT = `select ${COLUMNS}, a.balance_nano_usd from organizations o join accounts a on a.organization_id = o.id`;
+
+const LIST: Statement = { name: 'list_organizations', text: `${SELECT} order by o.created_at, o.id` };
+const SHOW: Statement = { name: 'show_organization', text: `${SELECT} where o.id = $1` };
+const LOCK: Statement = {
+  name: 'lock_organization_for_change',
+  text: `${SELECT} where o.id = $1 for no key update of o`,
+};
+/** Ids sort by time, so that a page is a walk down the primary key; names are looked at on the way. */
+const SEARCH: Statement = {
+  name: 'search_organizations',
+  text: `${SELECT} where ($1::text is null or strpos(lower(o.name), lower($1)) > 0 or o.id = $1) and ($2::text is null or o.id < $2)
+    order by o.id desc limit $3`,
+};
+const BY_ID: Statement = { name: 'organizations_by_id', text: `${SELECT} where o.id = any ($1) order by o.id desc` };
+const INSERT: Statement = {
+  name: 'insert_organization',
+  text: `insert into organizations (id, name, allow_n, concurrency, rpm, tpm, daily_budget_nano_usd, max_tokens)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+};
+const UPDATE: Statement = {
+  name: 'update_organization',
+  text: `update organizations
+    set name = $2, allow_n = $3, concurrency = $4, rpm = $5, tpm = $6, daily_budget_nano_usd = $7, max_tokens = $8
+    where id = $1`,
+};
+const OPEN_ACCOUNT: Statement = { name: 'open_account', text: 'insert into accounts (organization_id) values ($1)' };
+const SUSPEND: Statement = {
+  name: 'set_suspended',
+  text: 'update organizations set suspended_at = case when $2 then now() end where id = $1',
+};
+
+interface OrganizationRow {
+  readonly id: string;
+  readonly name: string;
+  readonly suspended_ms: string | null;
+  readonly allow_n: boolean;
+  readonly concurrency: number;
+  readonly rpm: string | null;
+  readonly tpm: string | null;
+  readonly daily_budget_nano_usd: string | null;
+  readonly max_tokens: string | null;
+  readonly created_ms: string;
+  readonly balance_nano_usd: string;
+}
+
+type Connection = pg.Pool | pg.PoolClient;
+
+export async function createOrganization(
+  pool: pg.Pool,
+  organization: NewOrganization,
+  by: Actor,
+  openingCredit: CreditEntry | undefined,
+): Promise<CreateOrganizationResult> {
+  const created = inTransaction(pool, 'begin', async (client): Promise<CreateOrganizationResult> => {
+    const { id, name } = organization;
+    await run(client, INSERT, valuesOf(id, organization));
+    await run(client, OPEN_ACCOUNT, [id]);
+    const changes = changesBetween({}, fieldsOf(organization));
+    await addAuditEvent(client, { action: 'organization.created', ...subjectOf(id, name), changes }, by);
+    if (openingCredit) await addCredit(client, { id, name }, openingCredit, by);
+    const created = await findOrganization(client, id);
+    if (!created) throw new Error('an organization vanished in the transaction that made it');
+    return { kind: 'created', organization: created };
+  });
+  return created.catch((error: unknown) => refusalOfReference(pool, error, openingCredit?.reference));
+}
+
+export async function listOrganizations(pool: pg.Pool): Promise<readonly OrganizationRecord[]> {
+  return (await run<OrganizationRow>(pool, LIST, [])).map(recordOf);
+}
+
+export async function searchOrganizations(
+  pool: pg.Pool,
+  { search, beforeId, limit }: OrganizationQuery,
+): Promise<readonly OrganizationRecord[]> {
+  return (await run<OrganizationRow>(pool, SEARCH, [search ?? null, beforeId ?? null, limit])).map(recordOf);
+}
+
+export async function organizationsById(pool: pg.Pool, ids: readonly string[]): Promise<readonly OrganizationRecord[]> {
+  return (await run<OrganizationRow>(pool, BY_ID, [ids])).map(recordOf);
+}
+
+export async function findOrganization(on: Connection, id: string): Promise<OrganizationRecord | undefined> {
+  const [row] = await run<OrganizationRow>(on, SHOW, [id]);
+  return row && recordOf(row);
+}
+
+export async function updateOrganization(
+  pool: pg.Pool,
+  id: string,
+  change: OrganizationChange,
+  by: Actor,
+): Promise<OrganizationRecord | undefined> {
+  return onLocked(pool, id, async (client, before) => {
+    const after = changed(before, change);
+    const changes = changesBetween(fieldsOf(before), fieldsOf(after));
+    if (isEmpty(changes)) return;
+    await run(client, UPDATE, valuesOf(id, after));
+    await addAuditEvent(client, { action: 'organization.updated', ...subjectOf(id, after.name), changes }, by);
+  });
+}
+
+export async function setSuspended(
+  pool: pg.Pool,
+  id: string,
+  suspended: boolean,
+  by: Actor,
+): Promise<OrganizationRecord | undefined> {
+  return onLocked(pool, id, async (client, before) => {
+    if (suspended === (before.suspendedAtMs !== undefined)) return;
+    await run(client, SUSPEND, [id, suspended]);
+    const after = await findOrganization(client, id);
+    const changes = changesBetween({ suspendedAtMs: before.suspendedAtMs }, { suspendedAtMs: after?.suspendedAtMs });
+    const action = suspended ? 'organization.suspended' : 'organization.resumed';
+    await addAuditEvent(client, { action, ...subjectOf(id, before.name), changes }, by);
+  });
+}
+
+export async function credit(
+  pool: pg.Pool,
+  organizationId: string,
+  entry: CreditEntry,
+  by: Actor,
+): Promise<CreditResult> {
+  try {
+    return await inTransaction(pool, 'begin', async (client): Promise<CreditResult> => {
+      const organization = await findOrganization(client, organizationId);
+      return organization ? addCredit(client, organization, entry, by) : { kind: 'unknown_organization' };
+    });
+  } catch (error) {
+    if (isOutOfRange(error)) return { kind: 'out_of_range' };
+    return refusalOfReference(pool, error, entry.reference);
+  }
+}
+
+/** Nothing else changes the organization while `change` looks at it. Returns it as it is afterwards. */
+async function onLocked(
+  pool: pg.Pool,
+  id: string,
+  change: (client: pg.PoolClient, before: OrganizationRecord) => Promise<void>,
+): Promise<OrganizationRecord | undefined> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const [row] = await run<OrganizationRow>(client, LOCK, [id]);
+    if (!row) return undefined;
+    await change(client, recordOf(row));
+    return findOrganization(client, id);
+  });
+}
+
+function changed(before: OrganizationRecord, change: OrganizationChange): OrganizationSettings {
+  const maxTokens = afterChange(before.maxTokens, change.maxTokens);
+  return {
+    name: change.name ?? before.name,
+    allowMultipleCompletions: change.allowMultipleCompletions ?? before.allowMultipleCompletions,
+    concurrency: change.concurrency ?? before.concurrency,
+    ...(maxTokens === undefined ? {} : { maxTokens }),
+    limits: changedLimits(before.limits, change),
+  };
+}
+
+function valuesOf(
+  id: string,
+  { name, allowMultipleCompletions, concurrency, limits, maxTokens }: OrganizationSettings,
+) {
+  return [
+    id,
+    name,
+    allowMultipleCompletions,
+    concurrency,
+    limits.requestsPerMinute ?? null,
+    limits.tokensPerMinute ?? null,
+    limits.dailyBudgetNanoUsd ?? null,
+    maxTokens ?? null,
+  ];
+}
+
+function fieldsOf({ name, allowMultipleCompletions, concurrency, maxTokens, limits }: OrganizationSettings) {
+  return { name, allowMultipleCompletions, concurrency, maxTokens, ...limits } satisfies AuditFields;
+}
+
+function subjectOf(id: string, name: string) {
+  return { organizationId: id, subjectId: id, subjectName: name };
+}
+
+function recordOf(row: OrganizationRow): OrganizationRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    ...(row.suspended_ms === null ? {} : { suspendedAtMs: Number(row.suspended_ms) }),
+    allowMultipleCompletions: row.allow_n,
+    concurrency: row.concurrency,
+    ...(row.max_tokens === null ? {} : { maxTokens: Number(row.max_tokens) }),
+    limits: limitsOf(row.rpm, row.tpm, row.daily_budget_nano_usd),
+    balanceNanoUsd: BigInt(row.balance_nano_usd),
+    createdAtMs: Number(row.created_ms),
+  };
+}

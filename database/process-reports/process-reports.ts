@@ -1,0 +1,136 @@
+import type pg from 'pg';
+import { DAY_MS } from '../../core/clock.ts';
+import { createPool, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import {
+  type HeldNow,
+  type ProcessReport,
+  type ProcessReports,
+  REPORT_FRESH_MS,
+  type ReportedConfiguration,
+  type ReportedProcess,
+  type ReportingProcess,
+} from './report.ts';
+
+/** Less than the time between two reports: one that hangs delays the next, and no more. */
+const TIMEOUTS: Timeouts = { connectMs: 1_000, statementMs: 1_000 };
+/** Long enough to see in the dashboard that a process is gone. */
+const FORGOTTEN_AFTER_MS = DAY_MS / 24;
+
+/** On a connection of its own, so that a report never waits for a request, nor a request for a report. */
+export function openProcessReports(url: string, log: StoreLog, timeouts = TIMEOUTS): ProcessReports {
+  const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
+  let written: ReportedConfiguration | undefined;
+  return {
+    write: async (process, report, configuration) => {
+      const values = [process.id, json(report)];
+      const same = configuration === written;
+      const [row] = same ? await run(pool, UPDATE, values) : [];
+      // Gone when somebody took it for forgotten, or the server crashed: the table is unlogged.
+      if (row === undefined) await run(pool, UPSERT, [...values, ...identity(process), ...described(configuration)]);
+      written = configuration;
+    },
+    remove: async (processId) => {
+      await run(pool, REMOVE, [processId]);
+    },
+    removeForgotten: async () => {
+      await run(pool, REMOVE_FORGOTTEN, [FORGOTTEN_AFTER_MS]);
+    },
+    close: () => pool.end(),
+  };
+}
+
+function identity({ host, worker, pid, startedAtMs }: ReportingProcess): unknown[] {
+  return [host, worker, pid, startedAtMs];
+}
+
+function described(configuration: ReportedConfiguration): unknown[] {
+  return [json(configuration), configuration.loadedAtMs];
+}
+
+/** jsonb takes neither NUL nor half of a surrogate pair; both can stand in what an operator writes. */
+function json(value: object): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'string' ? part.replaceAll('\0', '\ufffd').toWellFormed() : part,
+  );
+}
+
+/** Every process that has reported within the hour, fresh or not, in the order of hosts and workers. */
+export async function listProcesses(pool: pg.Pool | pg.Client): Promise<ReportedProcess[]> {
+  const rows = await run<ProcessRow>(pool, LIST, []);
+  return rows.map((row) => ({
+    id: row.id,
+    host: row.host,
+    worker: row.worker,
+    pid: row.pid,
+    startedAtMs: row.started_at.getTime(),
+    reportedAtMs: row.reported_at.getTime(),
+    ageMs: Math.max(0, Number(row.age_ms)),
+    report: row.report,
+    configurationLoadedAtMs: row.configuration_loaded_at.getTime(),
+  }));
+}
+
+/** What the process that loaded its configuration last works with; one that still reports goes before any that is gone. */
+export async function currentConfiguration(pool: pg.Pool | pg.Client): Promise<ReportedConfiguration | undefined> {
+  const rows = await run<{ configuration: ReportedConfiguration }>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS]);
+  return rows[0]?.configuration;
+}
+
+/** Up to two seconds old. */
+export async function heldNow(pool: pg.Pool, organizationId: string): Promise<HeldNow> {
+  const [row] = await run<{ held: string; holds: string }>(pool, HELD, [organizationId, REPORT_FRESH_MS]);
+  return { heldNanoUsd: BigInt(row?.held ?? 0), holds: Number(row?.holds ?? 0) };
+}
+
+interface ProcessRow {
+  readonly id: string;
+  readonly host: string;
+  readonly worker: number;
+  readonly pid: number;
+  readonly started_at: Date;
+  readonly reported_at: Date;
+  readonly age_ms: string;
+  readonly report: ProcessReport;
+  readonly configuration_loaded_at: Date;
+}
+
+const UPDATE = {
+  name: 'report_process',
+  text: 'update gateway_processes set reported_at = now(), report = $2 where id = $1 returning 1',
+};
+
+const UPSERT = {
+  name: 'introduce_process',
+  text: `insert into gateway_processes
+      (id, host, worker, pid, started_at, reported_at, report, configuration, configuration_loaded_at)
+    values ($1, $3, $4, $5, to_timestamp($6::float8 / 1000), now(), $2, $7, to_timestamp($8::float8 / 1000))
+    on conflict (id) do update set reported_at = excluded.reported_at, report = excluded.report,
+      configuration = excluded.configuration, configuration_loaded_at = excluded.configuration_loaded_at`,
+};
+
+const REMOVE = { name: 'remove_process', text: 'delete from gateway_processes where id = $1' };
+
+const REMOVE_FORGOTTEN = {
+  name: 'remove_forgotten_processes',
+  text: "delete from gateway_processes where reported_at < now() - $1::float8 * interval '1 millisecond'",
+};
+
+const LIST = {
+  name: 'list_processes',
+  text: `select id, host, worker, pid, started_at, reported_at, report, configuration_loaded_at,
+      extract(epoch from now() - reported_at) * 1000 as age_ms
+    from gateway_processes order by host, worker, started_at desc`,
+};
+
+const CURRENT_CONFIGURATION = {
+  name: 'current_configuration',
+  text: `select configuration from gateway_processes
+    order by reported_at > now() - $1::float8 * interval '1 millisecond' desc, configuration_loaded_at desc limit 1`,
+};
+
+const HELD = {
+  name: 'held_now',
+  text: `select coalesce(sum((held ->> 0)::bigint), 0)::text as held, coalesce(sum((held ->> 1)::bigint), 0)::text as holds
+    from (select report -> 'holds' -> 'organizations' -> $1::text as held from gateway_processes
+      where reported_at > now() - $2::float8 * interval '1 millisecond') as fresh`,
+};

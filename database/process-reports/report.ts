@@ -1,0 +1,157 @@
+import type { NanoUsd } from '../../core/money.ts';
+
+/**
+ * What gateway processes say of themselves every two seconds, for whoever watches over them (the dashboard): plain JSON, as it stands in
+ * `gateway_processes`. Nothing is ever decided by it.
+ */
+export interface ProcessReports {
+  /** Writes the process's row; the configuration only when it is another object than last time. Rejects with StoreUnavailable. */
+  write(process: ReportingProcess, report: ProcessReport, configuration: ReportedConfiguration): Promise<void>;
+  /** The process ends. */
+  remove(processId: string): Promise<void>;
+  /** Rows of processes that have not reported for an hour. */
+  removeForgotten(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A process whose last report is older is gone, or cannot reach PostgreSQL: what it held lapses soon, if it has not yet (INTERFACE 5, leases). */
+export const REPORT_FRESH_MS = 10_000;
+
+export interface ReportingProcess {
+  /** A UUID, new at every start. */
+  readonly id: string;
+  readonly host: string;
+  /** Its index among the gateway processes of its host; 0 speaks for Envoy. */
+  readonly worker: number;
+  readonly pid: number;
+  readonly startedAtMs: number;
+}
+
+/** Rates and lag cover the time since the report before. */
+export interface ProcessReport {
+  readonly gatewayVersion: string;
+  /** Of the configuration in force: processes that show the same one work with the same models and providers. */
+  readonly configurationFingerprint: string;
+  /** Why a request through Envoy would not be served now; null when it would. */
+  readonly notReady: string | null;
+  readonly overMs: number;
+  /** Readiness probes are left out. */
+  readonly requests: {
+    readonly inFlight: number;
+    readonly ended: number;
+    /** Of those that ended: what went wrong on our side or the provider's, broken streams too; no refusals. */
+    readonly failed: number;
+  };
+  readonly eventLoopLagMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  readonly rssBytes: number;
+  readonly heapUsedBytes: number;
+  /** Of one core; above 1 when other threads (token counting, collecting garbage) work beside. */
+  readonly cpuFraction: number;
+  readonly spool: { readonly charges: number; readonly bytes: number };
+  readonly holds: ReportedHolds;
+  /** Null while the process keeps no request log. `dropped` counts from the process's start. */
+  readonly requestLog: { readonly waiting: number; readonly dropped: number } | null;
+  /** Null where another process of the host asks Envoy. */
+  readonly envoy: ReportedEnvoy | null;
+  /** By provider name: every provider of the configuration, and those of former ones that were asked in the last five minutes. */
+  readonly providers: Readonly<Record<string, ProviderHealth>>;
+}
+
+export interface ReportedHolds {
+  /** Decimal text of an integer. */
+  readonly totalNanoUsd: string;
+  readonly count: number;
+  /** By organization id; the largest ones if there are more than fit (`leftOut` organizations are not among them). */
+  readonly organizations: Readonly<Record<string, readonly [heldNanoUsd: string, count: number]>>;
+  readonly leftOut: number;
+}
+
+export type ReportedEnvoy =
+  | { readonly reachable: false }
+  | {
+      readonly reachable: true;
+      /** `1.39.3` */
+      readonly version: string;
+      /** `LIVE`, `DRAINING`, `PRE_INITIALIZING`, `INITIALIZING` */
+      readonly state: string;
+      readonly uptimeMs: number;
+    };
+
+/** As this process has met it in the last five minutes. */
+export interface ProviderHealth {
+  readonly attempts: number;
+  /** Failures that tell on the provider: not a client that left, nor a request that it was right to reject. */
+  readonly failures: number;
+  /** The last of these failures: one of a bounded set of words, never the provider's own. */
+  readonly lastFailure: { readonly result: string; readonly atMs: number } | null;
+  /** Envoy leaves it alone now, because it failed too often in a row. Null where this process does not ask Envoy, or has no answer. */
+  readonly ejected: boolean | null;
+}
+
+/** The configuration in force in that process, without secrets. */
+export interface ReportedConfiguration {
+  /** Over models and providers. */
+  readonly fingerprint: string;
+  readonly path: string;
+  readonly loadedAtMs: number;
+  readonly models: readonly ReportedModel[];
+  readonly providers: readonly ReportedProvider[];
+  /** Well formed, but it cannot work. */
+  readonly warnings: readonly ReportedProblem[];
+  /** The file as it is now was refused, and the configuration before it is still in force. Null: what is in force is what is in the file. */
+  readonly refused: { readonly atMs: number; readonly problems: readonly ReportedProblem[] } | null;
+  /** Fields that were changed in the file, and stay as they were until a restart. */
+  readonly restartNeeded: readonly string[];
+}
+
+export interface ReportedProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+export interface ReportedModel {
+  readonly id: string;
+  readonly capabilities: readonly string[];
+  readonly reasoningEfforts: readonly string[];
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  readonly defaultOutputTokens: number;
+  /** Pico-dollars per token (USD per million tokens x 1e6), decimal text of integers. */
+  readonly prices: {
+    readonly inputPicoUsd: string;
+    readonly cachedInputPicoUsd: string;
+    readonly outputPicoUsd: string;
+  };
+  readonly disabled: boolean;
+  /** Why it answers `upstream_config_error`; for operators, not for customers. */
+  readonly problem: string | null;
+  /** Those that can work, in the order in which they are tried; none exactly when there is a problem. */
+  readonly targets: readonly { readonly provider: string; readonly model: string }[];
+}
+
+export interface ReportedProvider {
+  readonly name: string;
+  /** Host, and port where it is not the scheme's own, of its base URL. */
+  readonly host: string;
+  readonly scheme: 'http' | 'https';
+  readonly hasKey: boolean;
+  /** Null: it depends on the model. */
+  readonly onDisconnect: 'abort' | 'drain' | null;
+}
+
+/** A row as it is read again. */
+export interface ReportedProcess extends ReportingProcess {
+  readonly reportedAtMs: number;
+  /** By the database's clock, like `reportedAtMs`. */
+  readonly ageMs: number;
+  readonly report: ProcessReport;
+  readonly configurationLoadedAtMs: number;
+}
+
+/** What the processes that report hold against one organization's balance. */
+export interface HeldNow {
+  readonly heldNanoUsd: NanoUsd;
+  readonly holds: number;
+}

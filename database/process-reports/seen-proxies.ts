@@ -1,0 +1,20 @@
+import type pg from 'pg';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+
+const RECORD: Statement = {
+  name: 'record_untrusted_proxy',
+  text: `insert into untrusted_proxies (address, seen_at) values ($1, now())
+    on conflict (address) do update set seen_at = excluded.seen_at`,
+};
+const FORGET: Statement = {
+  name: 'forget_untrusted_proxies',
+  text: "delete from untrusted_proxies where seen_at < now() - interval '1 day'",
+};
+
+/** For `doctor`. Called at most once a minute, which bounds the table: nothing of it is older than a day. */
+export async function recordProxy(pool: pg.Pool, address: string): Promise<void> {
+  await inTransaction(pool, 'begin', async (client) => {
+    await run(client, RECORD, [address]);
+    await run(client, FORGET, []);
+  });
+}

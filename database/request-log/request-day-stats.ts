@@ -1,0 +1,39 @@
+import type pg from 'pg';
+import { DAY_MS, utcDay } from '../../core/clock.ts';
+import { run, type Statement } from '../connection/connection-pool.ts';
+
+/** No request is logged so long after its arrival, unless PostgreSQL was away; then its day lacks it here, and has it by hours. */
+const SETTLED_AFTER_MS = DAY_MS / 4;
+const KEPT_DAYS = 400;
+const BUCKETS = Array.from({ length: 11 }, (_, bucket) => `sum(first_event_buckets[${bucket + 1}])::bigint`).join(', ');
+
+/** One statement, under the lock of the row that says how far it is: of processes that come together one does it. */
+const SUM_UP: Statement = {
+  name: 'sum_up_request_days',
+  text: `with due as (
+      update request_days d set summed_until = date '1970-01-01' + $1::integer
+      from (
+        select single, summed_until from request_days where summed_until < date '1970-01-01' + $1::integer for update
+      ) as before
+      where d.single = before.single
+      returning before.summed_until as since, d.summed_until as until
+    ), summed as (
+      insert into request_day_stats (
+        organization_id, day, key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets
+      )
+      select organization_id, (hour at time zone 'UTC')::date, key_id, model, code, sum(requests)::bigint, sum(prompt_tokens)::bigint,
+        sum(completion_tokens)::bigint, sum(cost_nano_usd)::bigint, array[${BUCKETS}]
+      from request_stats s join due d
+        on s.hour >= d.since::timestamp at time zone 'UTC' and s.hour < d.until::timestamp at time zone 'UTC'
+      group by 1, 2, 3, 4, 5
+      returning 1
+    ), forgotten as (
+      delete from request_day_stats s using due where s.day < due.until - ${KEPT_DAYS} returning 1
+    )
+    select count(*)::integer as rows from summed`,
+};
+
+/** Sums up the days that have ended since the last time. */
+export async function sumUpRequestDays(pool: pg.Pool, nowMs: number): Promise<void> {
+  await run(pool, SUM_UP, [utcDay(nowMs - SETTLED_AFTER_MS)]);
+}

@@ -1,0 +1,153 @@
+import pg from 'pg';
+import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../core/clock.ts';
+import { type IdPrefix, idFloor } from '../../core/ids.ts';
+import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
+import { run, type Statement, type StoreLog } from '../connection/connection-pool.ts';
+import { asStoreError } from '../connection/unavailable.ts';
+import { deleteLeftOut } from './left-out-rows.ts';
+import { sumUpRequestDays } from './request-day-stats.ts';
+
+/** Today and a week ahead, so that a database nobody opens for a few days still has its partitions. */
+const DAYS_AHEAD = 7;
+const CHECK_EVERY_MS = 600_000;
+const STATS_KEPT_MS = 400 * DAY_MS;
+/** Deleting a few at a time keeps the statements short. What is left after as many rounds is deleted at the next check. */
+const ROWS_AT_ONCE = 1_000;
+const MOST_ROUNDS = 100;
+
+/** A table whose partitions are days: of ranges of its ids. */
+interface TableOfDays {
+  readonly name: 'request_log' | 'provider_attempts';
+  readonly idColumn: 'id' | 'generation_id';
+  readonly idPrefix: IdPrefix;
+}
+
+const REQUEST_LOG: TableOfDays = { name: 'request_log', idColumn: 'id', idPrefix: 'log' };
+/** Kept as long as the request log. */
+const TABLES: readonly TableOfDays[] = [
+  REQUEST_LOG,
+  { name: 'provider_attempts', idColumn: 'generation_id', idPrefix: 'gen' },
+];
+
+const DELETE_STATS: Statement = {
+  name: 'delete_old_request_stats',
+  text: `delete from request_stats where ctid in (
+      select ctid from request_stats where hour < to_timestamp($1::double precision / 1000) limit ${ROWS_AT_ONCE} for update skip locked
+    ) returning 1`,
+};
+
+const DELETE_LEFT_OUT = deleteLeftOut(ROWS_AT_ONCE);
+
+/** Makes the days' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
+export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
+  for (const table of TABLES) {
+    const present = new Set((await listPartitions(pool, table)).map(({ day }) => day));
+    for (let day = utcDay(nowMs); day <= utcDay(nowMs) + DAYS_AHEAD; day++) {
+      if (!present.has(day)) await change(pool, 'make', day, table, log);
+    }
+  }
+}
+
+/** Drops what is past its retention. What is in use by a long reader is dropped at a later check. */
+export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: number, log: StoreLog): Promise<void> {
+  const keptFromMs = nowMs - retentionMs;
+  for (const table of TABLES) {
+    for (const { day } of await listPartitions(pool, table)) {
+      if ((day + 1) * DAY_MS > keptFromMs) continue;
+      // The reader that one day waits for is in the way of the others too.
+      if (!(await change(pool, 'drop', day, table, log))) break;
+    }
+    await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, Math.max(0, keptFromMs)));
+  }
+  await deleteAll(pool, DELETE_LEFT_OUT, keptFromMs);
+  await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
+}
+
+/** Rows whose day had no partition: of a clock that was wrong, for the most part. */
+function deleteOthers({ name, idColumn }: TableOfDays): Statement {
+  return {
+    name: `delete_old_${name}_rows`,
+    text: `delete from ${name}_other where ctid in (
+      select ctid from ${name}_other where ${idColumn} < $1 limit ${ROWS_AT_ONCE} for update skip locked
+    ) returning 1`,
+  };
+}
+
+/** Makes, drops and sums up days while the process lives. Returns how to stop. */
+export function keepLogPartitions(pool: pg.Pool, retentionMs: () => number, log: StoreLog): () => void {
+  let stopped = false;
+  const check = async (): Promise<void> => {
+    try {
+      await makeLogPartitions(pool, Date.now(), log);
+      await dropOldLog(pool, Date.now(), retentionMs(), log);
+      await sumUpRequestDays(pool, Date.now());
+    } catch (error) {
+      if (!stopped) log.warn({ error: String(error) }, 'partitions of the request log could not be checked yet');
+    }
+  };
+  const timer = setInterval(() => void check(), CHECK_EVERY_MS);
+  timer.unref();
+  void check();
+  return () => {
+    stopped = true;
+    clearInterval(timer);
+  };
+}
+
+export function partitionName(day: UtcDay, { name } = REQUEST_LOG): string {
+  return `${name}_${utcDayText(day).replaceAll('-', '_')}`;
+}
+
+async function listPartitions(
+  pool: pg.Pool,
+  { name: table }: TableOfDays,
+): Promise<readonly { readonly day: UtcDay }[]> {
+  const rows = await run<{ name: string }>(pool, LIST_PARTITIONS, [table]);
+  return rows.flatMap(({ name }) => {
+    const date = name.slice(`${table}_`.length);
+    return /^\d{4}_\d{2}_\d{2}$/.test(date) ? [{ day: Date.parse(date.replaceAll('_', '-')) / DAY_MS }] : [];
+  });
+}
+
+const LIST_PARTITIONS: Statement = {
+  name: 'list_log_partitions',
+  text: `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = $1::regclass order by c.relname`,
+};
+
+/**
+ * They lock the whole log for a moment, and give up before anybody queues behind them (migrations/0012_rights.sql). Processes that start
+ * together take turns: two that make the same table at once are an error to PostgreSQL, in its log too.
+ */
+const TURN = `with turn as materialized (select pg_advisory_xact_lock(${PARTITION_LOCK}))`;
+
+/** A process of the release before, which takes no turns, was quicker. */
+const IS_THERE = /^(42P07|42710|23505)$/;
+
+async function change(
+  pool: pg.Pool,
+  how: 'make' | 'drop',
+  day: UtcDay,
+  table: TableOfDays,
+  log: StoreLog,
+): Promise<boolean> {
+  try {
+    await pool.query(`${TURN} select ${how}_${table.name}_day($1) from turn`, [utcDayText(day)]);
+    return true;
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
+    if (IS_THERE.test(error.code ?? '')) return true;
+    log.warn(
+      { partition: partitionName(day, table), code: error.code },
+      'a partition of the request log, or of the attempts kept with it, could not be made or dropped now',
+    );
+    return false;
+  }
+}
+
+async function deleteAll(pool: pg.Pool, statement: Statement, bound: unknown): Promise<void> {
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const deleted = await run(pool, statement, [bound]);
+    if (deleted.length < ROWS_AT_ONCE) return;
+  }
+}

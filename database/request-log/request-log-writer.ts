@@ -1,0 +1,53 @@
+import { createPool, type Statement, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import { writeLines } from '../connection/write-lines.ts';
+import { providerAttemptRecords } from '../costs/provider-attempt-records.ts';
+import type { ProviderAttempt, ProviderAttemptStore } from '../costs/provider-attempts.ts';
+import { leftOutRows } from './left-out-rows.ts';
+import type { LeftOutStore, RequestLogEntry, RequestLogStore } from './request-log.ts';
+import { keepLogPartitions } from './request-log-partitions.ts';
+import { requestLogRecords } from './request-log-records.ts';
+
+/** A batch takes tens of milliseconds. Nobody waits for it, so that a machine under load may take its time. */
+const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
+
+const WRITE: Statement = { name: 'log_requests', text: 'select log_requests($1::logged_request[])' };
+const WRITE_ATTEMPTS: Statement = {
+  name: 'record_provider_attempts',
+  text: 'select record_provider_attempts($1::provider_attempt[])',
+};
+
+/** The request log, and beside it the attempts at providers and the counts of what has no line, which are kept for as long. */
+export interface OpenRequestLog extends RequestLogStore {
+  readonly attempts: ProviderAttemptStore;
+  readonly leftOut: LeftOutStore;
+}
+
+/** On a connection of its own, so that neither lookups nor charges ever wait for a line of the log. */
+export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS): OpenRequestLog {
+  const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
+  let stopTidying: (() => void) | undefined;
+  return {
+    write: async (batch) => {
+      const onRefused = ({ requestId }: RequestLogEntry, code?: string) =>
+        log.error({ code, request_id: requestId }, 'PostgreSQL refused a line of the request log');
+      return { refused: await writeLines(pool, batch, { statement: WRITE, encode: requestLogRecords, onRefused }) };
+    },
+    attempts: {
+      write: async (batch) => {
+        const onRefused = ({ generationId }: ProviderAttempt, code?: string) =>
+          log.error({ code, generation_id: generationId }, 'PostgreSQL refused an attempt at a provider');
+        const how = { statement: WRITE_ATTEMPTS, encode: providerAttemptRecords, onRefused };
+        return { refused: await writeLines(pool, batch, how) };
+      },
+    },
+    leftOut: leftOutRows(pool),
+    keepTidy: (retentionMs) => {
+      stopTidying?.();
+      stopTidying = keepLogPartitions(pool, retentionMs, log);
+    },
+    close: () => {
+      stopTidying?.();
+      return pool.end();
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { NanoUsd } from '../../core/money.ts';
+import type { TokenUsage } from '../../core/pricing.ts';
+
+/** What was asked, by whom, and how it ended: for people to read. No charge depends on it, and it may lose lines (0006_request_log.sql). */
+export interface RequestLogStore {
+  /**
+   * Writes a batch with its sums, each entry once: repeating one changes nothing. Resolves to how many of them the store will never take.
+   * Rejects when nobody knows what became of the batch, or nothing of it could be written now; then it is to be written again unchanged.
+   */
+  write(batch: readonly RequestLogEntry[]): Promise<{ readonly refused: number }>;
+  /** Makes room ahead, and drops what is older than the retention, until it is closed. */
+  keepTidy(retentionMs: () => number): void;
+  close(): Promise<void>;
+}
+
+/** Counts of refused requests that have no line (telemetry/refused-lines.ts). */
+export interface LeftOutStore {
+  /** Replaces what it has of them by what may only be more. Rejects when nobody knows whether it was written. */
+  write(counts: readonly LeftOutRequests[]): Promise<void>;
+}
+
+/** Requests of a key that were refused alike in a minute, as one process has counted them so far. */
+export interface LeftOutRequests {
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** Since 1970, UTC. */
+  readonly minute: number;
+  /** Empty: no model of the configuration. */
+  readonly model: string;
+  /** Code of the error catalogue; empty: the client left before there was an answer. */
+  readonly code: string;
+  readonly status: number;
+  readonly requests: number;
+  /** Time of the last of them. */
+  readonly lastAtMs: number;
+  readonly address: string;
+}
+
+/** One request of a key that exists, served or refused. Text is bounded by whoever makes the entry, and cleaned by who stores it. */
+export interface RequestLogEntry {
+  /** `log-`, of the time of arrival. */
+  readonly id: string;
+  readonly arrivedAtMs: number;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly generationId: string | undefined;
+  readonly route: string;
+  /** As the client asked for it. */
+  readonly model: string | undefined;
+  /** It is one of the configuration: clients cannot invent groups of sums. */
+  readonly modelKnown: boolean;
+  /** That answered, or was tried last. */
+  readonly provider: string | undefined;
+  readonly address: string;
+  readonly userAgent: string | undefined;
+  readonly status: number;
+  /** Of the error catalogue. */
+  readonly code: string | undefined;
+  readonly streamed: boolean;
+  readonly replayed: boolean;
+  readonly clientGone: boolean;
+  readonly usage: TokenUsage | undefined;
+  readonly costNanoUsd: NanoUsd | undefined;
+  readonly firstEventMs: number | undefined;
+  readonly durationMs: number;
+}

@@ -1,0 +1,44 @@
+import { readFile } from 'node:fs/promises';
+import pg from 'pg';
+import { asStoreError } from '../connection/unavailable.ts';
+
+/** Of the whole server, not of one database. Nobody signs in as them. */
+export const ROLES = ['gateway_process', 'gateway_dashboard', 'gateway_operator', 'gateway_backup'] as const;
+export type Role = (typeof ROLES)[number];
+
+const RIGHTS = new URL('./roles.sql', import.meta.url);
+const FORBIDDEN = '42501';
+/** Another database of this server was quicker. */
+const IS_THERE = /^(42710|23505)$/;
+
+/** Makes the roles that are missing. False: some are, and this user may not make them. */
+export async function createRoles(client: pg.Client | pg.PoolClient): Promise<boolean> {
+  for (const role of await missingRoles(client)) {
+    try {
+      await client.query(`create role ${role} nologin`);
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw asStoreError(error);
+      if (error.code === FORBIDDEN) return false;
+      if (!IS_THERE.test(error.code ?? '')) throw error;
+    }
+  }
+  return true;
+}
+
+/** Gives the roles exactly the rights of roles.sql, where they are. To be called as the owner of the tables, with the migration lock. */
+export async function grantRights(client: pg.Client | pg.PoolClient): Promise<boolean> {
+  if ((await missingRoles(client)).length > 0) return false;
+  const { rows } = await client.query<{ schema: string }>('select quote_ident(current_schema()) as schema');
+  const rights = (await readFile(RIGHTS, 'utf8')).replaceAll('{schema}', rows[0]?.schema ?? 'public');
+  // Several statements in one query are one transaction: nobody is without his rights meanwhile.
+  await client.query(rights);
+  return true;
+}
+
+async function missingRoles(client: pg.Client | pg.PoolClient): Promise<readonly string[]> {
+  const { rows } = await client.query<{ rolname: string }>('select rolname from pg_roles where rolname = any ($1)', [
+    ROLES,
+  ]);
+  const present = new Set(rows.map(({ rolname }) => rolname));
+  return ROLES.filter((role) => !present.has(role));
+}

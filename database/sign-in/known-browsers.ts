@@ -1,0 +1,48 @@
+import type pg from 'pg';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+
+/** A browser in which somebody signed in; its token stands in a cookie of its own, which outlives sessions and lets nobody in. */
+export interface KnownBrowser {
+  readonly userId: string;
+  /** SHA-256 of the token; the token itself is the browser's alone. */
+  readonly tokenHash: Buffer;
+  /** Hash of the token that this browser had before, which is no longer valid. */
+  readonly formerTokenHash?: Buffer;
+  /** In force now: a password set since then knows no browser of before. */
+  readonly passwordHash: string;
+}
+
+export const KNOWN_BROWSER_DAYS = 180;
+const MAX_BROWSERS = 50;
+
+const FORGET_FORMER: Statement = {
+  name: 'forget_former_browser',
+  text: 'delete from known_browsers where token_hash = $1',
+};
+const INSERT: Statement = {
+  name: 'insert_known_browser',
+  text: `insert into known_browsers (token_hash, user_id, expires_at)
+    select $1, u.id, now() + interval '${KNOWN_BROWSER_DAYS} days' from users u
+    where u.id = $2 and u.password_hash = $3 and u.disabled_at is null`,
+};
+const FORGET_OLDEST: Statement = {
+  name: 'forget_oldest_browsers',
+  text: `delete from known_browsers where user_id = $1 and token_hash not in (
+      select token_hash from known_browsers where user_id = $1 order by created_at desc limit ${MAX_BROWSERS})`,
+};
+const FORGET_EXPIRED: Statement = {
+  name: 'forget_expired_browsers',
+  text: `delete from known_browsers where token_hash in (
+      select token_hash from known_browsers where expires_at < now() order by expires_at limit 100 for update skip locked)`,
+};
+
+/** Remembers nothing where the password is another by now. The oldest of too many are forgotten. */
+export async function rememberBrowser(pool: pg.Pool, browser: KnownBrowser): Promise<void> {
+  const { userId, tokenHash, formerTokenHash, passwordHash } = browser;
+  await inTransaction(pool, 'begin', async (client) => {
+    if (formerTokenHash) await run(client, FORGET_FORMER, [formerTokenHash]);
+    await run(client, INSERT, [tokenHash, userId, passwordHash]);
+    await run(client, FORGET_OLDEST, [userId]);
+    await run(client, FORGET_EXPIRED, []);
+  });
+}

@@ -1,0 +1,123 @@
+import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../users/user-rows.ts';
+import { storePassword } from '../users/users.ts';
+
+export type LinkPurpose = 'invitation' | 'reset';
+
+export interface NewPasswordLink {
+  readonly userId: string;
+  readonly purpose: LinkPurpose;
+  /** SHA-256 of the 32 random bytes that the link carries. */
+  readonly tokenHash: Buffer;
+}
+
+export type CreateLinkResult =
+  | { readonly kind: 'created'; readonly expiresAtMs: number }
+  | { readonly kind: 'unknown_user' }
+  | { readonly kind: 'disabled' }
+  /** An invitation is for somebody without a password; others get a reset. */
+  | { readonly kind: 'has_password' };
+
+export interface PasswordLink {
+  readonly userId: string;
+  readonly email: string;
+  readonly purpose: LinkPurpose;
+  readonly expiresAtMs: number;
+}
+
+const LIVES_FOR = "case $2::text when 'invitation' then interval '7 days' else interval '24 hours' end";
+
+const LOCK_USER: Statement = {
+  name: 'lock_user_of_link',
+  text: `select u.email, u.password_hash is not null as has_password, u.disabled_at is not null as disabled
+    from users u where u.id = $1 for no key update`,
+};
+/** A new link makes the user's former ones worthless; expired ones of others go on this occasion. */
+const FORGET: Statement = {
+  name: 'forget_password_links',
+  text: `delete from password_links where user_id = $1 or token_hash in (
+      select token_hash from password_links where expires_at < now() limit 100 for update skip locked)`,
+};
+const INSERT: Statement = {
+  name: 'insert_password_link',
+  text: `insert into password_links (user_id, purpose, token_hash, expires_at) values ($1, $2, $3, now() + ${LIVES_FOR})
+    returning ${milliseconds('expires_at')} as expires_ms`,
+};
+const FIND: Statement = {
+  name: 'find_password_link',
+  text: `select l.user_id, u.email, l.purpose, ${milliseconds('l.expires_at')} as expires_ms
+    from password_links l join users u on u.id = l.user_id
+    where l.token_hash = $1 and l.expires_at > now() and u.disabled_at is null`,
+};
+/** Users are locked before what belongs to them, here and in users.ts, so that nobody waits for each other. */
+const LOCK_HOLDER: Statement = {
+  name: 'lock_holder_of_link',
+  text: 'select from users where id = (select user_id from password_links where token_hash = $1) for no key update',
+};
+const TAKE: Statement = {
+  name: 'take_password_link',
+  text: `delete from password_links l using users u
+    where l.token_hash = $1 and l.expires_at > now() and u.id = l.user_id and u.disabled_at is null returning l.user_id, u.email`,
+};
+
+interface LockedUser {
+  readonly email: string;
+  readonly has_password: boolean;
+  readonly disabled: boolean;
+}
+
+/** By an operator: whoever has the link becomes that user. */
+export async function createPasswordLink(
+  pool: pg.Pool,
+  { userId, purpose, tokenHash }: NewPasswordLink,
+  by: Actor,
+): Promise<CreateLinkResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<CreateLinkResult> => {
+    const [user] = await run<LockedUser>(client, LOCK_USER, [userId]);
+    if (!user) return { kind: 'unknown_user' };
+    if (user.disabled) return { kind: 'disabled' };
+    if (purpose === 'invitation' && user.has_password) return { kind: 'has_password' };
+    await run(client, FORGET, [userId]);
+    const [row] = await run<{ expires_ms: number }>(client, INSERT, [userId, purpose, tokenHash]);
+    if (!row) throw new Error('an inserted link did not come back');
+    await addAuditEvent(
+      client,
+      {
+        action: purpose === 'invitation' ? 'user.invited' : 'user.reset',
+        subjectId: userId,
+        subjectName: user.email,
+        changes: {},
+      },
+      by,
+    );
+    return { kind: 'created', expiresAtMs: row.expires_ms };
+  });
+}
+
+/** `undefined`: never made, used up, expired, or of a user who is disabled. */
+export async function inspectPasswordLink(pool: pg.Pool, tokenHash: Buffer): Promise<PasswordLink | undefined> {
+  const [row] = await run<{ user_id: string; email: string; purpose: LinkPurpose; expires_ms: number }>(pool, FIND, [
+    tokenHash,
+  ]);
+  return row && { userId: row.user_id, email: row.email, purpose: row.purpose, expiresAtMs: row.expires_ms };
+}
+
+/** Sets the password, once; every session of the user ends. The actor is the user. `undefined`: as for inspectPasswordLink. */
+export async function redeemPasswordLink(
+  pool: pg.Pool,
+  tokenHash: Buffer,
+  passwordHash: string,
+  address: string,
+): Promise<{ readonly userId: string } | undefined> {
+  return inTransaction(pool, 'begin', async (client) => {
+    await run(client, LOCK_HOLDER, [tokenHash]);
+    const [row] = await run<{ user_id: string; email: string }>(client, TAKE, [tokenHash]);
+    if (!row) return undefined;
+    const { user_id: userId, email } = row;
+    await storePassword(client, userId, passwordHash, { actor: email, userId, address });
+    return { userId };
+  });
+}

@@ -1,0 +1,230 @@
+import type pg from 'pg';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { MEMBERSHIPS, type MemberRole, type Membership, milliseconds } from '../users/user-rows.ts';
+
+export interface NewSession {
+  readonly id: string;
+  /** SHA-256 of the token; the token itself is the browser's alone. */
+  readonly tokenHash: Buffer;
+  readonly userId: string;
+  /** That the password was compared with. A password set since then lets nobody in who knew the former one. */
+  readonly passwordHash: string;
+  readonly address: string;
+  readonly userAgent?: string;
+}
+
+export interface SessionRecord {
+  readonly id: string;
+  readonly createdAtMs: number;
+  /** To the minute. */
+  readonly lastSeenAtMs: number;
+  /** Unless it is used before; never later than the longest length after sign-in. */
+  readonly expiresAtMs: number;
+  /** Where the user signed in. */
+  readonly address: string;
+  readonly userAgent?: string;
+}
+
+/** Who is asking: read anew with every request, so that a change of rights is in force at once. */
+export interface SignedIn {
+  readonly session: SessionRecord;
+  readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
+  /** By name. */
+  readonly memberships: readonly Membership[];
+  /** Pending invitations of the user's address, from organizations that he does not belong to; 20 at most. */
+  readonly invitations: readonly Invitation[];
+  /** Since the password was given for this session. */
+  readonly passwordAgeMs: number;
+  /** Made by a command line: somebody else knows it. */
+  readonly passwordHandedOut: boolean;
+}
+
+export interface Invitation {
+  /** Name of the organization. */
+  readonly organization: string;
+  readonly role: MemberRole;
+  readonly expiresAtMs: number;
+}
+
+/** Pending invitations of `users u`, as JSON. */
+const INVITATIONS = `coalesce((
+    select json_agg(json_build_object('organization', i.name, 'role', i.role, 'expiresAtMs', i.expires_ms)) from (
+      select o.name, i.role, ${milliseconds('i.expires_at')} as expires_ms
+      from invitations i join organizations o on o.id = i.organization_id
+      where i.email = u.email and i.expires_at > now() order by i.created_at limit 20
+    ) i
+  ), '[]') as invitations`;
+
+/** How long somebody stays signed in: without a request, and at all. In force for sessions that are there as well. */
+export interface SessionLengths {
+  readonly idleMs: number;
+  readonly absoluteMs: number;
+}
+
+const DAY_MS = 86_400_000;
+/** As the configuration has them by default. */
+export const USUAL_LENGTHS: SessionLengths = { idleMs: 7 * DAY_MS, absoluteMs: 30 * DAY_MS };
+
+const MAX_SESSIONS = 50;
+
+/** Every statement that looks at sessions has the lengths as its first two values. */
+const IDLE = "$1::float8 * interval '1 millisecond'";
+const LONGEST = "$2::float8 * interval '1 millisecond'";
+/** How often the row is written for a session in use. */
+const SEEN_EVERY = `least(interval '1 minute', ${IDLE} / 10)`;
+const LIVES = `s.expires_at > now() and s.created_at > now() - ${LONGEST} and s.last_seen_at > now() - ${IDLE}`;
+const COLUMNS = `s.id, ${milliseconds('s.created_at')} as created_ms, ${milliseconds('s.last_seen_at')} as seen_ms,
+  ${milliseconds(`least(s.expires_at, s.created_at + ${LONGEST}, s.last_seen_at + ${IDLE})`)} as expires_ms, s.address, s.user_agent`;
+
+const ENTER: Statement = {
+  name: 'note_sign_in',
+  text: 'update users set last_signed_in_at = now() where id = $1 and password_hash = $2 and disabled_at is null returning email',
+};
+const INSERT: Statement = {
+  name: 'insert_session',
+  text: `insert into sessions (token_hash, id, user_id, expires_at, address, user_agent) values ($1, $2, $3, now() + $6::float8 * interval '1 millisecond', $4, $5)`,
+};
+const FORGET: Statement = {
+  name: 'forget_sessions',
+  text: `delete from sessions where user_id = $3 and id not in (
+      select s.id from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS})`,
+};
+/** Those of users who do not come back. */
+const FORGET_EXPIRED: Statement = {
+  name: 'forget_expired_sessions',
+  text: `delete from sessions where id in (
+      select id from sessions where expires_at < now() order by expires_at limit 100 for update skip locked)`,
+};
+const FIND: Statement = {
+  name: 'find_session',
+  text: `select ${COLUMNS}, s.last_seen_at < now() - ${SEEN_EVERY} as unseen, u.id as user_id, u.email, u.is_operator, u.password_handed_out,
+      (extract(epoch from now() - s.password_at) * 1000)::float8 as password_age_ms, ${MEMBERSHIPS}, ${INVITATIONS}
+    from sessions s join users u on u.id = s.user_id
+    where s.token_hash = $3 and u.disabled_at is null and ${LIVES}`,
+};
+const SEEN: Statement = {
+  name: 'session_seen',
+  text: `update sessions s set last_seen_at = now() where s.token_hash = $3 and s.last_seen_at < now() - ${SEEN_EVERY} and ${LIVES}`,
+};
+const LIST: Statement = {
+  name: 'list_sessions',
+  text: `select ${COLUMNS} from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS}`,
+};
+const NOTE_PASSWORD: Statement = {
+  name: 'note_password',
+  text: 'update sessions set password_at = now() where id = $1',
+};
+const DELETE: Statement = {
+  name: 'delete_session',
+  text: 'delete from sessions where user_id = $1 and id = $2 returning id',
+};
+
+interface SessionRow {
+  readonly id: string;
+  readonly created_ms: number;
+  readonly seen_ms: number;
+  readonly expires_ms: number;
+  readonly address: string;
+  readonly user_agent: string | null;
+}
+
+interface SignedInRow extends SessionRow {
+  readonly unseen: boolean;
+  readonly user_id: string;
+  readonly email: string;
+  readonly is_operator: boolean;
+  readonly memberships: Membership[];
+  readonly invitations: Invitation[];
+  readonly password_age_ms: number;
+  readonly password_handed_out: boolean;
+}
+
+/** `false`: the user was disabled, or got another password, since the password was compared. The oldest of too many sessions end. */
+export async function createSession(
+  pool: pg.Pool,
+  session: NewSession,
+  { idleMs, absoluteMs }: SessionLengths = USUAL_LENGTHS,
+): Promise<boolean> {
+  const { id, tokenHash, userId, passwordHash, address, userAgent } = session;
+  return inTransaction(pool, 'begin', async (client) => {
+    const [entered] = await run<{ email: string }>(client, ENTER, [userId, passwordHash]);
+    if (!entered) return false;
+    await run(client, INSERT, [tokenHash, id, userId, address, userAgent ?? null, absoluteMs]);
+    await run(client, FORGET, [idleMs, absoluteMs, userId]);
+    await run(client, FORGET_EXPIRED, []);
+    await addSessionEvent(client, 'user.signed_in', userId, entered.email, address);
+    return true;
+  });
+}
+
+/** `undefined`: no such session, or it has expired, or its user is disabled. */
+export async function findSession(
+  pool: pg.Pool,
+  tokenHash: Buffer,
+  { idleMs, absoluteMs }: SessionLengths = USUAL_LENGTHS,
+): Promise<SignedIn | undefined> {
+  const values = [idleMs, absoluteMs, tokenHash];
+  const [row] = await run<SignedInRow>(pool, FIND, values);
+  if (!row) return undefined;
+  if (row.unseen) await run(pool, SEEN, values);
+  return {
+    session: recordOf(row),
+    user: { id: row.user_id, email: row.email, isOperator: row.is_operator },
+    memberships: row.memberships,
+    invitations: row.invitations,
+    passwordAgeMs: row.password_age_ms,
+    passwordHandedOut: row.password_handed_out,
+  };
+}
+
+/** Last seen first. */
+export async function sessionsOf(
+  pool: pg.Pool,
+  userId: string,
+  { idleMs, absoluteMs }: SessionLengths = USUAL_LENGTHS,
+): Promise<readonly SessionRecord[]> {
+  return (await run<SessionRow>(pool, LIST, [idleMs, absoluteMs, userId])).map(recordOf);
+}
+
+/** The password was given for this session just now. */
+export async function notePassword(pool: pg.Pool, sessionId: string): Promise<void> {
+  await run(pool, NOTE_PASSWORD, [sessionId]);
+}
+
+/** `false`: the user has no such session. */
+export async function deleteSession(
+  pool: pg.Pool,
+  { id: userId, email }: SignedIn['user'],
+  sessionId: string,
+  address: string,
+): Promise<boolean> {
+  return inTransaction(pool, 'begin', async (client) => {
+    const ended = await run(client, DELETE, [userId, sessionId]);
+    if (ended.length === 0) return false;
+    await addSessionEvent(client, 'user.signed_out', userId, email, address);
+    return true;
+  });
+}
+
+async function addSessionEvent(
+  client: pg.PoolClient,
+  action: 'user.signed_in' | 'user.signed_out',
+  userId: string,
+  email: string,
+  address: string,
+): Promise<void> {
+  const event = { action, subjectId: userId, subjectName: email, changes: {} };
+  await addAuditEvent(client, event, { actor: email, userId, address });
+}
+
+function recordOf(row: SessionRow): SessionRecord {
+  return {
+    id: row.id,
+    createdAtMs: row.created_ms,
+    lastSeenAtMs: row.seen_ms,
+    expiresAtMs: row.expires_ms,
+    address: row.address,
+    ...(row.user_agent === null ? {} : { userAgent: row.user_agent }),
+  };
+}

@@ -1,0 +1,122 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import { type AttemptOrigin, accountSubject, addressSubject, originSubjects } from './attempt-subjects.ts';
+
+/** One attempt: what was typed, well formed or not, and where it came from. */
+export interface SignInAttempt extends AttemptOrigin {
+  readonly email: string;
+  /** SHA-256 of the token by which the browser may be one that the user knows. */
+  readonly browserHash?: Buffer;
+}
+
+export type AttemptResult =
+  /** `knownBrowser`: the user signed in with it before. */
+  | { readonly allowed: true; readonly knownBrowser: boolean }
+  | { readonly allowed: false; readonly retryAfterSeconds: number };
+
+const WINDOW_SECONDS = 900;
+/** For an account from one address, or from one browser that the user knows: others cannot keep its user out with a handful of attempts. */
+const MAX_BY_PAIR = 10;
+/** For an account, from wherever its user is not known: as many as NIST SP 800-63B (3.2.2) lets fail. */
+const MAX_BY_ACCOUNT = 100;
+const MAX_BY_ADDRESS = 30;
+/** No count is higher. */
+const MAX_COUNT = 1_000_000;
+const THIS_WINDOW = `to_timestamp(floor(extract(epoch from now()) / ${WINDOW_SECONDS}) * ${WINDOW_SECONDS})`;
+const ONE_MORE = `on conflict (subject, window_start) do update set attempts = least(a.attempts + 1, ${MAX_COUNT}) returning a.attempts`;
+
+/**
+ * Counted before a password is compared, in one statement, so that attempts side by side through several processes cannot slip past. The
+ * address comes first, then the network around it, then the account from there: an attempt beyond one share counts no further, or one address could lock
+ * everybody out. Each count is read by the next, so all statements lock in this order. $1 and $2 are null where nothing is counted by them.
+ */
+const COUNT: Statement = {
+  name: 'count_sign_in_attempt',
+  text: `with this as (
+      select ${THIS_WINDOW} as window_start
+    ), forgotten as (
+      delete from sign_in_attempts where (subject, window_start) in (
+        select subject, window_start from sign_in_attempts where window_start < now() - interval '${2 * WINDOW_SECONDS} seconds'
+        order by window_start limit 100 for update skip locked)
+    ), of_address as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $1::text, window_start, 1 from this where $1::text is not null ${ONE_MORE}
+    ), within_address as (
+      select coalesce((select attempts from of_address), 0) <= $5::integer as ok
+    ), of_network as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $2::text, window_start, 1 from this, within_address where ok and $2::text is not null ${ONE_MORE}
+    ), within_network as (
+      select ok and coalesce((select attempts from of_network), 0) <= $6::integer as ok from within_address
+    ), of_pair as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $3::text || ' ' || $4::text, window_start, 1 from this, within_network where ok ${ONE_MORE}
+    ), of_account as (
+      insert into sign_in_attempts as a (subject, window_start, attempts)
+      select $3::text, window_start, 1 from this, of_pair where of_pair.attempts <= ${MAX_BY_PAIR} ${ONE_MORE}
+    )
+    select coalesce((select attempts <= $7::integer from of_account), false) as allowed,
+      greatest(1, ceil(extract(epoch from window_start - now()) + ${WINDOW_SECONDS}))::integer as wait_seconds
+    from this`,
+};
+/** Asking for the counts makes it lock the address, its network, then the account from anywhere, then the account: in the order of counting. */
+const FORGET: Statement = {
+  name: 'forget_sign_in_attempts',
+  text: `with of_address as (
+      update sign_in_attempts set attempts = greatest(attempts - 1, 0)
+      where subject = $1 and window_start = ${THIS_WINDOW} returning subject
+    ), of_network as (
+      update sign_in_attempts set attempts = greatest(attempts - 1, 0)
+      where subject = $2 and window_start = ${THIS_WINDOW} and (select count(*) from of_address) >= 0 returning subject
+    ), of_pairs as (
+      delete from sign_in_attempts
+      where subject > $3 || ' ' and subject < $3 || '!' and (select count(*) from of_network) >= 0 returning subject
+    )
+    delete from sign_in_attempts where subject = $3 and (select count(*) from of_pairs) >= 0`,
+};
+
+/** The places where the user has a session, and whether the browser is known: attempts of others elsewhere hold up neither. */
+const KNOWN: Statement = {
+  name: 'known_origins',
+  text: `select
+      exists (select from known_browsers b join users u on u.id = b.user_id
+        where b.token_hash = $2 and u.email = $1 and u.disabled_at is null and b.expires_at > now()) as browser,
+      array(select distinct s.address from sessions s join users u on u.id = s.user_id
+        where u.email = $1 and s.expires_at > now()) as addresses`,
+};
+
+/**
+ * A browser that the user knows counts against nothing but its own share for the account, so that whoever stole its token gets that share and no
+ * more. From an address where the user has a session the shares of address and account keep nobody out, the pair's does. An address that only a
+ * proxy claims which is not trusted is known to nobody.
+ */
+export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promise<AttemptResult> {
+  const { email, browserHash, address, claimedAddress } = attempt;
+  const { near, wide } = originSubjects(attempt);
+  const values = [email.trim().toLowerCase(), browserHash ?? null];
+  const [known] = await run<{ browser: boolean; addresses: readonly string[] }>(pool, KNOWN, values);
+  const knownBrowser = known?.browser === true;
+  const here = addressSubject(address);
+  const isKnown =
+    knownBrowser || (claimedAddress === undefined && known?.addresses.some((one) => addressSubject(one) === here));
+  const [row] = await run<{ allowed: boolean; wait_seconds: number }>(pool, COUNT, [
+    knownBrowser ? null : near,
+    knownBrowser ? null : (wide?.subject ?? null),
+    accountSubject(email),
+    knownBrowser ? `browser ${browserHash?.toString('hex')}` : near,
+    isKnown ? MAX_COUNT : MAX_BY_ADDRESS,
+    isKnown ? MAX_COUNT : (wide?.max ?? MAX_COUNT),
+    isKnown ? MAX_COUNT : MAX_BY_ACCOUNT,
+  ]);
+  if (!row) throw new Error('an attempt was not counted');
+  return row.allowed ? { allowed: true, knownBrowser } : { allowed: false, retryAfterSeconds: row.wait_seconds };
+}
+
+/**
+ * An account that was entered has no failures any more. The address and its network, where an attempt was counted for them, get back that one and no
+ * other: many people may sign in from one office, and an account of one's own sets nobody free to try others.
+ */
+export async function forgetAttempts(pool: pg.Pool, email: string, counted?: AttemptOrigin): Promise<void> {
+  const { near = null, wide } = counted === undefined ? {} : originSubjects(counted);
+  await run(pool, FORGET, [near, wide?.subject ?? null, accountSubject(email)]);
+}

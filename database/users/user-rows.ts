@@ -1,0 +1,105 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+
+export type MemberRole = 'owner' | 'member';
+
+export interface Membership {
+  readonly organizationId: string;
+  /** Of the organization. */
+  readonly name: string;
+  readonly role: MemberRole;
+  readonly suspended: boolean;
+}
+
+export interface UserRecord {
+  readonly id: string;
+  readonly email: string;
+  readonly isOperator: boolean;
+  /** Has not set a password yet. */
+  readonly invited: boolean;
+  readonly disabledAtMs?: number;
+  readonly createdAtMs: number;
+  readonly lastSignedInAtMs?: number;
+  /** By name. */
+  readonly memberships: readonly Membership[];
+  /** Name of the organization whose owner invited this user. Absent: an operator made the user. */
+  readonly cameThrough?: string;
+}
+
+export interface UserQuery {
+  /** Part of the e-mail address, in any case. Absent: all. */
+  readonly search?: string;
+  /** Only users whose address sorts behind this one: the last of the page before. */
+  readonly afterEmail?: string;
+  readonly limit: number;
+}
+
+export type Connection = pg.Pool | pg.PoolClient;
+
+/** Of `users u`, as JSON. */
+export const MEMBERSHIPS = `coalesce((
+    select json_agg(
+      json_build_object('organizationId', o.id, 'name', o.name, 'role', m.role, 'suspended', o.suspended_at is not null)
+      order by lower(o.name), o.id)
+    from memberships m join organizations o on o.id = m.organization_id
+    where m.user_id = u.id
+  ), '[]') as memberships`;
+
+/** Of a `timestamptz`: Unix milliseconds that arrive as a number. */
+export function milliseconds(column: string): string {
+  return `floor(extract(epoch from ${column}) * 1000)::double precision`;
+}
+
+const SELECT = `select u.id, u.email, u.is_operator, u.password_hash is null as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
+  ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS},
+  (select o.name from organizations o where o.id = u.came_through) as came_through from users u`;
+const SHOW: Statement = { name: 'show_user', text: `${SELECT} where u.id = $1` };
+const BY_EMAIL: Statement = { name: 'user_by_email', text: `${SELECT} where u.email = $1` };
+const LIST: Statement = {
+  name: 'list_users',
+  text: `${SELECT} where ($1::text is null or strpos(u.email, lower($1)) > 0) and ($2::text is null or u.email > $2)
+    order by u.email limit $3`,
+};
+
+interface UserRow {
+  readonly id: string;
+  readonly email: string;
+  readonly is_operator: boolean;
+  readonly invited: boolean;
+  readonly disabled_ms: number | null;
+  readonly created_ms: number;
+  readonly signed_in_ms: number | null;
+  readonly memberships: Membership[];
+  readonly came_through: string | null;
+}
+
+export async function findUser(on: Connection, id: string): Promise<UserRecord | undefined> {
+  const [row] = await run<UserRow>(on, SHOW, [id]);
+  return row && recordOf(row);
+}
+
+/** `email` as normalizeEmail gives it. */
+export async function findUserByEmail(on: Connection, email: string): Promise<UserRecord | undefined> {
+  const [row] = await run<UserRow>(on, BY_EMAIL, [email]);
+  return row && recordOf(row);
+}
+
+/** By e-mail address. */
+export async function listUsers(pool: pg.Pool, query: UserQuery): Promise<readonly UserRecord[]> {
+  const rows = await run<UserRow>(pool, LIST, [query.search ?? null, query.afterEmail ?? null, query.limit]);
+  return rows.map(recordOf);
+}
+
+function recordOf(row: UserRow): UserRecord {
+  return {
+    id: row.id,
+    email: row.email,
+    isOperator: row.is_operator,
+    invited: row.invited,
+    ...(row.disabled_ms === null ? {} : { disabledAtMs: row.disabled_ms }),
+    createdAtMs: row.created_ms,
+    ...(row.signed_in_ms === null ? {} : { lastSignedInAtMs: row.signed_in_ms }),
+    memberships: row.memberships,
+    ...(row.came_through === null ? {} : { cameThrough: row.came_through }),
+  };
+}

@@ -1,0 +1,187 @@
+import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { revokeKeysOf } from '../keys/keys-of-user.ts';
+import { insertMembership, lockOrganization } from '../members/memberships.ts';
+import { findUser, type MemberRole, type UserRecord } from './user-rows.ts';
+
+export interface NewUser {
+  readonly id: string;
+  /** As normalizeEmail gives it. */
+  readonly email: string;
+  readonly isOperator: boolean;
+  /** Absent: sets one by a link of an operator's, and until then nobody else becomes this user. */
+  readonly passwordHash?: string;
+  /** Somebody else than the user knows it. */
+  readonly passwordHandedOut?: true;
+  readonly membership?: { readonly organizationId: string; readonly role: MemberRole };
+}
+
+export type CreateUserResult =
+  | { readonly kind: 'created'; readonly user: UserRecord }
+  | { readonly kind: 'email_taken' }
+  | { readonly kind: 'unknown_organization' }
+  | { readonly kind: 'organization_full' };
+
+export type SetDisabledResult =
+  | { readonly kind: 'done'; readonly user: UserRecord; readonly revokedKeys: number }
+  | { readonly kind: 'unknown_user' }
+  /** Nobody else could enable anybody again. */
+  | { readonly kind: 'last_operator' };
+
+/** What signing in compares with. */
+export interface Credentials {
+  readonly userId: string;
+  readonly disabled: boolean;
+  /** Absent: invited and not here yet. */
+  readonly passwordHash?: string;
+}
+
+/** Of a user's own password. */
+export interface OwnChange {
+  /** Goes on. */
+  readonly sessionId: string;
+  /** That the current password was compared with: one that was set since is not overwritten by who knew the former one. */
+  readonly formerHash: string;
+}
+
+const INSERT: Statement = {
+  name: 'insert_user',
+  text: `insert into users (id, email, password_hash, is_operator, reserved, password_handed_out) values ($1, $2, $3, $4, $3::text is null, $5)
+    on conflict (email) do nothing returning id`,
+};
+const CREDENTIALS: Statement = {
+  name: 'user_credentials',
+  text: 'select id, disabled_at is not null as disabled, password_hash from users where email = $1',
+};
+/** In the order of their ids, so that operators who disable each other wait and never deadlock. */
+const LOCK_OPERATORS: Statement = {
+  name: 'lock_operators',
+  text: `select id, disabled_at is null and password_hash is not null as can_work
+    from users where is_operator order by id for no key update`,
+};
+const LOCK: Statement = { name: 'lock_user', text: 'select from users where id = $1 for no key update' };
+const SET_DISABLED: Statement = {
+  name: 'set_user_disabled',
+  text: 'update users set disabled_at = case when $2 then now() end where id = $1',
+};
+const SET_PASSWORD: Statement = {
+  name: 'set_password',
+  text: `update users set password_hash = $2, password_handed_out = $4
+    where id = $1 and ($3::text is null or password_hash = $3) returning email`,
+};
+const END_SESSIONS: Statement = {
+  name: 'end_sessions',
+  text: 'delete from sessions where user_id = $1 and ($2::text is null or id <> $2)',
+};
+const FORGET_BROWSERS: Statement = {
+  name: 'forget_known_browsers',
+  text: 'delete from known_browsers where user_id = $1',
+};
+const END_LINKS: Statement = { name: 'end_password_links', text: 'delete from password_links where user_id = $1' };
+
+export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promise<CreateUserResult> {
+  const { id, email, isOperator, membership } = user;
+  return inTransaction(pool, 'begin', async (client): Promise<CreateUserResult> => {
+    if (membership) {
+      const state = await lockOrganization(client, membership.organizationId);
+      if (state !== 'open') return { kind: state };
+    }
+    const rows = await run(client, INSERT, [
+      id,
+      email,
+      user.passwordHash ?? null,
+      isOperator,
+      user.passwordHandedOut ?? false,
+    ]);
+    if (rows.length === 0) return { kind: 'email_taken' };
+    if (membership) await insertMembership(client, membership.organizationId, id, membership.role);
+    const changes = changesBetween({}, { email, isOperator, role: membership?.role });
+    const subject = { subjectId: id, subjectName: email };
+    const about = membership ? { organizationId: membership.organizationId } : {};
+    await addAuditEvent(client, { action: 'user.created', ...about, ...subject, changes }, by);
+    return { kind: 'created', user: await present(client, id) };
+  });
+}
+
+/** Never part of a UserRecord, so that no answer can show a hash by mistake. */
+export async function findCredentials(pool: pg.Pool, email: string): Promise<Credentials | undefined> {
+  const [row] = await run<{ id: string; disabled: boolean; password_hash: string | null }>(pool, CREDENTIALS, [email]);
+  if (!row) return undefined;
+  const { id, disabled, password_hash: passwordHash } = row;
+  return { userId: id, disabled, ...(passwordHash === null ? {} : { passwordHash }) };
+}
+
+/** The keys of a user who is disabled, in every organization. Enabling the user brings no revoked key back. */
+export type KeysOfDisabled = 'revoke' | 'keep';
+
+/** Who is disabled is signed out at once and keeps no link. Disabling twice keeps the first time. */
+export async function setDisabled(
+  pool: pg.Pool,
+  userId: string,
+  disabled: boolean,
+  by: Actor,
+  keys: KeysOfDisabled = 'revoke',
+): Promise<SetDisabledResult> {
+  return inTransaction(pool, 'begin', async (client): Promise<SetDisabledResult> => {
+    const operators = disabled ? await run<{ id: string; can_work: boolean }>(client, LOCK_OPERATORS, []) : [];
+    await run(client, LOCK, [userId]);
+    const before = await findUser(client, userId);
+    if (!before) return { kind: 'unknown_user' };
+    const others = operators.some(({ id, can_work: canWork }) => id !== userId && canWork);
+    if (disabled && before.isOperator && !others) return { kind: 'last_operator' };
+    const revokedKeys = disabled && keys === 'revoke' ? await revokeKeysOf(client, undefined, userId, by) : 0;
+    if (disabled === (before.disabledAtMs !== undefined)) return { kind: 'done', user: before, revokedKeys };
+    await run(client, SET_DISABLED, [userId, disabled]);
+    if (disabled) await signOut(client, userId);
+    const user = await present(client, userId);
+    const changes = changesBetween({ disabledAtMs: before.disabledAtMs }, { disabledAtMs: user.disabledAtMs });
+    const subject = { subjectId: userId, subjectName: user.email };
+    await addAuditEvent(client, { action: disabled ? 'user.disabled' : 'user.enabled', ...subject, changes }, by);
+    return { kind: 'done', user, revokedKeys };
+  });
+}
+
+/** Ends all sessions of the user, but the one that changes it, and all links. `handed_out`: somebody else knows the password. `false`: no such user, or the password was another by then. */
+export async function setPasswordHash(
+  pool: pg.Pool,
+  userId: string,
+  passwordHash: string,
+  by: Actor,
+  change?: OwnChange | 'handed_out',
+): Promise<boolean> {
+  return inTransaction(pool, 'begin', (client) => storePassword(client, userId, passwordHash, by, change));
+}
+
+/** In a transaction of the caller's. */
+export async function storePassword(
+  client: pg.PoolClient,
+  userId: string,
+  passwordHash: string,
+  by: Actor,
+  change?: OwnChange | 'handed_out',
+): Promise<boolean> {
+  const handedOut = change === 'handed_out';
+  const own = handedOut ? undefined : change;
+  const values = [userId, passwordHash, own?.formerHash ?? null, handedOut];
+  const [row] = await run<{ email: string }>(client, SET_PASSWORD, values);
+  if (!row) return false;
+  await signOut(client, userId, own?.sessionId);
+  const subject = { subjectId: userId, subjectName: row.email };
+  await addAuditEvent(client, { action: 'user.password_set', ...subject, changes: {} }, by);
+  return true;
+}
+
+async function signOut(client: pg.PoolClient, userId: string, keepSessionId?: string): Promise<void> {
+  await run(client, END_SESSIONS, [userId, keepSessionId ?? null]);
+  await run(client, END_LINKS, [userId]);
+  await run(client, FORGET_BROWSERS, [userId]);
+}
+
+async function present(client: pg.PoolClient, id: string): Promise<UserRecord> {
+  const user = await findUser(client, id);
+  if (!user) throw new Error('a user vanished in the transaction that changed it');
+  return user;
+}

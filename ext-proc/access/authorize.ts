@@ -1,0 +1,13 @@
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import type { Principal } from '../../core/principal.ts';
+import { inRanges } from './ip-ranges.ts';
+import type { Route } from './route.ts';
+
+/** Whether this caller may use this route from this address, in the order of INTERFACE 4. */
+export function authorizeCaller(principal: Principal, address: string, route: Route): Refusal | undefined {
+  const { key, organization } = principal;
+  if (key.ipRanges !== undefined && !inRanges(address, key.ipRanges)) return refuse('ip_not_allowed', { address });
+  if (organization.suspended) return refuse('org_suspended');
+  if (route.scope !== undefined && !key.scopes.has(route.scope)) return refuse('missing_scope', { scope: route.scope });
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { envelopeOf, isRefusal } from '../../core/errors/refusal.ts';
+import { findRoute } from './route.ts';
+
+describe('findRoute', () => {
+  it.each([
+    ['POST', '/v1/chat/completions', { name: 'chat', scope: 'chat', query: '' }],
+    ['GET', '/v1/models', { name: 'models', query: '' }],
+    ['GET', '/v1/credits', { name: 'credits', scope: 'usage:read', query: '' }],
+    ['GET', '/v1/generation?id=gen-1&x=%20?', { name: 'generation', scope: 'usage:read', query: 'id=gen-1&x=%20?' }],
+    ['GET', '/v1/usage?', { name: 'usage', scope: 'usage:read', query: '' }],
+  ])('%s %s', (method, path, route) => expect(findRoute(method, path)).toEqual(route));
+
+  it.each([
+    ['GET', '/v1/chat/completions'],
+    ['POST', '/v1/models'],
+    ['get', '/v1/models'],
+    ['HEAD', '/v1/models'],
+    ['OPTIONS', '/v1/chat/completions'],
+    ['POST', '/chat/completions'],
+    ['POST', '/v1/v1/chat/completions'],
+    ['POST', '/v1/chat/completions/'],
+    ['POST', '//v1/chat/completions'],
+    ['POST', '/v1/chat/../chat/completions'],
+    ['POST', '/V1/chat/completions'],
+    ['POST', '/v1/chat%2Fcompletions'],
+    ['GET', '/v1/%6dodels'],
+    ['GET', '/v1/models#x'],
+    ['GET', '/v1/models;x'],
+    ['GET', ''],
+    ['GET', '/'],
+    ['', '/v1/models'],
+  ])('%s %s does not exist', (method, path) => {
+    expect(findRoute(method, path)).toMatchObject({ kind: 'refusal', code: 'route_not_found' });
+  });
+
+  it('matches nothing but the five', () => {
+    fc.assert(fc.property(fc.string(), fc.string(), (method, path) => isRefusal(findRoute(method, path))));
+  });
+
+  it('names method and path in the message, without the query and not at any length', () => {
+    const refusal = findRoute('GET', `/v1/modelz${'x'.repeat(500)}?api_key=sk-gw-secret`);
+    const message = isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
+    expect(message).toContain('GET /v1/modelz');
+    expect(message).not.toContain('secret');
+    expect(message.length).toBeLessThan(250);
+  });
+});

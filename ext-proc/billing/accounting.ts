@@ -1,0 +1,259 @@
+import type { Clock, UtcDay } from '../../core/clock.ts';
+import { refuse } from '../../core/errors/refusal.ts';
+import type { Log } from '../../core/log/log.ts';
+import { type NanoUsd, usdNumber } from '../../core/money.ts';
+import { chargeNanoUsd, type Prices } from '../../core/pricing.ts';
+import type { AccountSnapshot } from '../../core/principal.ts';
+import type { OnSent } from '../../database/connection/store-figures.ts';
+import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
+import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
+import type { Account, Produced } from '../delivery/delivery.ts';
+import type { KeyedAttempt } from '../idempotency/claims.ts';
+import { keyInFlight } from '../idempotency/idempotency-key.ts';
+import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { RequestTrace } from '../tracing/request-trace.ts';
+import type { Span } from '../tracing/span.ts';
+import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
+import type { HoldKeeper } from './holds.ts';
+import type { Intent, LeftIntent } from './journal/intent.ts';
+import type { IntentJournal } from './journal/intent-journal.ts';
+import type { RecentCharges } from './journal/recent-charges.ts';
+import { createLateReleases } from './late-releases.ts';
+import { createLedgerChanges } from './ledger-changes.ts';
+import { createRecovery } from './recovery.ts';
+import type { Spool } from './spool/spool.ts';
+import type { SpoolMirror } from './spool/spool-mirror.ts';
+import type { SpoolRoom } from './spool/spool-room.ts';
+import { providerAttempt, unchargedSettlement } from './uncharged.ts';
+
+/** What an admission took, and what is needed to charge it. */
+export interface Hold {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly day: UtcDay;
+  readonly model: string;
+  readonly prices: Prices;
+  readonly streamed: boolean;
+  readonly createdAtMs: number;
+  /** As estimated. */
+  readonly promptTokens: number;
+  /** Output limit of all completions together. */
+  readonly mostOutputTokens: number;
+  /** It has an Idempotency-Key. */
+  readonly attempt?: KeyedAttempt;
+}
+
+/** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
+export interface Accounting {
+  /** `trace`: of the request, where it is traced. */
+  open(hold: Hold, taken: TakenHold, trace?: RequestTrace): OpenHold;
+  /** An admission whose answer did not come: whatever it took is given back. */
+  giveBack(admission: HoldOwner): void;
+  /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
+  replaySpool(): Promise<void>;
+  /** Settles what a former process left behind. Rejects with StoreUnavailable while that cannot be done; repeating it does no harm. */
+  recover(left: readonly LeftIntent[]): Promise<void>;
+  /** A request was read with the ledger of this epoch: another one than before has to catch up with what was charged. */
+  sees(ledgerEpoch: string): void;
+  /** Charges what the ledger lacks of the last minutes. Rejects with StoreUnavailable while that cannot be done. */
+  catchUp(): Promise<void>;
+  /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
+  refusesBecause(): string | undefined;
+  /** Ends every request that holds money now: the limit store that counts does not know these holds. */
+  cut(): void;
+  /** The process ends: nothing more is admitted, every request that holds money ends at once, and a charge waits for PostgreSQL no longer than this. */
+  end(withinMs: number): void;
+  close(): Promise<void>;
+}
+
+/** What the limit store gave. */
+export interface TakenHold {
+  readonly holdNanoUsd: NanoUsd;
+  readonly totalTimeoutMs: number;
+}
+
+export interface OpenHold extends Account {
+  /** Aborts when the process ends, or the hold counts no more: the provider has to be cancelled and what it produced charged at once. */
+  readonly mustEnd: AbortSignal;
+  /** What was charged; for the log. */
+  charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
+}
+
+export interface AccountingOptions {
+  readonly ledger: Ledger;
+  readonly idempotency: Pick<IdempotencyStore, 'free'>;
+  readonly limits: LimitStore;
+  readonly attempts: ProviderAttempts;
+  readonly holds: HoldKeeper;
+  readonly spool: Spool;
+  readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
+  /** Absent: no other process shares the limits. */
+  readonly mirror?: SpoolMirror | undefined;
+  /** Asked for when a request begins: what a former process left in the file is settled before. */
+  readonly journal: () => Pick<IntentJournal, 'open'>;
+  readonly recent: Pick<RecentCharges, 'note' | 'sendAgain'>;
+  /** How long other processes may take to notice that the ledger is another. 0: there are none. */
+  readonly othersTakeMs: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+export function createAccounting(options: AccountingOptions): Accounting {
+  const { limits, attempts, holds, journal, clock, metrics, log } = options;
+  const charges = createDurableCharges({
+    ...options,
+    releaseHold,
+    uncharged: (settlement) => attempts.record(unchargedSettlement(settlement)),
+    liveHold: (generationId) => holds.live().find(({ holdId }) => holdId === generationId),
+  });
+  const recovery = createRecovery({ ...options, charge: charges.late, releaseHold });
+  const late = createLateReleases(limits, clock);
+  const changes = createLedgerChanges({ ...options, chargeAgain: charges.again });
+  /** One for each order, 1 us: one for all would be searched by every request that stops listening, 16 us among 3,000 (measured). */
+  const underWay = new Set<AbortController>();
+  let ending = false;
+
+  /** Without a snapshot another process, or another attempt, may have charged it. */
+  function releaseHold(settled: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) {
+    return release(settled, snapshot === undefined ? { tokensUsed, mayBeCharged: true } : { tokensUsed, snapshot });
+  }
+
+  async function release(
+    { generationId, organizationId, keyId }: HoldOwner,
+    what: Pick<HoldRelease, 'tokensUsed' | 'snapshot' | 'mayBeCharged'>,
+  ) {
+    holds.drop(generationId);
+    const given = { ...what, holdId: generationId, organizationId, keyId, nowMs: clock.nowMs() };
+    try {
+      await limits.release(given);
+    } catch (error) {
+      late.add(given);
+      log.warn({ err: error, generation_id: generationId }, 'a hold could not be released yet');
+    }
+  }
+
+  function open(hold: Hold, { holdNanoUsd, totalTimeoutMs }: TakenHold, trace?: RequestTrace): OpenHold {
+    let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
+    let charged: ReturnType<OpenHold['charged']>;
+    const { generationId: holdId, organizationId, keyId, day } = hold;
+    const end = new AbortController();
+    underWay.add(end);
+    if (ending) end.abort();
+    const journalled = journal().open({ ...intentOf(hold), holdNanoUsd });
+    holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
+    return {
+      mustEnd: end.signal,
+      charged: () => charged,
+      costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(hold.prices, usage), holdNanoUsd })),
+      asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
+      delivers: journalled.delivers,
+      outputEnded: ({ usage, counted }) => journalled.outputEnded({ usage, usageCounted: counted }),
+      async charge(produced, answer) {
+        if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
+        state = 'charging';
+        const sealed = hold.attempt && answer ? await hold.attempt.seal(answer) : undefined;
+        const settlement = settlementOf(hold, holdNanoUsd, produced, sealed);
+        const step = trace?.step('settle');
+        const outcome = await charges
+          .make(settlement, hold.attempt, step && noteSent(step))
+          .finally(journalled.settled);
+        step?.set('gateway.settlement.outcome', outcome);
+        step?.end();
+        if (outcome === 'lost') return refuse('no_capacity');
+        if (outcome === 'taken_over') return keyInFlight();
+        state = 'charged';
+        const costNanoUsd = dueNanoUsd(settlement);
+        charged = { usage: settlement.usage, costNanoUsd };
+        const costUsd = usdNumber(costNanoUsd);
+        const { promptTokens, completionTokens } = produced.usage;
+        metrics.charged({
+          model: hold.model,
+          costUsd,
+          promptTokens,
+          completionTokens,
+          counted: isCountedAnswer(produced),
+        });
+        return undefined;
+      },
+      uncharged: (attempt) => attempts.record(providerAttempt(hold, holdNanoUsd, attempt)),
+      async release() {
+        underWay.delete(end);
+        if (state === 'charged' || state === 'released') return;
+        const mayBeCharged = state === 'charging';
+        state = 'released';
+        await Promise.all([release(hold, { tokensUsed: 0, mayBeCharged }), hold.attempt?.free()]);
+        journalled.settled();
+      },
+    };
+  }
+
+  return {
+    open,
+    giveBack: ({ generationId: holdId, organizationId, keyId }) =>
+      late.add({ holdId, organizationId, keyId, nowMs: clock.nowMs(), tokensUsed: 0 }),
+    replaySpool: charges.replay,
+    recover: recovery.settle,
+    sees: changes.sees,
+    catchUp: changes.catchUp,
+    refusesBecause: () => (ending ? 'the process ends' : (changes.refusesBecause() ?? charges.refusesBecause())),
+    cut() {
+      for (const end of underWay) end.abort();
+    },
+    end(withinMs) {
+      ending = true;
+      for (const end of underWay) end.abort();
+      charges.spoolAfter(withinMs);
+    },
+    async close() {
+      await changes.close();
+      await charges.close();
+      await late.close();
+    },
+  };
+}
+
+function intentOf({ attempt, ...intent }: Hold): Omit<Intent, 'holdNanoUsd'> {
+  if (attempt === undefined) return intent;
+  return { ...intent, claim: { keyHash: attempt.keyHash, bodyHash: attempt.bodyHash } };
+}
+
+function noteSent(step: Span): OnSent {
+  return (items) => {
+    step.event('sent');
+    step.set('gateway.batch.items', items);
+  };
+}
+
+function settlementOf(
+  hold: Hold,
+  holdNanoUsd: NanoUsd,
+  produced: Produced,
+  sealed: Buffer | undefined,
+): Settlement | ClaimedSettlement {
+  const { attempt } = hold;
+  const settlement = {
+    ...produced,
+    generationId: hold.generationId,
+    organizationId: hold.organizationId,
+    keyId: hold.keyId,
+    day: hold.day,
+    model: hold.model,
+    prices: hold.prices,
+    streamed: hold.streamed,
+    createdAtMs: hold.createdAtMs,
+    costNanoUsd: chargeNanoUsd(hold.prices, produced.usage),
+    holdNanoUsd,
+  };
+  if (attempt === undefined) return settlement;
+  const { keyHash, bodyHash } = attempt;
+  return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { answer: sealed } : {}) } };
+}
+
+/** A client that left before its first event had none. */
+function isCountedAnswer({ usageCounted, cancelled, usage }: Produced): boolean {
+  return usageCounted && !(cancelled && usage.completionTokens === 0);
+}

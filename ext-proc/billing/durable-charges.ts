@@ -1,0 +1,250 @@
+import type { Log } from '../../core/log/log.ts';
+import type { AccountSnapshot } from '../../core/principal.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { OnSent } from '../../database/connection/store-figures.ts';
+import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
+import { isClaimed } from '../../database/ledger/settlement-json.ts';
+import type { KeyedAttempt } from '../idempotency/claims.ts';
+import type { LiveHold } from '../limits/limit-store.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { RecentCharges } from './journal/recent-charges.ts';
+import { createMirroredCharges } from './spool/mirrored-charges.ts';
+import type { Spool } from './spool/spool.ts';
+import type { SpoolMirror } from './spool/spool-mirror.ts';
+import { createSpoolReplay } from './spool/spool-replay.ts';
+import type { SpoolRoom } from './spool/spool-room.ts';
+
+/** Makes charges that last: in the ledger, or while PostgreSQL is away in the spool, from where they are taken to the ledger (DESIGN 3). */
+export interface DurableCharges {
+  /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
+  make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
+  /** Charges a response, or a part of one, that a process gave before it ended. Rejects where the charge has to be tried again. */
+  late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
+  /** Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects where it has to be tried again. */
+  again(settlement: Settlement): Promise<boolean>;
+  /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
+  replay(): Promise<void>;
+  /** Why nothing new should be admitted: it could not be charged, or what waits is not in the balances yet. `undefined`: no reason. */
+  refusesBecause(): string | undefined;
+  /** The process ends: PostgreSQL is waited for no longer than this, then the spool takes what it has not confirmed. */
+  spoolAfter(delayMs: number): void;
+  close(): Promise<void>;
+}
+
+/**
+ * `taken_over`: another attempt with the same Idempotency-Key has it now; nothing was charged. `lost`: neither ledger nor spool confirmed it.
+ */
+export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
+
+/** `buried`: the ledger refused it, and it is among the dead letters. */
+export type LateOutcome = 'charged' | 'taken_over' | 'buried';
+
+export interface DurableChargesOptions {
+  readonly ledger: Ledger;
+  readonly spool: Spool;
+  readonly recent: Pick<RecentCharges, 'note'>;
+  readonly room: Pick<SpoolRoom, 'problem' | 'failed'>;
+  /** Absent: there is no other process that could charge what is spooled. */
+  readonly mirror?: SpoolMirror | undefined;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** A charge of the spool was refused, though its answer was given: for the record of what providers were asked. */
+  readonly uncharged: (settlement: Settlement) => void;
+  /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
+  readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
+  /** The hold of this generation, if this process still has it. */
+  readonly liveHold: (generationId: string) => LiveHold | undefined;
+}
+
+export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
+
+export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
+  const { ledger, spool, recent, room, metrics, log, releaseHold, uncharged, liveHold } = options;
+  /** Whose charges wait in the spool: they keep their keys until then. */
+  const waitingAttempts = new Map<string, KeyedAttempt>();
+  /** Waits for PostgreSQL that can be given up. */
+  const patient = new Set<() => void>();
+  let spoolsAtOnce = false;
+  const spooled = createSpoolReplay({ spool, charge: chargeSpooled, forget, log });
+  const mirrored =
+    options.mirror && createMirroredCharges({ mirror: options.mirror, spool, charge: settleSpooled, log });
+
+  async function make(
+    settlement: Settlement | ClaimedSettlement,
+    attempt?: KeyedAttempt,
+    onSent?: OnSent,
+  ): Promise<ChargeOutcome> {
+    if (spoolsAtOnce) return appendToSpool(settlement, attempt);
+    try {
+      const outcome = await unlessGivenUp(commit(settlement, onSent));
+      if (outcome === 'charged') attempt?.ended();
+      else await lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
+      return outcome;
+    } catch (error) {
+      metrics.settlementFailed();
+      if (await isBuried(settlement, error, false)) throw error;
+      const { generationId } = settlement;
+      log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
+      return appendToSpool(settlement, attempt);
+    }
+  }
+
+  /** PostgreSQL may still take it: charged by both, it is charged once. */
+  function unlessGivenUp<T>(committing: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(new StoreUnavailable('the process ends, and PostgreSQL has not answered yet'));
+      patient.add(giveUp);
+      committing.finally(() => patient.delete(giveUp)).then(resolve, reject);
+    });
+  }
+
+  function spoolFromNow(): void {
+    spoolsAtOnce = true;
+    for (const giveUp of patient) giveUp();
+  }
+
+  async function commit(
+    settlement: Settlement | ClaimedSettlement,
+    onSent?: OnSent,
+  ): Promise<'charged' | 'taken_over'> {
+    const snapshot = await (isClaimed(settlement)
+      ? ledger.settleClaimed(settlement, onSent)
+      : ledger.settle(settlement, onSent));
+    if (snapshot === undefined) return 'taken_over';
+    recent.note(settlement, snapshot.ledgerEpoch);
+    await releaseHold(settlement, tokensOf(settlement), snapshot);
+    return 'charged';
+  }
+
+  async function appendToSpool(
+    settlement: Settlement | ClaimedSettlement,
+    attempt?: KeyedAttempt,
+  ): Promise<'spooled' | 'taken_over' | 'lost'> {
+    const { generationId } = settlement;
+    if (attempt) waitingAttempts.set(generationId, attempt);
+    try {
+      await spool.append(settlement);
+    } catch (error) {
+      waitingAttempts.delete(generationId);
+      room.failed();
+      metrics.chargeLost();
+      log.error(
+        { err: error, generation_id: generationId },
+        'a charge is lost: neither PostgreSQL nor the spool took it',
+      );
+      return 'lost';
+    }
+    const copied = mirrored?.add(settlement);
+    // Another process that wants this Idempotency-Key asks the mirror, so the response waits until the mirror has the charge.
+    if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
+      return 'spooled';
+    const { answer: _answer, ...claim } = settlement.claim;
+    // Over the line that would be charged. Where it cannot be written, whoever has the key decides when it is replayed.
+    await spool.append({ ...settlement, claim: { ...claim, takenOver: true } }).catch(room.failed);
+    return 'taken_over';
+  }
+
+  async function late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
+    const outcome = await commit(settlement).catch(async (error: unknown) => {
+      // A row that PostgreSQL will never take must not keep the others waiting.
+      if (await isBuried(settlement, error, true)) return 'buried' as const;
+      throw error;
+    });
+    if (outcome !== 'charged') await releaseHold(settlement, 0);
+    return outcome;
+  }
+
+  async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    await settleSpooled(settlement);
+    endAttempt(settlement.generationId);
+    await mirrored?.remove(settlement);
+  }
+
+  /** Charges what this process, or another one, had spooled. */
+  async function settleSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
+    const outcome = await late(settlement);
+    if (outcome === 'charged') return;
+    if (outcome === 'taken_over') {
+      await lose(settlement);
+      const { generationId } = settlement;
+      log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
+    }
+    // Whoever was told so at once has recorded it.
+    if (!isClaimed(settlement) || settlement.claim.takenOver !== true) uncharged(settlement);
+  }
+
+  /** What the provider is paid for an answer whose key another attempt has. */
+  async function lose(settlement: Settlement): Promise<void> {
+    const { generationId, organizationId, model, provider } = settlement;
+    const amountNanoUsd = dueNanoUsd(settlement);
+    await ledger.lose({ generationId, organizationId, reason: 'taken_over', amountNanoUsd, model, provider });
+  }
+
+  async function again(settlement: Settlement): Promise<boolean> {
+    try {
+      await commit(settlement);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ChargeRefused)) throw error;
+      // No dead letter: another database, or one of before the organization was made, would get thousands.
+      const { generationId, organizationId } = settlement;
+      log.error({ err: error, generation_id: generationId, organization_id: organizationId }, 'not charged again');
+      return false;
+    }
+  }
+
+  async function forget(generationId: string): Promise<void> {
+    endAttempt(generationId);
+    const hold = liveHold(generationId);
+    if (hold) await releaseHold({ ...hold, generationId }, 0);
+  }
+
+  function endAttempt(generationId: string): void {
+    waitingAttempts.get(generationId)?.ended();
+    waitingAttempts.delete(generationId);
+  }
+
+  /** Only what the ledger refuses for what it is becomes a dead letter. Whatever else went wrong, PostgreSQL may take the charge later. */
+  async function isBuried(
+    settlement: Settlement | ClaimedSettlement,
+    error: unknown,
+    delivered: boolean,
+  ): Promise<boolean> {
+    if (!(error instanceof ChargeRefused)) return false;
+    const { generationId } = settlement;
+    try {
+      await ledger.deadLetter(settlement, error, delivered);
+    } catch (problem) {
+      log.error(
+        { err: problem, generation_id: generationId },
+        'a charge that the ledger refused could not be kept there',
+      );
+      return false;
+    }
+    metrics.chargeBuried();
+    log.error(
+      { err: error, generation_id: generationId },
+      'the ledger refused a charge: it is in dead_letters, and not charged',
+    );
+    return true;
+  }
+
+  return {
+    make,
+    late,
+    again,
+    replay: spooled.replay,
+    refusesBecause: () =>
+      spool.pending().length > 0 ? 'charges wait for PostgreSQL: completions are refused' : room.problem(),
+    spoolAfter: (delayMs) => void setTimeout(spoolFromNow, delayMs).unref(),
+    async close() {
+      await mirrored?.close();
+      await spooled.close();
+    },
+  };
+}
+
+function tokensOf({ usage }: Settlement): number {
+  return usage.promptTokens + usage.completionTokens;
+}

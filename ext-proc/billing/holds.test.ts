@@ -1,0 +1,127 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Clock } from '../../core/clock.ts';
+import type { LimitStore, LiveHold, Renewal } from '../limits/limit-store.ts';
+import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
+import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './holds.ts';
+
+const hold: LiveHold = {
+  ...{ holdId: 'hold', organizationId: 'org', keyId: 'key' },
+  ...{ day: 1, holdNanoUsd: 5n, totalTimeoutMs: 900_000 },
+};
+const other: LiveHold = { ...hold, holdId: 'other' };
+const WELL: Renewal = { takenBack: [], exposed: [], failed: [] };
+
+describe('keeping leases', () => {
+  let nowMs = 0;
+  let renewals: string[][] = [];
+  let released: string[] = [];
+  let problems: HoldProblem[] = [];
+  /** How the store answers a renewal. */
+  let answer: () => Promise<Renewal> = async () => WELL;
+  let keeper: HoldKeeper;
+  const clock: Clock = { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs };
+  const limits: LimitStore = {
+    ...createMemoryLimitStore({ leaseMs: 15_000 }),
+    renew(holds) {
+      renewals.push(holds.map(({ holdId }) => holdId));
+      return answer();
+    },
+    release: async ({ holdId }) => void released.push(holdId),
+  };
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    nowMs = 0;
+    renewals = [];
+    released = [];
+    problems = [];
+    answer = async () => WELL;
+    const onProblem = (problem: HoldProblem) => void problems.push(problem);
+    keeper = createHoldKeeper({ limits, clock, renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem });
+  });
+  afterEach(() => {
+    keeper.close();
+    vi.useRealTimers();
+  });
+
+  async function pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 500) {
+      nowMs += 500;
+      await vi.advanceTimersByTimeAsync(500);
+    }
+  }
+
+  it('renews what is live every four seconds, and nothing else', async () => {
+    keeper.keep(hold);
+    await pass(60_000);
+    expect(renewals).toHaveLength(15);
+    keeper.drop(hold.holdId);
+    renewals = [];
+    await pass(60_000);
+    expect(renewals).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('asks one at a time, however long it takes', async () => {
+    keeper.keep(hold);
+    answer = () => new Promise(() => undefined);
+    await pass(60_000);
+    expect(renewals).toHaveLength(1);
+  });
+
+  it('ends what cannot be renewed since its store is distrusted, and nothing that can be', async () => {
+    keeper.keep(hold);
+    await pass(1_000);
+    keeper.distrust(nowMs);
+    await pass(20_000);
+    expect(problems).toEqual([]);
+    keeper.keep(other);
+    answer = async () => ({ ...WELL, failed: [{ holdIds: ['other'], error: new Error('fenced off') }] });
+    await pass(20_000);
+    problems = [];
+    keeper.distrust(nowMs - 5_000);
+    await pass(3_000);
+    expect(problems).toEqual([]);
+    await pass(1_500);
+    expect(problems).toEqual([{ kind: 'stranded', holds: 1 }]);
+    await pass(20_000);
+    expect(problems).toHaveLength(1);
+  });
+
+  it('tries again soon what could not be renewed, the others as ever, and tells it once until all are well', async () => {
+    keeper.keep(hold);
+    keeper.keep(other);
+    const error = new Error('WRONGTYPE');
+    answer = async () => ({ ...WELL, failed: [{ holdIds: ['other'], error }] });
+    await pass(8_000);
+    expect(renewals.filter((ids) => ids.includes('hold'))).toHaveLength(2);
+    expect(renewals.filter((ids) => ids.includes('other')).length).toBeGreaterThan(12);
+    expect(problems).toEqual([{ kind: 'not_renewed', holds: 1, error }]);
+    answer = async () => WELL;
+    await pass(8_000);
+    answer = () => Promise.reject(error);
+    await pass(8_000);
+    expect(problems.slice(1)).toEqual([{ kind: 'not_renewed', holds: 2, error }]);
+  });
+
+  it('tells which of its holds the store had forgotten while it admitted others', async () => {
+    keeper.keep(hold);
+    answer = async () => ({ ...WELL, takenBack: ['hold', 'ended'], exposed: ['hold', 'ended'] });
+    await pass(500);
+    expect(problems).toEqual([{ kind: 'exposed', holds: 1 }]);
+    expect(keeper.live()).toEqual([hold]);
+  });
+
+  it('gives back what ended while its renewal was under way and took it back in', async () => {
+    keeper.keep(hold);
+    keeper.keep(other);
+    const answered = Promise.withResolvers<Renewal>();
+    answer = () => answered.promise;
+    await pass(1_000);
+    keeper.drop('other');
+    answered.resolve({ ...WELL, takenBack: ['hold', 'other'] });
+    await pass(500);
+    expect(released).toEqual(['other']);
+    expect(problems).toEqual([]);
+  });
+});

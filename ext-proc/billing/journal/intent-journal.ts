@@ -1,0 +1,234 @@
+import { renameSync, rmSync } from 'node:fs';
+import type { Clock } from '../../../core/clock.ts';
+import { AppendFile } from './append-file.ts';
+import { checkedLine } from './checked-lines.ts';
+import type { Asked, AskedTarget, EndedOutput, Intent, Output } from './intent.ts';
+import {
+  askedAgainEntry,
+  askedEntry,
+  endEntry,
+  joinEntries,
+  outputEndEntry,
+  progressEntry,
+  upstreamEntry,
+} from './intent-lines.ts';
+
+/**
+ * What this process has asked of providers and not settled yet, on disk without a sync: it outlives a kill of the process, and its successor
+ * charges what clients had been sent (DESIGN 3). At most one write in each turn of the event loop, whatever number of requests it is about.
+ */
+export interface IntentJournal {
+  open(intent: Intent): JournalledRequest;
+  /** The disk does not take it: requests go on without. */
+  isBehind(): boolean;
+  close(): void;
+}
+
+export interface JournalledRequest {
+  /** A provider is about to be asked. */
+  asked(target: AskedTarget): void;
+  /** Its stream begins to go to the client; `output` is asked for now and then until the end. */
+  delivers(output: () => Output): void;
+  /** Its stream has ended, and is about to be charged. */
+  outputEnded(ended: EndedOutput): void;
+  /** It is charged, released, or where it is charged from. */
+  settled(): void;
+}
+
+export interface IntentJournalOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  /** The disk has ceased to take it. Requests go on without; it is tried again until the disk does. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface Live {
+  readonly slot: number;
+  readonly intent: Intent;
+  asked: Asked;
+  output: (() => Output) | undefined;
+  tokens: number;
+  upstreamId: string | undefined;
+  firstAtMs: number | undefined;
+  lastAtMs: number;
+  ended: EndedOutput | undefined;
+}
+
+/** How long what was sent to a client may be missing in the journal. */
+const LOOK_EVERY_MS = 100;
+/** A file is written anew, with what is live, when it is this large, or four times what was live then. */
+const REWRITE_BYTES = 4 * 1024 * 1024;
+const REWRITE_GROWTH = 4;
+const REWRITE_RETRY_MS = 1_000;
+
+/** Begins a new file at `path`: what a former process left there has to be settled before. */
+export function openIntentJournal(options: IntentJournalOptions): IntentJournal {
+  return new FileJournal(options);
+}
+
+class FileJournal implements IntentJournal {
+  readonly #options: IntentJournalOptions;
+  readonly #live = new Map<number, Live>();
+  /** Absent: the disk has not taken one yet. */
+  #file: AppendFile | undefined;
+  #entries: string[] = [];
+  #rewriteAtBytes = REWRITE_BYTES;
+  #flushing = false;
+  /** The file lacks something. */
+  #behind = false;
+  #rewriteAtMs = 0;
+  #slots = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: IntentJournalOptions) {
+    this.#options = options;
+    this.#rewrite(options.clock.nowMs());
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  open(intent: Intent): JournalledRequest {
+    let live: Live | undefined;
+    return {
+      asked: (target) => {
+        if (live === undefined) live = this.#begin(intent, target);
+        else {
+          live.asked = { ...target, attempt: live.asked.attempt + 1, askedAtMs: this.#options.clock.nowMs() };
+          this.#add(askedAgainEntry(live.slot, live.asked));
+        }
+        this.#flushSoon();
+      },
+      delivers: (output) => {
+        if (live) live.output = output;
+      },
+      outputEnded: (ended) => {
+        if (live?.output === undefined) return;
+        this.#note(live, this.#options.clock.nowMs());
+        live.ended = ended;
+        this.#add(outputEndEntry(live.slot, ended));
+        this.#flushSoon();
+      },
+      settled: () => {
+        if (live === undefined || !this.#live.delete(live.slot)) return;
+        // With the next write: settling it again changes nothing.
+        this.#add(endEntry(live.slot));
+      },
+    };
+  }
+
+  isBehind(): boolean {
+    return this.#behind;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#flush();
+    this.#file?.close();
+  }
+
+  #begin(intent: Intent, target: AskedTarget): Live {
+    const slot = this.#slots++;
+    const nothing = { output: undefined, tokens: -1, upstreamId: undefined, firstAtMs: undefined, lastAtMs: 0 };
+    const asked = { ...target, attempt: 1, askedAtMs: this.#options.clock.nowMs() };
+    const live: Live = { slot, intent, asked, ...nothing, ended: undefined };
+    this.#live.set(slot, live);
+    this.#add(askedEntry(slot, intent, asked));
+    return live;
+  }
+
+  #add(entry: string): void {
+    this.#entries.push(entry);
+  }
+
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => {
+      this.#flushing = false;
+      this.#flush();
+    });
+  }
+
+  /** What was sent on since the last look. */
+  #look(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const live of this.#live.values())
+      if (live.output !== undefined && live.ended === undefined) this.#note(live, nowMs);
+    if (!this.#behind) this.#flush();
+    else if (nowMs >= this.#rewriteAtMs) this.#rewrite(nowMs);
+  }
+
+  #note(live: Live, nowMs: number): void {
+    const output = live.output?.();
+    if (output === undefined) return;
+    if (output.tokens !== live.tokens) {
+      live.tokens = output.tokens;
+      live.firstAtMs ??= nowMs;
+      live.lastAtMs = nowMs;
+      this.#add(progressEntry(live.slot, output.tokens, nowMs));
+    }
+    if (output.upstreamId === undefined || live.upstreamId !== undefined) return;
+    live.upstreamId = output.upstreamId;
+    this.#add(upstreamEntry(live.slot, output.upstreamId));
+  }
+
+  #flush(): void {
+    const file = this.#file;
+    if (this.#entries.length === 0 || this.#behind || file === undefined) return;
+    try {
+      file.append(checkedLine(joinEntries(this.#entries)));
+      this.#entries = [];
+    } catch (error) {
+      this.#failed(error);
+      return;
+    }
+    if (file.bytes > this.#rewriteAtBytes) this.#rewrite(this.#options.clock.nowMs());
+  }
+
+  #rewrite(nowMs: number): void {
+    this.#rewriteAtMs = nowMs + REWRITE_RETRY_MS;
+    try {
+      const file = this.#written();
+      this.#file?.close();
+      this.#file = file;
+      this.#behind = false;
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Until a new file could be written there is none to add to: entries would tell of requests that are missing. */
+  #failed(error: unknown): void {
+    if (!this.#behind) this.#options.onFailure(error);
+    this.#behind = true;
+    this.#entries = [];
+  }
+
+  /** A file with what is live now takes the place of the former one, in one step. */
+  #written(): AppendFile {
+    const { path } = this.#options;
+    const next = `${path}.next`;
+    rmSync(next, { force: true });
+    const file = new AppendFile(next);
+    try {
+      for (const live of this.#live.values()) file.append(checkedLine(joinEntries(entriesOf(live))));
+      renameSync(next, path);
+    } catch (error) {
+      file.close();
+      rmSync(next, { force: true });
+      throw error;
+    }
+    this.#entries = [];
+    this.#rewriteAtBytes = Math.max(REWRITE_BYTES, file.bytes * REWRITE_GROWTH);
+    return file;
+  }
+}
+
+function entriesOf({ slot, intent, asked, tokens, upstreamId, firstAtMs, lastAtMs, ended }: Live): string[] {
+  const entries = [askedEntry(slot, intent, asked)];
+  if (firstAtMs === undefined) return entries;
+  entries.push(progressEntry(slot, 0, firstAtMs), progressEntry(slot, tokens, lastAtMs));
+  if (upstreamId !== undefined) entries.push(upstreamEntry(slot, upstreamId));
+  if (ended !== undefined) entries.push(outputEndEntry(slot, ended));
+  return entries;
+}

@@ -1,0 +1,158 @@
+import type { Prices, TokenUsage } from '../../../core/pricing.ts';
+import { readCheckedLines } from './checked-lines.ts';
+import type { Asked, Delivered, EndedOutput, Intent, LeftIntent } from './intent.ts';
+
+/**
+ * What stands in the journal: a line is a batch of entries, an entry a letter, the request's number in base 36 and what it is about. Written by
+ * hand, because JSON.stringify with a replacer for bigint takes four times as long, and every request pays for it.
+ */
+const SEPARATOR = '\t';
+
+export function joinEntries(entries: readonly string[]): string {
+  return entries.join(SEPARATOR);
+}
+
+/** Prices are an object of each configuration. */
+const pricesText = new WeakMap<Prices, string>();
+
+export function askedEntry(slot: number, intent: Intent, asked: Asked): string {
+  const { claim } = intent;
+  let prices = pricesText.get(intent.prices);
+  if (prices === undefined) {
+    prices = JSON.stringify(intent.prices, (_name, value) => (typeof value === 'bigint' ? String(value) : value));
+    pricesText.set(intent.prices, prices);
+  }
+  const ids = `"${intent.generationId}","${intent.organizationId}","${intent.keyId}"`;
+  const claimed = claim ? `,"${claim.keyHash.toString('base64')}","${claim.bodyHash.toString('base64')}"` : '';
+  return (
+    `A${slot.toString(36)} [${askedFields(asked)},${ids},${intent.day},${JSON.stringify(intent.model)},${prices},` +
+    `"${intent.holdNanoUsd}",${intent.streamed},${intent.createdAtMs},${intent.promptTokens},${intent.mostOutputTokens}${claimed}]`
+  );
+}
+
+export function askedAgainEntry(slot: number, asked: Asked): string {
+  return `T${slot.toString(36)} [${askedFields(asked)}]`;
+}
+
+function askedFields({ provider, providerModel, attempt, askedAtMs }: Asked): string {
+  return `${JSON.stringify(provider)},${JSON.stringify(providerModel)},${attempt},${askedAtMs}`;
+}
+
+export function progressEntry(slot: number, tokens: number, atMs: number): string {
+  return `P${slot.toString(36)} ${tokens.toString(36)} ${atMs.toString(36)}`;
+}
+
+export function upstreamEntry(slot: number, upstreamId: string): string {
+  return `U${slot.toString(36)} ${JSON.stringify(upstreamId)}`;
+}
+
+export function outputEndEntry(slot: number, ended: EndedOutput): string {
+  return `C${slot.toString(36)} ${JSON.stringify(ended)}`;
+}
+
+export function endEntry(slot: number): string {
+  return `E${slot.toString(36)}`;
+}
+
+type AskedFields = readonly [provider: string, providerModel: string, attempt: number, askedAtMs: number];
+
+type IntentFields = readonly [
+  ...AskedFields,
+  generationId: string,
+  organizationId: string,
+  keyId: string,
+  day: number,
+  model: string,
+  prices: Readonly<Record<string, string>>,
+  holdNanoUsd: string,
+  streamed: boolean,
+  createdAtMs: number,
+  promptTokens: number,
+  mostOutputTokens: number,
+  keyHash?: string,
+  bodyHash?: string,
+];
+
+function leftIntent(fields: IntentFields): LeftIntent {
+  const [
+    provider,
+    providerModel,
+    attempt,
+    askedAtMs,
+    generationId,
+    organizationId,
+    keyId,
+    day,
+    model,
+    prices,
+    hold,
+    ...rest
+  ] = fields;
+  const [streamed, createdAtMs, promptTokens, mostOutputTokens, keyHash, bodyHash] = rest;
+  return {
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, promptTokens, mostOutputTokens },
+    holdNanoUsd: BigInt(hold),
+    prices: Object.fromEntries(
+      Object.entries(prices).map(([name, value]) => [name, BigInt(value)]),
+    ) as unknown as Prices,
+    asked: { provider, providerModel, attempt, askedAtMs },
+    ...(keyHash === undefined || bodyHash === undefined
+      ? {}
+      : { claim: { keyHash: Buffer.from(keyHash, 'base64'), bodyHash: Buffer.from(bodyHash, 'base64') } }),
+  };
+}
+
+/** What a journal leaves unsettled, in the order in which it was asked. A line that was cut short counts as not written. */
+export async function readLeftIntents(path: string): Promise<readonly LeftIntent[]> {
+  const left = new Map<string, LeftIntent>();
+  for await (const line of readCheckedLines(path)) for (const entry of line.split(SEPARATOR)) take(entry, left);
+  return [...left.values()];
+}
+
+function take(entry: string, left: Map<string, LeftIntent>): void {
+  const [head = '', rest = ''] = split(entry);
+  const slot = head.slice(1);
+  const known = left.get(slot);
+  switch (head[0]) {
+    case 'A':
+      left.set(slot, leftIntent(JSON.parse(rest)));
+      return;
+    case 'E':
+      left.delete(slot);
+      return;
+  }
+  // Of one whose beginning the disk did not take.
+  if (known === undefined) return;
+  left.set(slot, changed(known, head[0], rest));
+}
+
+function changed(known: LeftIntent, kind: string | undefined, rest: string): LeftIntent {
+  const { delivered } = known;
+  switch (kind) {
+    case 'T': {
+      const [provider, providerModel, attempt, askedAtMs] = JSON.parse(rest) as AskedFields;
+      return { ...known, asked: { provider, providerModel, attempt, askedAtMs } };
+    }
+    case 'P': {
+      const [tokens = 0, atMs = 0] = rest.split(' ').map((digits) => Number.parseInt(digits, 36));
+      const firstAtMs = delivered?.firstAtMs ?? atMs;
+      return { ...known, delivered: { ...delivered, tokens, firstAtMs, lastAtMs: atMs } };
+    }
+    case 'U':
+      return delivered ? { ...known, delivered: { ...delivered, upstreamId: JSON.parse(rest) as string } } : known;
+    case 'C':
+      return delivered ? { ...known, delivered: { ...delivered, ended: ended(rest) } } : known;
+    default:
+      return known;
+  }
+}
+
+function ended(rest: string): NonNullable<Delivered['ended']> {
+  const { usage, usageCounted } = JSON.parse(rest) as { usage: TokenUsage; usageCounted: boolean };
+  return { usage, usageCounted };
+}
+
+function split(entry: string): [string, string] {
+  const at = entry.indexOf(' ');
+  return at === -1 ? [entry, ''] : [entry.slice(0, at), entry.slice(at + 1)];
+}

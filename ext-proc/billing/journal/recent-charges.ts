@@ -1,0 +1,183 @@
+import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../core/clock.ts';
+import type { Settlement } from '../../../database/ledger/ledger.ts';
+import { encodeForOperator, parseSettlementJson } from '../../../database/ledger/settlement-json.ts';
+import { isSettlement } from '../../../database/ledger/settlement-shape.ts';
+import { AppendFile } from './append-file.ts';
+import { checkedLine, readCheckedLines } from './checked-lines.ts';
+
+/**
+ * What was charged in the last minutes, on disk without a sync. A database that went back in time (a standby that had not seen the last commits,
+ * a restore) lacks some of it: then it is charged again, by generation id, so that nothing is charged twice (DESIGN 3).
+ */
+export interface RecentCharges {
+  /** It is committed in the ledger of that epoch. */
+  note(settlement: Settlement, epoch: string): void;
+  /**
+   * Sends what was charged in other epochs, a group at a time; from then on it counts as charged in this one. Rejects as `send` does; what was
+   * sent then is sent again the next time. Returns how many there were.
+   */
+  sendAgain(epoch: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number>;
+  /** Takes over what a process that is gone has charged. */
+  adopt(workerIndex: number): void;
+  isBehind(): boolean;
+  close(): void;
+}
+
+export interface RecentChargesOptions {
+  readonly folder: string;
+  readonly workerIndex: number;
+  readonly clock: Clock;
+  /** The disk has ceased to take it. Charges go on without; it is tried again with the next ones. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+const KEEP_MS = 15 * 60_000;
+/** About 90,000 charges: 15 minutes of 100 a second. */
+const KEEP_BYTES = 64 * 1024 * 1024;
+/** What is kept too long for the sake of what stands in the same file. */
+const FILE_MS = 60_000;
+const FILE_BYTES = 4 * 1024 * 1024;
+const WRITE_EVERY_MS = 100;
+const SENT_AT_ONCE = 200;
+/** What is written together is one line, with one checksum; JSON has no such sign. */
+const SEPARATOR = '\t';
+
+/** `charges-WORKER.EPOCH.BEGUN.jsonl` */
+const NAME = /^charges-(\d+)\.([^.]+)\.(\d+)\.jsonl$/;
+
+interface KeptFile {
+  readonly name: string;
+  readonly epoch: string;
+  readonly begunMs: number;
+}
+
+interface OpenFile {
+  readonly epoch: string;
+  readonly begunMs: number;
+  readonly file: AppendFile;
+}
+
+export function openRecentCharges(options: RecentChargesOptions): RecentCharges {
+  const { folder, workerIndex, clock, onFailure } = options;
+  /** By epoch: as good as always one. */
+  let waiting = new Map<string, string[]>();
+  let open: OpenFile | undefined;
+  let behind = false;
+  const timer = setInterval(write, WRITE_EVERY_MS);
+  timer.unref();
+
+  let lastBegunMs = Math.max(0, ...filesOf(workerIndex).map(({ begunMs }) => begunMs));
+
+  function filesOf(index: number): KeptFile[] {
+    return readdirSync(folder)
+      .flatMap((name): KeptFile[] => {
+        const [, worker, epoch, begun] = NAME.exec(name) ?? [];
+        if (epoch === undefined || Number(worker) !== index) return [];
+        return [{ name, epoch, begunMs: Number(begun) }];
+      })
+      .sort((a, b) => a.begunMs - b.begunMs);
+  }
+
+  function pathOf(index: number, epoch: string, begunMs: number): string {
+    return join(folder, `charges-${index}.${epoch}.${begunMs}.jsonl`);
+  }
+
+  function write(): void {
+    try {
+      for (const [epoch, charges] of waiting) fileFor(epoch).append(checkedLine(charges.join(SEPARATOR)));
+      if (open && clock.nowMs() - open.begunMs > FILE_MS) {
+        closeFile();
+        forgetOld();
+      }
+      behind = false;
+    } catch (error) {
+      closeFile();
+      if (!behind) onFailure(error);
+      behind = true;
+    }
+    if (waiting.size > 0) waiting = new Map();
+  }
+
+  function fileFor(epoch: string): AppendFile {
+    if (open?.epoch === epoch && open.file.bytes < FILE_BYTES) return open.file;
+    closeFile();
+    forgetOld();
+    // Two files of one millisecond would be one.
+    lastBegunMs = Math.max(clock.nowMs(), lastBegunMs + 1);
+    open = { epoch, begunMs: lastBegunMs, file: new AppendFile(pathOf(workerIndex, epoch, lastBegunMs)) };
+    return open.file;
+  }
+
+  function closeFile(): void {
+    open?.file.close();
+    open = undefined;
+  }
+
+  function forgetOld(): void {
+    let bytes = 0;
+    for (const { name } of filesOf(workerIndex).reverse()) {
+      const path = join(folder, name);
+      const { size, mtimeMs } = statSync(path);
+      bytes += size;
+      if (bytes > KEEP_BYTES - FILE_BYTES || mtimeMs < clock.nowMs() - KEEP_MS) rmSync(path, { force: true });
+    }
+  }
+
+  function note(settlement: Settlement, epoch: string): void {
+    const text = encodeForOperator(settlement);
+    const others = waiting.get(epoch);
+    if (others) others.push(text);
+    else waiting.set(epoch, [text]);
+  }
+
+  async function sendFile(path: string, send: (settlements: readonly Settlement[]) => Promise<void>): Promise<number> {
+    let sent = 0;
+    let group: Settlement[] = [];
+    const sendGroup = async (): Promise<void> => {
+      await send(group);
+      sent += group.length;
+      group = [];
+    };
+    for await (const line of readCheckedLines(path)) {
+      for (const text of line.split(SEPARATOR)) {
+        const settlement = parseSettlementJson(text);
+        if (isSettlement(settlement)) group.push(settlement);
+        if (group.length === SENT_AT_ONCE) await sendGroup();
+      }
+    }
+    if (group.length > 0) await sendGroup();
+    return sent;
+  }
+
+  return {
+    note,
+    isBehind: () => behind,
+    async sendAgain(epoch, send) {
+      let sent = 0;
+      for (;;) {
+        write();
+        if (open && open.epoch !== epoch) closeFile();
+        const [former] = filesOf(workerIndex).filter((file) => file.epoch !== epoch);
+        if (former === undefined) return sent;
+        const path = join(folder, former.name);
+        sent += await sendFile(path, send);
+        renameSync(path, pathOf(workerIndex, epoch, former.begunMs));
+      }
+    },
+    adopt(index) {
+      for (const { name, epoch, begunMs } of filesOf(index)) {
+        const taken = filesOf(workerIndex).map((file) => file.begunMs);
+        let free = begunMs;
+        while (taken.includes(free)) free += 1;
+        renameSync(join(folder, name), pathOf(workerIndex, epoch, free));
+      }
+    },
+    close() {
+      clearInterval(timer);
+      write();
+      closeFile();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Clock } from '../../core/clock.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
+
+/** Releases that the limit store did not confirm, until it does: the money of a hold that nobody releases is held for as long as a request may live. */
+export interface LateReleases {
+  add(release: HoldRelease): void;
+  waiting(): number;
+  /** Tries all of them once more. Never rejects. */
+  close(): Promise<void>;
+}
+
+const RETRY_EVERY_MS = 1_000;
+/** An outage of minutes. What is beyond ends with its quarantine. */
+const MOST_WAITING = 20_000;
+const MOST_TOGETHER = 200;
+
+export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: Clock): LateReleases {
+  const waiting = new Map<string, HoldRelease>();
+  let trying = false;
+  const timer = setInterval(() => void tryAll(), RETRY_EVERY_MS);
+  timer.unref();
+
+  async function tryAll(): Promise<void> {
+    if (trying) return;
+    trying = true;
+    const all = [...waiting.values()];
+    for (let from = 0; from < all.length; from += MOST_TOGETHER) {
+      const results = await Promise.all(all.slice(from, from + MOST_TOGETHER).map(tryOne));
+      if (results.includes('unavailable')) break;
+    }
+    trying = false;
+  }
+
+  async function tryOne(release: HoldRelease): Promise<'done' | 'unavailable'> {
+    try {
+      await limits.release({ ...release, nowMs: clock.nowMs() });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return 'unavailable';
+      // What somebody did to these keys does not go away by itself.
+    }
+    waiting.delete(release.holdId);
+    return 'done';
+  }
+
+  return {
+    add(release) {
+      if (waiting.size < MOST_WAITING) waiting.set(release.holdId, release);
+    },
+    waiting: () => waiting.size,
+    async close() {
+      clearInterval(timer);
+      await tryAll();
+    },
+  };
+}

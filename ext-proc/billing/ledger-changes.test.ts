@@ -1,0 +1,94 @@
+import { afterEach, expect, it } from 'vitest';
+import type { Log } from '../../core/log/log.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import { createLedgerChanges, type LedgerChanges } from './ledger-changes.ts';
+
+const log = { info() {}, warn() {}, error() {} } as unknown as Log;
+const charge = (generationId: string) => ({ generationId }) as Settlement;
+
+let changes: LedgerChanges;
+afterEach(() => changes.close());
+
+/** A process that has charged these in the epoch `a`, on a ledger that is told what it has. */
+function scene(kept: readonly string[], othersTakeMs = 0) {
+  const ledger = { epoch: 'a', charged: new Set(kept), away: false, refused: new Set<string>() };
+  const madeAgain: number[] = [];
+  const keptIn = new Map(kept.map((id) => [id, 'a']));
+  changes = createLedgerChanges({
+    ledger: {
+      currentEpoch: async () => ledger.epoch,
+      chargedAmong: async (ids) => new Set(ids.filter((id) => ledger.charged.has(id))),
+    },
+    recent: {
+      async sendAgain(epoch, send) {
+        const others = [...keptIn].filter(([, of]) => of !== epoch).map(([id]) => id);
+        if (others.length > 0) await send(others.map(charge));
+        for (const id of others) keptIn.set(id, epoch);
+        return others.length;
+      },
+    },
+    async chargeAgain({ generationId }) {
+      if (ledger.away) throw new StoreUnavailable('away');
+      if (ledger.refused.has(generationId)) return false;
+      ledger.charged.add(generationId);
+      return true;
+    },
+    othersTakeMs,
+    metrics: { chargedAgain: (charges: number) => void madeAgain.push(charges) } as unknown as Metrics,
+    log,
+  });
+  return { ledger, madeAgain };
+}
+
+it('makes what the ledger of another epoch lacks again, and refuses meanwhile', async () => {
+  const { ledger, madeAgain } = scene(['gen-1', 'gen-2', 'gen-3']);
+  await changes.catchUp();
+  changes.sees('a');
+  expect(changes.refusesBecause()).toBeUndefined();
+  Object.assign(ledger, { epoch: 'b', charged: new Set(['gen-1']), refused: new Set(['gen-3']) });
+  changes.sees('b');
+  expect(changes.refusesBecause()).toContain('made again');
+  await expect.poll(() => changes.refusesBecause()).toBeUndefined();
+  expect([[...ledger.charged], madeAgain]).toEqual([['gen-1', 'gen-2'], [1]]);
+});
+
+it('goes on refusing while the ledger does not take them, and tries again', async () => {
+  const { ledger, madeAgain } = scene(['gen-1']);
+  await changes.catchUp();
+  Object.assign(ledger, { epoch: 'b', charged: new Set(), away: true });
+  changes.sees('b');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(changes.refusesBecause()).toContain('made again');
+  ledger.away = false;
+  await expect.poll(() => changes.refusesBecause()).toBeUndefined();
+  expect([[...ledger.charged], madeAgain]).toEqual([['gen-1'], [1]]);
+});
+
+it('notices by itself where nobody asks anything', async () => {
+  const { ledger } = scene(['gen-1']);
+  await changes.catchUp();
+  Object.assign(ledger, { epoch: 'b', charged: new Set() });
+  await expect.poll(() => [...ledger.charged]).toEqual(['gen-1']);
+});
+
+it('sends nothing again where something late is of the epoch before', async () => {
+  const { ledger, madeAgain } = scene(['gen-1'], 60_000);
+  ledger.epoch = 'b';
+  await changes.catchUp();
+  expect(madeAgain).toEqual([0]);
+  changes.sees('a');
+  await expect.poll(() => changes.refusesBecause()).toBeUndefined();
+  expect(madeAgain).toEqual([0]);
+});
+
+it('waits for others that have to notice as well', async () => {
+  const { ledger } = scene(['gen-1'], 200);
+  await changes.catchUp();
+  Object.assign(ledger, { epoch: 'b', charged: new Set() });
+  const beganMs = performance.now();
+  changes.sees('b');
+  await expect.poll(() => changes.refusesBecause(), { interval: 5 }).toBeUndefined();
+  expect(performance.now() - beganMs).toBeGreaterThan(195);
+});

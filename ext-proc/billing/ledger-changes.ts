@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../core/log/log.ts';
+import type { Ledger, Settlement } from '../../database/ledger/ledger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { RecentCharges } from './journal/recent-charges.ts';
+
+/**
+ * Notices that the ledger may have gone back in time (another epoch), and charges what it lacks of the last minutes again. Nobody is admitted
+ * meanwhile: the balances lack it, too.
+ */
+export interface LedgerChanges {
+  /** Something was read that belongs to this epoch. */
+  sees(epoch: string): void;
+  /** Resolves when the ledger as it is now has what this process charged. Rejects with StoreUnavailable while that cannot be done. */
+  catchUp(): Promise<void>;
+  /** `undefined`: no reason. */
+  refusesBecause(): string | undefined;
+  close(): Promise<void>;
+}
+
+export interface LedgerChangesOptions {
+  readonly ledger: Pick<Ledger, 'currentEpoch' | 'chargedAmong'>;
+  readonly recent: Pick<RecentCharges, 'sendAgain'>;
+  /** False: this ledger refuses it. Rejects where it has to be tried again. */
+  readonly chargeAgain: (settlement: Settlement) => Promise<boolean>;
+  /** How long other processes may take to notice the same. 0: there are none. */
+  readonly othersTakeMs: number;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** A process without requests has to notice as well: others wait for its charges, and do not know of it. */
+const LOOK_EVERY_MS = 1_000;
+const RETRY_MS = 500;
+
+export function createLedgerChanges(options: LedgerChangesOptions): LedgerChanges {
+  const { ledger, recent, chargeAgain, othersTakeMs, metrics, log } = options;
+  let known: string | undefined;
+  let following: Promise<void> | undefined;
+  const closing = new AbortController();
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  timer.unref();
+
+  function look(): void {
+    // A database that is away is told of by whoever needs it.
+    if (known !== undefined) ledger.currentEpoch().then(sees, () => undefined);
+  }
+
+  function sees(epoch: string): void {
+    if (known === undefined || epoch === known || following !== undefined || closing.signal.aborted) return;
+    following = follow().finally(() => {
+      following = undefined;
+    });
+  }
+
+  /** What was seen may be older than what is known: the ledger itself says which epoch it has. */
+  async function follow(): Promise<void> {
+    for (;;) {
+      try {
+        const before = known;
+        await catchUp();
+        if (known !== before) await pause(othersTakeMs);
+        return;
+      } catch (error) {
+        if (closing.signal.aborted) return;
+        log.error({ err: error }, 'the ledger changed, and charges cannot be sent again yet');
+        await pause(RETRY_MS);
+      }
+    }
+  }
+
+  function pause(ms: number): Promise<void> {
+    return sleep(ms, undefined, { signal: closing.signal }).catch(() => undefined);
+  }
+
+  async function catchUp(): Promise<void> {
+    const epoch = await ledger.currentEpoch();
+    let made = 0;
+    const kept = await recent.sendAgain(epoch, async (settlements) => {
+      const charged = await ledger.chargedAmong(settlements.map(({ generationId }) => generationId));
+      const lacking = settlements.filter(({ generationId }) => !charged.has(generationId));
+      const results = await Promise.allSettled(lacking.map(chargeAgain));
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
+      made += results.filter((result) => result.status === 'fulfilled' && result.value).length;
+    });
+    known = epoch;
+    if (kept === 0) return;
+    metrics.chargedAgain(made);
+    log.warn(
+      { kept, made },
+      'the ledger is another than before: the charges of the last minutes that it lacks are made again',
+    );
+  }
+
+  return {
+    sees,
+    catchUp,
+    refusesBecause: () =>
+      following === undefined ? undefined : 'the ledger changed: charges that it may lack are made again',
+    async close() {
+      closing.abort();
+      clearInterval(timer);
+      await following;
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { Log } from '../../core/log/log.ts';
+import { chargeNanoUsd, type TokenUsage } from '../../core/pricing.ts';
+import type { ProviderAttempt, ProviderAttempts } from '../../database/costs/provider-attempts.ts';
+import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
+import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { LateOutcome } from './durable-charges.ts';
+import type { LeftIntent } from './journal/intent.ts';
+
+/** Settles what a process that was killed had asked of providers (DESIGN 3). */
+export interface Recovery {
+  /** Doing it again changes nothing. Rejects with StoreUnavailable while it cannot be done. */
+  settle(left: readonly LeftIntent[]): Promise<void>;
+}
+
+export interface RecoveryOptions {
+  readonly ledger: Pick<Ledger, 'chargedAmong'>;
+  readonly idempotency: Pick<IdempotencyStore, 'free'>;
+  readonly attempts: ProviderAttempts;
+  /** Charges, and frees what was held for it. Rejects where it has to be tried again. */
+  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<LateOutcome>;
+  readonly releaseHold: (hold: LeftIntent, tokensUsed: number) => Promise<void>;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** Those that are settled together share commits. */
+const SETTLED_AT_ONCE = 100;
+
+export function createRecovery(options: RecoveryOptions): Recovery {
+  const { ledger, idempotency, attempts, charge, releaseHold, metrics, log } = options;
+
+  async function settleOne(left: LeftIntent, isCharged: boolean): Promise<void> {
+    const { claim } = left;
+    const settlement = settlementOf(left);
+    // Charging it again changes nothing, and frees its hold with the balance as it is now.
+    if (isCharged) await charge(settlement);
+    else if (!left.streamed || left.delivered === undefined) {
+      if (claim) await idempotency.free({ ...left, keyHash: claim.keyHash });
+      await releaseHold(left, 0);
+      uncharged(left, 'crash');
+    } else {
+      // Without an answer the key is free again.
+      const outcome = await charge(claim ? { ...settlement, claim } : settlement);
+      if (outcome === 'taken_over') return uncharged(left, 'taken_over');
+      if (outcome === 'buried') return;
+      metrics.recovered('charged');
+      log.warn({ generation_id: left.generationId }, 'a crash cut a stream: what had been delivered is charged');
+    }
+  }
+
+  function uncharged(left: LeftIntent, reason: 'crash' | 'taken_over'): void {
+    attempts.record(unchargedAttempt(left, reason));
+    metrics.recovered('uncharged');
+    const { generationId, asked } = left;
+    log.warn({ generation_id: generationId, provider: asked.provider, reason }, 'a crash ended a request: not charged');
+  }
+
+  return {
+    async settle(left) {
+      for (let at = 0; at < left.length; at += SETTLED_AT_ONCE) {
+        const group = left.slice(at, at + SETTLED_AT_ONCE);
+        const charged = await ledger.chargedAmong(group.map(({ generationId }) => generationId));
+        const results = await Promise.allSettled(group.map((one) => settleOne(one, charged.has(one.generationId))));
+        for (const result of results) if (result.status === 'rejected') throw result.reason;
+      }
+    },
+  };
+}
+
+/** What its client had been sent, and its prompt. */
+function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
+  // An estimate may be above what the provider was allowed to produce, and the hold covers no more.
+  const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);
+  return delivered?.ended?.usage ?? { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
+}
+
+function settlementOf(left: LeftIntent): Settlement {
+  const { generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd } = left;
+  const { asked, delivered: { ended, upstreamId, firstAtMs = createdAtMs, lastAtMs = createdAtMs } = {} } = left;
+  const usage = usageOf(left);
+  return {
+    ...{ generationId, organizationId, keyId, day, model, streamed, createdAtMs, prices, holdNanoUsd, usage },
+    provider: asked.provider,
+    providerModel: asked.providerModel,
+    ...(upstreamId === undefined ? {} : { upstreamId }),
+    cancelled: false,
+    finishReason: 'error',
+    usageCounted: ended?.usageCounted ?? true,
+    costNanoUsd: chargeNanoUsd(prices, usage),
+    latencyMs: firstAtMs - createdAtMs,
+    generationTimeMs: lastAtMs - firstAtMs,
+  };
+}
+
+function unchargedAttempt(left: LeftIntent, reason: 'crash' | 'taken_over'): ProviderAttempt {
+  const { generationId, organizationId, keyId, model, asked, delivered, prices, holdNanoUsd } = left;
+  const usage = usageOf(left);
+  return {
+    ...{ generationId, organizationId, keyId, model, ...asked },
+    ...(delivered?.upstreamId === undefined ? {} : { upstreamId: delivered.upstreamId }),
+    result: 'crash',
+    reason: 'crash',
+    tokens: { usage, source: 'estimated' },
+    loss: { reason, amountNanoUsd: dueNanoUsd({ costNanoUsd: chargeNanoUsd(prices, usage), holdNanoUsd }) },
+  };
+}

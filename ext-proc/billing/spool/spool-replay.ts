@@ -1,0 +1,72 @@
+import type { Log } from '../../../core/log/log.ts';
+import type { ClaimedSettlement, Settlement } from '../../../database/ledger/ledger.ts';
+import type { Spool } from './spool.ts';
+import type { SpooledCharge } from './spool-lines.ts';
+
+/** Takes what waits in the spool to the ledger: when it is asked to, and by itself for as long as anything waits. */
+export interface SpoolReplay {
+  /** Rejects while that cannot be done. */
+  replay(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SpoolReplayOptions {
+  readonly spool: Spool;
+  /** Rejects where it has to be tried again; then the charge stays in the spool. */
+  readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
+  /** It is not to be read any more, and never charged. */
+  readonly forget: (generationId: string) => Promise<void>;
+  readonly log: Log;
+}
+
+const REPLAY_EVERY_MS = 1000;
+/** Charges that are replayed together share commits; all of them are in memory, with their answers. */
+const REPLAYED_AT_ONCE = { charges: 100, bytes: 16 * 1024 * 1024 };
+
+export function createSpoolReplay({ spool, charge, forget, log }: SpoolReplayOptions): SpoolReplay {
+  let replaying: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    if (spool.pending().length > 0)
+      replay().catch((error: unknown) => log.warn({ err: error }, 'the spool could not be replayed yet'));
+  }, REPLAY_EVERY_MS);
+  timer.unref();
+
+  function replay(): Promise<void> {
+    replaying ??= replayAll().finally(() => {
+      replaying = undefined;
+    });
+    return replaying;
+  }
+
+  async function replayAll(): Promise<void> {
+    for (let group = firstOf(spool.pending()); group.length > 0; group = firstOf(spool.pending())) {
+      const results = await Promise.allSettled(group.map(({ generationId }) => replayOne(generationId)));
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
+    }
+  }
+
+  async function replayOne(generationId: string): Promise<void> {
+    const settlement = await spool.read(generationId);
+    if (settlement === undefined) return forget(generationId);
+    await charge(settlement);
+    await spool.remove(generationId);
+  }
+
+  return {
+    replay,
+    async close() {
+      clearInterval(timer);
+      await replaying?.catch(() => undefined);
+    },
+  };
+}
+
+/** As many from the front as may be in memory at once, at least one. */
+function firstOf(pending: readonly SpooledCharge[]): readonly SpooledCharge[] {
+  let bytes = 0;
+  const over = pending.findIndex((charge) => {
+    bytes += charge.bytes;
+    return bytes > REPLAYED_AT_ONCE.bytes;
+  });
+  return pending.slice(0, Math.min(REPLAYED_AT_ONCE.charges, over === -1 ? pending.length : Math.max(1, over)));
+}

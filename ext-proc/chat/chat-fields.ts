@@ -1,0 +1,169 @@
+import { type ChatFacts, eachMember, type FieldRule, invalidField } from './chat-facts.ts';
+import { checkMessages } from './chat-messages.ts';
+import { checkResponseFormat, checkToolChoice, checkTools } from './chat-tools.ts';
+import type { JsonCursor } from './json/json-cursor.ts';
+
+/** In characters, each a code point. */
+const LONGEST_IDENTITY = 512;
+const LONGEST_LEVEL = 64;
+const LONGEST_STOP = 8192;
+
+/** INTERFACE 4: the accepted top-level fields, with the rule for each. Null values never get here: they are absent. */
+export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
+  ['model', (cursor) => void cursor.skip()],
+  ['messages', checkMessages],
+  ['max_tokens', outputLimitRule],
+  ['max_completion_tokens', outputLimitRule],
+  [
+    'n',
+    numberRule({ min: 1, max: 128, integer: true }, (value, facts) => {
+      facts.completions = value;
+    }),
+  ],
+  [
+    'stream',
+    booleanRule((value, facts) => {
+      facts.stream = value;
+    }),
+  ],
+  ['stream_options', streamOptionsRule],
+  ['response_format', checkResponseFormat],
+  [
+    'reasoning_effort',
+    textRule(LONGEST_LEVEL, (value, facts) => {
+      facts.reasoningEffort = value;
+    }),
+  ],
+  ['tools', checkTools],
+  ['tool_choice', checkToolChoice],
+  ['parallel_tool_calls', booleanRule()],
+  ['temperature', numberRule({ min: 0, max: 2 })],
+  ['top_p', numberRule({ min: 0, max: 1 })],
+  ['stop', stopRule],
+  ['seed', integerRule],
+  ['presence_penalty', numberRule({ min: -2, max: 2 })],
+  ['frequency_penalty', numberRule({ min: -2, max: 2 })],
+  ['logit_bias', logitBiasRule],
+  ['logprobs', booleanRule()],
+  ['top_logprobs', numberRule({ min: 0, max: 20, integer: true })],
+  ['user', textRule(LONGEST_IDENTITY, noteIdentity)],
+  ['safety_identifier', textRule(LONGEST_IDENTITY, noteIdentity)],
+  ['prompt_cache_key', textRule(LONGEST_IDENTITY, noteIdentity)],
+  ['verbosity', textRule(LONGEST_LEVEL)],
+]);
+
+interface NumberBounds {
+  readonly min: number;
+  readonly max: number;
+  readonly integer?: boolean;
+}
+
+type Note<Value> = (value: Value, facts: ChatFacts, field: string) => void;
+
+function numberRule({ min, max, integer = false }: NumberBounds, note?: Note<number>): FieldRule {
+  const requirement = `must be ${integer ? 'an integer' : 'a number'} from ${min} to ${max}`;
+  return (cursor, facts, field) => {
+    if (cursor.kind() !== 'number') return invalidField(field, requirement);
+    const value = cursor.number();
+    if (value < min || value > max || (integer && !Number.isInteger(value))) return invalidField(field, requirement);
+    note?.(value, facts, field);
+    return undefined;
+  };
+}
+
+/** Of any size: providers differ in what they take. */
+function integerRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
+  const isInteger = cursor.kind() === 'number' && Number.isInteger(cursor.number());
+  return isInteger ? undefined : invalidField(field, 'must be an integer');
+}
+
+function booleanRule(note?: Note<boolean>): FieldRule {
+  return (cursor, facts, field) => {
+    if (cursor.kind() !== 'boolean') return invalidField(field, 'must be true or false');
+    note?.(cursor.boolean(), facts, field);
+    if (!note) cursor.skip();
+    return undefined;
+  };
+}
+
+function noteIdentity(...[text, facts, field]: Parameters<Note<string>>): void {
+  facts.identities.set(field, text);
+}
+
+/** At most so many characters. */
+function textRule(longest: number, note?: Note<string>): FieldRule {
+  return (cursor, facts, field) => {
+    const text = shortText(cursor, longest);
+    if (text === undefined) return invalidField(field, `must be a string of at most ${longest} characters`);
+    note?.(text, facts, field);
+    return undefined;
+  };
+}
+
+/** The string that the cursor stands at and steps over; `undefined`: it is none, or a longer one. A code point is one or two UTF-16 units. */
+function shortText(cursor: JsonCursor, longest: number): string | undefined {
+  if (cursor.kind() !== 'string') return undefined;
+  const text = cursor.text(2 * longest + 1);
+  return text.length <= longest || [...text].length <= longest ? text : undefined;
+}
+
+/** `max_completion_tokens` is an alias of `max_tokens`; a request has at most one of them. */
+function outputLimitRule(...[cursor, facts, field]: Parameters<FieldRule>): ReturnType<FieldRule> {
+  const value = cursor.kind() === 'number' ? cursor.number() : 0;
+  if (!Number.isInteger(value) || value < 1) return invalidField(field, 'must be an integer of at least 1');
+  if (facts.maxTokens !== undefined) {
+    return invalidField('max_completion_tokens', 'is an alias of max_tokens; only one of them may be given');
+  }
+  facts.maxTokens = value;
+  facts.maxTokensParam = field;
+  return undefined;
+}
+
+function streamOptionsRule(...[cursor, facts, field]: Parameters<FieldRule>): ReturnType<FieldRule> {
+  if (cursor.kind() !== 'object') return invalidField(field, 'must be an object');
+  const others: { start: number; end: number }[] = [];
+  let isNextToLast = false;
+  const refusal = eachMember(
+    cursor,
+    (member) => field + member,
+    (name) => {
+      const kind = cursor.kind();
+      if (name !== 'include_usage') {
+        const { keyStart: start, end } = cursor;
+        const last = others.at(-1);
+        if (isNextToLast && last) last.end = end;
+        else others.push({ start, end });
+        isNextToLast = true;
+        return void cursor.skip();
+      }
+      isNextToLast = false;
+      if (kind === 'null') return void cursor.skip();
+      if (kind !== 'boolean') return invalidField(`${field}.include_usage`, 'must be true or false');
+      facts.includeUsage = cursor.boolean();
+      return undefined;
+    },
+  );
+  facts.otherStreamOptions = others;
+  return refusal;
+}
+
+const MAX_STOPS = 4;
+
+function stopRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
+  const requirement = `must be a string of at most ${LONGEST_STOP} characters, or an array of up to ${MAX_STOPS} of them`;
+  if (cursor.kind() !== 'array')
+    return shortText(cursor, LONGEST_STOP) === undefined ? invalidField(field, requirement) : undefined;
+  return cursor.eachElement((index) => {
+    const isShort = index < MAX_STOPS && shortText(cursor, LONGEST_STOP) !== undefined;
+    return isShort ? undefined : invalidField(field, requirement);
+  });
+}
+
+function logitBiasRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
+  const requirement = 'must be an object of numbers from -100 to 100';
+  if (cursor.kind() !== 'object') return invalidField(field, requirement);
+  return cursor.eachMember(() => {
+    if (cursor.kind() !== 'number') return invalidField(field, requirement);
+    return Math.abs(cursor.number()) <= 100 ? undefined : invalidField(field, requirement);
+  });
+}

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import type { ChatRequest } from './chat-request.ts';
+
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const HELLO = { role: 'user', content: 'Hello' };
+const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+
+const read = (...messages: unknown[]): ChatRequest | Refusal =>
+  readChatRequest(Buffer.from(JSON.stringify({ model: 'm', messages })), undefined);
+
+function verdict(...messages: unknown[]): string {
+  const result = read(...messages);
+  return isRefusal(result) ? `${result.code} ${result.param ?? ''}` : 'ok';
+}
+
+const image = (url: unknown, more: object = {}) => ({
+  role: 'user',
+  content: [{ type: 'image_url', image_url: { url, ...more } }],
+});
+
+describe('messages that SDKs send', () => {
+  it.each<[string, readonly unknown[]]>([
+    ['a system and a user message', [{ role: 'system', content: 'Be brief.' }, HELLO]],
+    ['a developer message with a name', [{ role: 'developer', content: 'Be brief.', name: 'boss' }, HELLO]],
+    ['an empty text', [{ role: 'user', content: '' }]],
+    [
+      'parts',
+      [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'image_url', image_url: { url: PIXEL, detail: 'low' } },
+          ],
+        },
+      ],
+    ],
+    ['a part whose type comes last', [{ role: 'user', content: [{ text: 'x', type: 'text' }] }]],
+    [
+      'system text in parts',
+      [{ role: 'system', content: [{ type: 'text', text: 'x', cache_control: { type: 'ephemeral' } }] }],
+    ],
+    ['no parts', [{ role: 'user', content: [] }]],
+    [
+      'tool calls without content',
+      [HELLO, { role: 'assistant', tool_calls: [CALL] }, { role: 'tool', tool_call_id: 'call_1', content: '3' }],
+    ],
+    ['tool calls with content null', [{ role: 'assistant', content: null, tool_calls: [CALL, CALL] }]],
+    [
+      'an answer of an SDK, handed back',
+      [
+        {
+          role: 'assistant',
+          content: 'Hi',
+          refusal: null,
+          annotations: [],
+          audio: null,
+          tool_calls: null,
+          function_call: null,
+        },
+      ],
+    ],
+    ['a refusal', [{ role: 'assistant', content: null, refusal: 'No.' }]],
+    ['a refusal as part', [{ role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }]],
+    [
+      'a function call of old',
+      [
+        { role: 'assistant', content: null, function_call: { name: 'f', arguments: '' } },
+        { role: 'function', name: 'f', content: '1' },
+      ],
+    ],
+    ['tool results in parts', [{ role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: '3' }] }]],
+    [
+      'reasoning of another provider',
+      [{ role: 'assistant', content: 'x', reasoning_content: 'because', reasoning_details: [{ a: [1] }] }],
+    ],
+  ])('%s', (_, messages) => expect(verdict(...messages)).toBe('ok'));
+});
+
+describe('messages that are refused', () => {
+  it.each<[string, unknown]>([
+    ['messages[1]', 'x'],
+    ['messages[1]', null],
+    ['messages[1].role', { content: 'x' }],
+    ['messages[1].role', { role: 'bot', content: 'x' }],
+    ['messages[1].role', { role: 1, content: 'x' }],
+    ['messages[1].content', { role: 'user' }],
+    ['messages[1].content', { role: 'user', content: null }],
+    ['messages[1].content', { role: 'user', content: 1 }],
+    ['messages[1].content', { role: 'user', content: {} }],
+    ['messages[1].content', { role: 'user', tool_calls: [CALL] }],
+    ['messages[1].content', { role: 'assistant' }],
+    ['messages[1].content', { role: 'assistant', content: null, tool_calls: [] }],
+    ['messages[1].name', { ...HELLO, name: 1 }],
+    ['messages[1].tool_call_id', { role: 'tool', content: 'x' }],
+    ['messages[1].tool_call_id', { role: 'tool', content: 'x', tool_call_id: 1 }],
+    ['messages[1].refusal', { role: 'assistant', refusal: 1 }],
+    ['messages[1].tool_calls', { role: 'assistant', tool_calls: {} }],
+    ['messages[1].tool_calls[0]', { role: 'assistant', tool_calls: ['x'] }],
+    ['messages[1].tool_calls[1].id', { role: 'assistant', tool_calls: [CALL, { ...CALL, id: undefined }] }],
+    ['messages[1].tool_calls[0].id', { role: 'assistant', tool_calls: [{ ...CALL, id: 1 }] }],
+    ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: 'custom' }] }],
+    ['messages[1].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...CALL, type: undefined }] }],
+    ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ ...CALL, function: undefined }] }],
+    [
+      'messages[1].tool_calls[0].function.name',
+      { role: 'assistant', tool_calls: [{ ...CALL, function: { arguments: '' } }] },
+    ],
+    [
+      'messages[1].tool_calls[0].function.arguments',
+      { role: 'assistant', tool_calls: [{ ...CALL, function: { name: 'f', arguments: {} } }] },
+    ],
+    ['messages[1].function_call.arguments', { role: 'assistant', function_call: { name: 'f' } }],
+    ['messages[1].content[0]', { role: 'user', content: ['x'] }],
+    ['messages[1].content[0].type', { role: 'user', content: [{ text: 'x' }] }],
+    [
+      'messages[1].content[1].type',
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'x' },
+          { type: 'input_audio', input_audio: {} },
+        ],
+      },
+    ],
+    ['messages[1].content[0].type', { role: 'user', content: [{ type: 'file', file: {} }] }],
+    ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text' }] }],
+    ['messages[1].content[0].text', { role: 'user', content: [{ type: 'text', text: null }] }],
+    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url' }] }],
+    ['messages[1].content[0].image_url', { role: 'user', content: [{ type: 'image_url', image_url: PIXEL }] }],
+    ['messages[1].content[0].image_url.url', image(undefined)],
+    ['messages[1].content[0].image_url.url', image(1)],
+    ['messages[1].content[0].image_url', image('file:///etc/passwd')],
+    ['messages[1].content[0].image_url', image('')],
+    ['messages[1].content[0].image_url', image('data:image/png,abc')],
+    ['messages[1].content[0].image_url', image('data:text/html;base64,QUJD')],
+  ])('%s', (param, message) => expect(verdict(HELLO, message)).toBe(`invalid_request ${param}`));
+});
+
+describe('images', () => {
+  it('are noticed, with the place of the first remote one', () => {
+    expect(read(image(PIXEL))).toMatchObject({ hasImages: true, hasRemoteImages: false });
+    const remote = image('HTTPS://example.test/a.png');
+    expect(read(HELLO, image(PIXEL), remote, remote)).toMatchObject({
+      hasImages: true,
+      hasRemoteImages: true,
+      remoteImageParam: 'messages[2].content[0].image_url',
+    });
+  });
+
+  it('that are remote do not hide a later field of the wrong type', () => {
+    expect(verdict(image('http://example.test/a.png'), { role: 'user', content: 1 })).toBe(
+      'invalid_request messages[1].content',
+    );
+  });
+});
+
+describe('promptText', () => {
+  it('is all that the model reads as text, unescaped, and no image', () => {
+    const request = readChatRequest(
+      Buffer.from(
+        JSON.stringify({
+          model: 'm',
+          messages: [
+            { role: 'system', content: 'line\none "é" 😀' },
+            {
+              role: 'user',
+              name: 'ada',
+              content: [
+                { type: 'text', text: 'two' },
+                { type: 'image_url', image_url: { url: PIXEL } },
+              ],
+            },
+            { role: 'assistant', content: null, tool_calls: [CALL] },
+            { role: 'tool', tool_call_id: 'call_1', content: 'three' },
+          ],
+          tools: [{ type: 'function', function: { name: 'lookup', description: 'finds' } }],
+        }),
+      ),
+      undefined,
+    );
+    const text = isRefusal(request) ? '' : request.promptText();
+    for (const piece of ['line\none "é" 😀', 'ada', 'two', 'f', '{"a":1}', 'three', 'lookup', 'finds'])
+      expect(text).toContain(piece);
+    expect(text).not.toContain('base64');
+    expect(text).not.toContain('iVBOR');
+  });
+});

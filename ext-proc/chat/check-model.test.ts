@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import type { Model } from '../../core/config/gateway-config.ts';
+import { envelopeOf, isRefusal } from '../../core/errors/refusal.ts';
+import type { Key, Organization } from '../../core/principal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
+import { principalWith } from '../../test/fixtures/principal.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { checkModel } from './check-model.ts';
+
+interface Given {
+  readonly model?: Partial<Model>;
+  readonly key?: Partial<Key>;
+  readonly organization?: Partial<Organization>;
+}
+
+function requestOf(fields: object): ChatRequest {
+  const body = { model: 'model-1', messages: [{ role: 'user', content: 'x' }], ...fields };
+  const request = readChatRequest(Buffer.from(JSON.stringify(body)), undefined);
+  if (isRefusal(request)) throw new Error(JSON.stringify(request));
+  return request;
+}
+
+function check(fields: object, { model, key, organization }: Given = {}) {
+  return checkModel(requestOf(fields), principalWith(key, organization), configWith(modelWith(model)));
+}
+
+const TOOLS = [{ type: 'function', function: { name: 'f' } }];
+const IMAGE = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,QUJD' } }] }];
+const NONE = { capabilities: new Set<never>() };
+
+describe('refusals', () => {
+  it.each<[string, object, Given, string?]>([
+    ['n_not_allowed', { n: 2 }, { organization: { allowMultipleCompletions: false } }, 'n'],
+    ['json_mode_no_stream', { stream: true, response_format: { type: 'json_object' } }, {}, 'stream'],
+    [
+      'image_url_not_supported',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://a' } }] }] },
+      {},
+      'messages[0].content[0].image_url',
+    ],
+    ['model_not_found', { model: 'other' }, {}, 'model'],
+    ['model_not_found', { model: '__proto__' }, {}, 'model'],
+    ['model_not_found', {}, { model: { disabled: true } }, 'model'],
+    ['model_not_found', {}, { model: { disabled: true }, key: { models: new Set() } }, 'model'],
+    ['model_not_allowed', {}, { key: { models: new Set(['other']) } }, 'model'],
+    ['tools_not_supported', { tools: TOOLS }, { model: NONE }, 'tools'],
+    ['vision_not_available', { messages: IMAGE }, { model: NONE }, 'messages'],
+    ['json_mode_not_supported', { response_format: { type: 'json_object' } }, { model: NONE }, 'response_format'],
+    ['reasoning_effort_not_supported', { reasoning_effort: 'medium' }, {}, 'reasoning_effort'],
+    [
+      'reasoning_effort_not_supported',
+      { reasoning_effort: '' },
+      { model: { reasoningEfforts: [] } },
+      'reasoning_effort',
+    ],
+    ['max_tokens_exceeds_cap', { max_tokens: 8001 }, {}, 'max_tokens'],
+    [
+      'max_tokens_exceeds_cap',
+      { max_completion_tokens: 101 },
+      { organization: { maxTokens: 100 } },
+      'max_completion_tokens',
+    ],
+    ['context_length_exceeded', { max_tokens: 8000 }, { model: { contextWindow: 8000 } }, 'messages'],
+    ['upstream_config_error', {}, { model: { problem: 'secret missing', targets: [] } }],
+    ['upstream_config_error', {}, { model: { targets: [] } }],
+  ])('%s', (code, fields, given, param) => {
+    const refusal = check(fields, given);
+    expect(refusal).toMatchObject({ kind: 'refusal', code });
+    expect(isRefusal(refusal) && envelopeOf(refusal).error.param).toBe(param);
+  });
+
+  it('say what is accepted', () => {
+    const message = (fields: object, given: Given = {}) => {
+      const refusal = check(fields, given);
+      return isRefusal(refusal) ? envelopeOf(refusal).error.message : '';
+    };
+    expect(message({ reasoning_effort: 'x' })).toContain('low, high');
+    expect(message({ max_tokens: 9000 }, { organization: { maxTokens: 123 } })).toContain('123');
+    expect(message({ max_tokens: 8000 }, { model: { contextWindow: 8001 } })).toMatch(/about 80\d\d tokens.*8001/);
+    expect(message({ model: 'x'.repeat(5000) }).length).toBeLessThan(300);
+    expect(message({}, { model: { problem: 'no secret for provider openai' } })).not.toContain('openai');
+  });
+
+  it('spare what a model can do, and what asks for nothing', () => {
+    expect(
+      check({ tools: TOOLS, messages: IMAGE, response_format: { type: 'json_object' }, reasoning_effort: 'low', n: 2 }),
+    ).toMatchObject({ outputLimit: 4000 });
+    expect(
+      check(
+        { tools: [], tool_choice: 'none', response_format: { type: 'text' }, n: 1 },
+        { model: NONE, organization: { allowMultipleCompletions: false } },
+      ),
+    ).toHaveProperty('outputLimit');
+  });
+});
+
+describe('the output limit', () => {
+  const limit = (fields: object, given: Given = {}) => {
+    const choice = check(fields, given);
+    return isRefusal(choice) ? choice.code : choice.outputLimit;
+  };
+  const estimate = requestOf({}).inputTokens.estimate;
+
+  it('is the client’s, up to the smaller of both caps', () => {
+    expect(limit({ max_tokens: 1 })).toBe(1);
+    expect(limit({ max_tokens: 8000 })).toBe(8000);
+    expect(limit({ max_tokens: 8000 }, { organization: { maxTokens: 9000 } })).toBe(8000);
+    expect(limit({ max_tokens: 100 }, { organization: { maxTokens: 100 } })).toBe(100);
+  });
+
+  it('is the default otherwise, lowered to the cap and to what the window leaves', () => {
+    expect(limit({})).toBe(4000);
+    expect(limit({}, { organization: { maxTokens: 100 } })).toBe(100);
+    expect(limit({}, { model: { contextWindow: estimate + 50 } })).toBe(50);
+    expect(limit({}, { model: { contextWindow: estimate + 1 } })).toBe(1);
+  });
+
+  it('is one token where the input fills the window, and none fits where it overflows', () => {
+    expect(limit({}, { model: { contextWindow: estimate } })).toBe(1);
+    expect(limit({}, { model: { contextWindow: estimate - 1 } })).toBe('context_length_exceeded');
+    expect(limit({ max_tokens: 10 }, { model: { contextWindow: estimate + 10 } })).toBe(10);
+    expect(limit({ max_tokens: 11 }, { model: { contextWindow: estimate + 10 } })).toBe('context_length_exceeded');
+  });
+});

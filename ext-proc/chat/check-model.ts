@@ -1,0 +1,83 @@
+import type { GatewayConfig, Model } from '../../core/config/gateway-config.ts';
+import { type Refusal, refuse } from '../../core/errors/refusal.ts';
+import type { Principal } from '../../core/principal.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { checkCombinations } from './check-combinations.ts';
+
+export interface ModelChoice {
+  readonly model: Model;
+  /** The limit sent to the provider, per completion: always there, so that what may be produced is bounded (DESIGN invariant 1). */
+  readonly outputLimit: number;
+}
+
+/** Longest part of a model id that is echoed. */
+const LONGEST_ECHO = 128;
+
+/**
+ * Everything after the fields' own rules, in the order of INTERFACE 4, from `n_not_allowed` to `upstream_config_error`. `inputTokens` is
+ * what the input is taken for.
+ */
+export function checkModel(
+  chat: ChatRequest,
+  principal: Principal,
+  config: GatewayConfig,
+  inputTokens = chat.inputTokens.estimate,
+): ModelChoice | Refusal {
+  const combination = checkCombinations(chat, principal.organization);
+  if (combination) return combination;
+  const model = config.models.get(chat.model);
+  const name = chat.model.slice(0, LONGEST_ECHO);
+  if (!model || model.disabled) return refuse('model_not_found', { model: name });
+  if (principal.key.models && !principal.key.models.has(model.id)) return refuse('model_not_allowed', { model: name });
+  const incapable = checkCapabilities(chat, model);
+  if (incapable) return incapable;
+  const cap = Math.min(principal.organization.maxTokens ?? model.maxOutputTokens, model.maxOutputTokens);
+  const outputLimit = outputLimitFor(chat, model, cap, inputTokens);
+  if (typeof outputLimit !== 'number') return outputLimit;
+  if (model.problem !== undefined || model.targets.length === 0)
+    return refuse('upstream_config_error', { model: name });
+  return { model, outputLimit };
+}
+
+function checkCapabilities(chat: ChatRequest, model: Model): Refusal | undefined {
+  const named = { model: model.id };
+  if (chat.hasTools && !model.capabilities.has('tools')) return refuse('tools_not_supported', named);
+  if (chat.hasImages && !model.capabilities.has('vision')) return refuse('vision_not_available', named);
+  if (chat.jsonFormat && !model.capabilities.has('json_mode')) return refuse('json_mode_not_supported', named);
+  if (chat.reasoningEffort !== undefined && !model.reasoningEfforts.includes(chat.reasoningEffort)) {
+    const accepted = model.reasoningEfforts.length === 0 ? '(no level at all)' : model.reasoningEfforts.join(', ');
+    return refuse('reasoning_effort_not_supported', { ...named, accepted });
+  }
+  return undefined;
+}
+
+/**
+ * The client's limit, or the model's default, which is lowered to the organization's cap and to what the context window leaves: a
+ * default never causes a refusal. Input that leaves no room at all does.
+ */
+function outputLimitFor(chat: ChatRequest, model: Model, cap: number, inputTokens: number): number | Refusal {
+  if (chat.maxTokens !== undefined && chat.maxTokens > cap) {
+    return refuse(
+      'max_tokens_exceeds_cap',
+      { requested: chat.maxTokens, cap },
+      { param: chat.maxTokensParam ?? 'max_tokens' },
+    );
+  }
+  const estimatedTokens = inputTokens + (chat.maxTokens ?? 0);
+  if (estimatedTokens > model.contextWindow) {
+    return refuse('context_length_exceeded', {
+      estimated_tokens: estimatedTokens,
+      context_window: model.contextWindow,
+    });
+  }
+  const room = model.contextWindow - inputTokens;
+  return chat.maxTokens ?? Math.max(1, Math.min(model.defaultOutputTokens, cap, room));
+}
+
+/** Samples are within 6 % (text-meter.ts), and each process takes others: what they leave open is decided by all of the text, everywhere alike. */
+const SAMPLES_LEAVE_OPEN = 1.25;
+
+/** The input may be too long for the model's context window, and samples cannot tell. */
+export function isLengthOpen({ inputTokens, maxTokens = 0 }: ChatRequest, { contextWindow }: Model): boolean {
+  return inputTokens.isCounted !== true && SAMPLES_LEAVE_OPEN * inputTokens.estimate + maxTokens > contextWindow;
+}

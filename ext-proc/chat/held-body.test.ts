@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isRefusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import type { ChatRequest } from './chat-request.ts';
+import { estimateTokens } from './tokens/text-meter.ts';
+
+function requestOf(messages: unknown[], isAscii = false): ChatRequest {
+  const json = JSON.stringify({ model: 'm', messages });
+  const escaped = json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  const chat = readChatRequest(Buffer.from(isAscii ? escaped : json), undefined);
+  if (isRefusal(chat)) throw new Error(chat.code);
+  return chat;
+}
+
+describe('keepText', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 30 });
+
+  test('keeps the beginning of the text, in whole characters, and no more than it may', () => {
+    fc.assert(
+      fc.property(
+        fc.array(text, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 1, max: 200 }),
+        fc.boolean(),
+        (texts, most, isAscii) => {
+          const chat = requestOf(
+            texts.map((content) => ({ role: 'user', content })),
+            isAscii,
+          );
+          const whole = chat.promptText();
+          const bytes = chat.keepText(most);
+          const kept = chat.promptText();
+          expect(whole.startsWith(kept)).toBe(true);
+          expect(bytes).toBe(Buffer.byteLength(kept));
+          // Line ends between messages are ours.
+          expect(bytes).toBeLessThanOrEqual(most + texts.length - 1);
+          if (kept === whole) expect(chat.tokensLeftOut()).toBe(0);
+        },
+      ),
+    );
+  });
+
+  test('what is left out is estimated, once', () => {
+    const chat = requestOf([{ role: 'user', content: 'some words '.repeat(100_000) }]);
+    const all = estimateTokens(chat.promptText());
+    expect(chat.keepText(200_000)).toBe(200_000);
+    const left = chat.tokensLeftOut();
+    const told = () => estimateTokens(chat.promptText()) + chat.tokensLeftOut();
+    expect(told() / all).toBeCloseTo(1, 1);
+    expect(chat.keepText(100)).toBe(200_000);
+    expect(chat.tokensLeftOut()).toBe(left);
+    for (let again = 0; again < 2; again++) {
+      expect(chat.keepText(0)).toBe(0);
+      expect([chat.promptText(), told() / all]).toEqual(['', expect.closeTo(1, 1)]);
+    }
+  });
+
+  test('without any text the estimate of the request remains, images included', () => {
+    const url = `data:image/png;base64,${'A'.repeat(4000)}`;
+    const chat = requestOf([{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]);
+    expect(chat.tokensLeftOut()).toBe(0);
+    chat.keepText(0);
+    expect(chat.tokensLeftOut()).toBe(chat.inputTokens.estimate);
+  });
+
+  test('nothing can be sent any more', () => {
+    const chat = requestOf([{ role: 'user', content: 'hi' }]);
+    const fields = { model: 'm', outputLimitField: 'max_tokens', outputLimit: 1, identify: () => '' };
+    chat.keepText(1000);
+    expect(() => chat.encodeFor(fields)).toThrow('free already');
+  });
+});

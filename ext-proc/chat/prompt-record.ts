@@ -1,0 +1,51 @@
+import type { Span } from './json/json-cursor.ts';
+
+/** All that a model will read, as places in the body: what tokens are counted by, and the text is collected from. */
+export interface PromptRecord {
+  readonly messages: number;
+  readonly parts: number;
+  readonly toolCalls: number;
+  readonly tools: number;
+  /** Three numbers for each piece: `TEXT` or `JSON_TEXT`, start and end. A text stands between its quotes and may have escapes. */
+  readonly pieces: Int32Array;
+  readonly images: readonly ImagePlace[];
+}
+
+/** An image's `url`, between its quotes. */
+export interface ImagePlace extends Span {
+  readonly isEscaped: boolean;
+  readonly param: string;
+}
+
+export const TEXT = 0;
+/** Definitions of tools, and fields that the gateway does not know, as JSON: templates write them anew. */
+export const JSON_TEXT = 1;
+
+/** Writes it while a request is checked. */
+export class PromptRecorder {
+  messages = 0;
+  parts = 0;
+  toolCalls = 0;
+  tools = 0;
+  readonly images: ImagePlace[] = [];
+  readonly #pieces: number[] = [];
+
+  addText({ start, end }: Span): void {
+    this.#pieces.push(TEXT, start, end);
+  }
+
+  addJson({ start, end }: Span): void {
+    this.#pieces.push(JSON_TEXT, start, end);
+  }
+
+  /** The definition of a tool or of a response schema. */
+  addTool(definition: Span): void {
+    this.tools++;
+    this.addJson(definition);
+  }
+
+  record(): PromptRecord {
+    const { messages, parts, toolCalls, tools, images } = this;
+    return { messages, parts, toolCalls, tools, images, pieces: new Int32Array(this.#pieces) };
+  }
+}

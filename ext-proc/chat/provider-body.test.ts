@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isRefusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+
+const identify = (field: string, value: string) => `${field} of ${value.length}`;
+const FIELDS = { model: 'upstream', outputLimitField: 'max_tokens', outputLimit: 77, identify };
+const MESSAGES = '"messages":[{"role":"user","content":"x"}]';
+
+function encode(body: string, provider = FIELDS): string {
+  const request = readChatRequest(Buffer.from(body), undefined);
+  if (isRefusal(request)) throw new Error(JSON.stringify(request));
+  return Buffer.concat(request.encodeFor(provider)).toString();
+}
+
+describe('the body for a provider', () => {
+  it('has the provider’s model and an output limit, always', () => {
+    expect(encode(`{"model":"m",${MESSAGES}}`)).toBe(`{"model":"upstream","max_tokens":77,${MESSAGES}}`);
+    expect(JSON.parse(encode(`{"model":"m",${MESSAGES}}`, { ...FIELDS, model: 'a"b\\ü' })).model).toBe('a"b\\ü');
+  });
+
+  it('has the limit under the provider’s name for it, and under no other', () => {
+    const sent = `{"model":"m",${MESSAGES},"max_tokens":5}`;
+    expect(JSON.parse(encode(sent, { ...FIELDS, outputLimitField: 'max_completion_tokens' }))).toEqual({
+      model: 'upstream',
+      max_completion_tokens: 77,
+      messages: [{ role: 'user', content: 'x' }],
+    });
+    expect(encode(sent).match(/max_/g)).toHaveLength(1);
+    expect(encode(`{"model":"m",${MESSAGES},"max_completion_tokens":5}`)).not.toContain('max_completion_tokens');
+    expect(
+      encode(`{"model":"m",${MESSAGES},"seed":5}`, { ...FIELDS, outputLimitField: 'seed' }).match(/seed/g),
+    ).toHaveLength(1);
+  });
+
+  it('keeps numbers, escapes and white space as they were written', () => {
+    const written = `"seed":123456789012345678901234567890,"temperature":1.0,"top_p":1e-1 , "stop" : "\\u00e9\\/é\\ud83d\\ude00",
+      "tools":[ {"type":"function","function":{"name":"f","parameters":{"maximum":9007199254740993,"x":0.10}}} ]`;
+    expect(encode(`{${MESSAGES}, ${written} ,"model":"m"}`)).toBe(
+      `{"model":"upstream","max_tokens":77,${MESSAGES},${written.replace('1e-1 , "stop"', '1e-1,"stop"').replace(/",\s+"tools/, '","tools')}}`,
+    );
+  });
+
+  it('leaves out what is null or replaced', () => {
+    expect(encode(`{"n":2,"stop":"a","stop":"b","n":null,"model":"m",${MESSAGES},"user":null}`)).toBe(
+      `{"model":"upstream","max_tokens":77,"stop":"b",${MESSAGES}}`,
+    );
+  });
+
+  it('has identities that are the gateway’s, read as a client means them, and no other', () => {
+    const sent = `{"model":"m",${MESSAGES},"user":"\\u0061b","prompt_cache_key" : "" ,"safety_identifier":"é"}`;
+    expect(encode(sent)).toBe(
+      `{"model":"upstream","max_tokens":77,${MESSAGES},"user":"user of 2","prompt_cache_key":"prompt_cache_key of 0","safety_identifier":"safety_identifier of 1"}`,
+    );
+    expect(encode(`{"model":"m",${MESSAGES},"user":null}`)).not.toContain('user of');
+  });
+
+  it('asks for usage in every stream, and keeps the client’s other options', () => {
+    const options = (given: string) =>
+      encode(`{"model":"m",${MESSAGES},"stream":true${given}}`).split('"stream":true')[1];
+    const asked = ',"stream_options":{"include_usage":true';
+    expect(options('')).toBe(`${asked}}}`);
+    expect(options(',"stream_options":null')).toBe(`${asked}}}`);
+    expect(options(',"stream_options":{}')).toBe(`${asked}}}`);
+    expect(options(',"stream_options":{"include_usage":false}')).toBe(`${asked}}}`);
+    expect(options(',"stream_options":{"a":1.0,"include_usage":true,"b":[1, 2]}')).toBe(
+      `${asked},"a":1.0,"b":[1, 2]}}`,
+    );
+  });
+
+  it('asks for nothing where there is no stream', () => {
+    expect(encode(`{"model":"m",${MESSAGES},"stream":false}`)).toBe(
+      `{"model":"upstream","max_tokens":77,${MESSAGES},"stream":false}`,
+    );
+    expect(encode(`{"model":"m",${MESSAGES},"stream_options":{"include_usage":true}}`)).toContain(
+      '"stream_options":{"include_usage":true}',
+    );
+  });
+
+  it('means what the client’s body means, for any order, spacing and values of the fields', () => {
+    const value = {
+      messages: fc.array(
+        fc.record({ role: fc.constant('user'), content: fc.string({ unit: 'grapheme' }), extra: fc.jsonValue() }),
+        { minLength: 1 },
+      ),
+      verbosity: fc.string({ unit: 'grapheme' }),
+      temperature: fc.double({ min: 0, max: 2, noNaN: true }),
+      stop: fc.array(fc.string(), { maxLength: 4 }),
+      logit_bias: fc.dictionary(fc.string(), fc.integer({ min: -100, max: 100 })),
+      max_tokens: fc.integer({ min: 1 }),
+    };
+    const body = fc.record({ model: fc.constant('m'), ...value }, { requiredKeys: ['model', 'messages'] });
+    fc.assert(
+      fc.property(body, fc.integer({ min: 0, max: 3 }), fc.boolean(), (fields, indent, reversed) => {
+        const entries = Object.entries(fields);
+        const sent = JSON.stringify(Object.fromEntries(reversed ? entries.reverse() : entries), null, indent);
+        const expected = { ...(JSON.parse(sent) as object), model: 'upstream', max_tokens: 77 };
+        expect(JSON.parse(encode(sent))).toEqual(expected);
+      }),
+    );
+  });
+});

@@ -1,0 +1,250 @@
+import { describe, expect, it } from 'vitest';
+import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
+import { readChatRequest } from '../../test/fixtures/chat-request.ts';
+import type { ChatRequest } from './chat-request.ts';
+
+const HELLO = [{ role: 'user', content: 'Hello' }];
+
+function read(body: unknown, contentEncoding?: string): ChatRequest | Refusal {
+  return readChatRequest(Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), contentEncoding);
+}
+
+function accepted(fields: Record<string, unknown> = {}): ChatRequest {
+  const result = read({ model: 'm', messages: HELLO, ...fields });
+  if (isRefusal(result)) throw new Error(JSON.stringify(result));
+  return result;
+}
+
+/** `code param` of the refusal, or `ok`. */
+function verdict(result: ChatRequest | Refusal): string {
+  return isRefusal(result) ? `${result.code} ${result.param ?? ''}`.trim() : 'ok';
+}
+
+const verdictOn = (fields: Record<string, unknown>) => verdict(read({ model: 'm', messages: HELLO, ...fields }));
+
+describe('the body as a whole', () => {
+  it('is refused when it is compressed, whatever is in it', () => {
+    for (const coding of ['gzip', 'br', 'identity, gzip', 'x']) {
+      expect(verdict(read('', coding))).toBe('invalid_request content-encoding');
+    }
+    for (const coding of ['identity', 'IDENTITY', '', ' identity , identity']) {
+      expect(verdict(read({ model: 'm', messages: HELLO }, coding))).toBe('ok');
+    }
+  });
+
+  it('is JSON, then has known fields only, then a model, then messages', () => {
+    expect(verdict(read('{"x":1'))).toBe('invalid_json');
+    expect(verdict(read('{"x":1,"temperature":9}'))).toBe('unknown_parameter x');
+    expect(verdict(read('{"temperature":9}'))).toBe('missing_model');
+    expect(verdict(read('{"temperature":9,"model":"m"}'))).toBe('missing_messages');
+    expect(verdict(read('{"temperature":9,"model":"m","messages":[1]}'))).toBe('invalid_request temperature');
+  });
+
+  it('names the first unknown field, where it stood first', () => {
+    expect(verdict(read('{"zeta":1,"alpha":2,"zeta":3}'))).toBe('unknown_parameter zeta');
+    expect(verdict(read('{"model":"m","\\u0061b":null}'))).toBe('unknown_parameter ab');
+    expect(verdict(read('{"__proto__":{"model":"m"}}'))).toBe('unknown_parameter __proto__');
+    expect(verdict(read('{"Model":"m"}'))).toBe('unknown_parameter Model');
+    expect(verdict(read(`{"${'x'.repeat(1000)}":1}`))).toBe(`unknown_parameter ${'x'.repeat(128)}`);
+  });
+
+  it('needs a model and at least one message', () => {
+    for (const model of [null, '', 1, {}, ['m']])
+      expect(verdict(read({ model, messages: HELLO }))).toBe('missing_model');
+    for (const messages of [null, '', 'x', {}, [], 1])
+      expect(verdict(read({ model: 'm', messages }))).toBe('missing_messages');
+  });
+
+  it('counts the last of two fields only', () => {
+    expect(verdict(read('{"model":"m","messages":[{"role":"user","content":"x"}],"n":"bad","n":2}'))).toBe('ok');
+    expect(verdict(read('{"model":"m","messages":[{"role":"user","content":"x"}],"n":2,"n":"bad"}'))).toBe(
+      'invalid_request n',
+    );
+    expect(verdict(read('{"model":"m","model":null,"messages":[]}'))).toBe('missing_model');
+    const result = read(
+      '{"model":"a","model":"b","messages":[{"role":"user","content":"x"}],"stream":true,"stream":null}',
+    );
+    expect(result).toMatchObject({ model: 'b', stream: false });
+  });
+});
+
+describe('what a request says', () => {
+  it('has defaults', () => {
+    expect(accepted()).toMatchObject({
+      model: 'm',
+      stream: false,
+      includeUsage: false,
+      completions: 1,
+      jsonFormat: false,
+      hasTools: false,
+      hasImages: false,
+      hasRemoteImages: false,
+    });
+    expect(accepted()).not.toHaveProperty('maxTokens');
+    expect(accepted()).not.toHaveProperty('reasoningEffort');
+  });
+
+  it('takes null for absent', () => {
+    const nulls = [
+      'max_tokens',
+      'n',
+      'stream',
+      'stream_options',
+      'response_format',
+      'reasoning_effort',
+      'tools',
+      'stop',
+      'seed',
+      'logit_bias',
+      'user',
+    ];
+    expect(accepted(Object.fromEntries(nulls.map((name) => [name, null])))).toMatchObject({
+      completions: 1,
+      stream: false,
+    });
+  });
+
+  it('is read from its fields', () => {
+    expect(accepted({ stream: true, stream_options: { include_usage: true }, n: 3, max_tokens: 5 })).toMatchObject({
+      stream: true,
+      includeUsage: true,
+      completions: 3,
+      maxTokens: 5,
+      maxTokensParam: 'max_tokens',
+    });
+    expect(accepted({ max_completion_tokens: 7 })).toMatchObject({
+      maxTokens: 7,
+      maxTokensParam: 'max_completion_tokens',
+    });
+    expect(accepted({ reasoning_effort: 'high' })).toMatchObject({ reasoningEffort: 'high' });
+    expect(accepted({ response_format: { type: 'text' } }).jsonFormat).toBe(false);
+    expect(accepted({ response_format: { type: 'json_object' } }).jsonFormat).toBe(true);
+    expect(
+      accepted({ response_format: { type: 'json_schema', json_schema: { name: 's', schema: {} } } }).jsonFormat,
+    ).toBe(true);
+    expect(accepted({ tools: [] }).hasTools).toBe(false);
+    expect(accepted({ tools: [{ type: 'function', function: { name: 'f' } }] }).hasTools).toBe(true);
+  });
+
+  it('is the same twenty times', () => {
+    for (const body of [
+      '{"b":1,"a":2}',
+      '{"model":"m","messages":[{"role":"x"}],"n":0}',
+      '{"model":"m","messages":[{"role":"user","content":"x"}]}',
+    ]) {
+      const answers = Array.from({ length: 20 }, () => JSON.stringify(read(body)));
+      expect(new Set(answers).size).toBe(1);
+    }
+  });
+});
+
+describe('types and ranges of fields', () => {
+  const good: Record<string, readonly unknown[]> = {
+    max_tokens: [1, 1e9, 2],
+    max_completion_tokens: [1],
+    n: [1, 128],
+    stream: [true, false],
+    stream_options: [{}, { include_usage: false }, { include_usage: null, include_obfuscation: 1 }],
+    temperature: [0, 2, 0.7],
+    top_p: [0, 1],
+    presence_penalty: [-2, 2],
+    frequency_penalty: [-2, 2],
+    top_logprobs: [0, 20],
+    logprobs: [true],
+    parallel_tool_calls: [false],
+    seed: [0, -1, 1e20],
+    stop: ['x', '', [], ['a', 'b', 'c', 'd'], ['😀'.repeat(8192)]],
+    logit_bias: [{}, { 50256: -100, 1: 100 }],
+    user: ['u', '', 'é'.repeat(512), '😀'.repeat(512)],
+    safety_identifier: ['u', '\n'.repeat(512)],
+    prompt_cache_key: ['u', '😀'.repeat(512)],
+    verbosity: ['low'],
+    reasoning_effort: ['low'],
+    tool_choice: [
+      'none',
+      'auto',
+      'required',
+      { type: 'function', function: { name: 'f' } },
+      { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } },
+    ],
+    response_format: [
+      { type: 'text' },
+      { type: 'json_object' },
+      { type: 'json_schema', json_schema: { name: 's', strict: null } },
+    ],
+    tools: [
+      [],
+      [{ type: 'function', function: { name: 'f', description: null, parameters: null, strict: true, x: 1 }, y: 2 }],
+    ],
+  };
+  const bad: Record<string, readonly unknown[]> = {
+    max_tokens: [0, -1, 1.5, '5', true, []],
+    max_completion_tokens: [0, '1'],
+    n: [0, 129, 1.5, '1', true],
+    stream: [1, 'true', {}],
+    stream_options: [true, [], 'x'],
+    temperature: [-0.1, 2.1, '1', [], {}],
+    top_p: [-0.1, 1.1, true],
+    presence_penalty: [-2.1, 2.1],
+    frequency_penalty: [3, '0'],
+    top_logprobs: [-1, 21, 0.5],
+    logprobs: [1, 'yes'],
+    parallel_tool_calls: ['no', 0],
+    seed: [1.5, '1'],
+    stop: [1, {}, [1], ['a', 'b', 'c', 'd', 'e'], ['a', null], 'x'.repeat(8193), ['a', '😀'.repeat(8193)]],
+    logit_bias: [[], 'x', { 1: '1' }, { 1: 101 }],
+    user: [1, {}, [], 'x'.repeat(10_000), 'é'.repeat(513), '😀'.repeat(513)],
+    safety_identifier: [1, '\n'.repeat(513)],
+    prompt_cache_key: [false, '😀'.repeat(513)],
+    verbosity: [1, 'x'.repeat(65)],
+    reasoning_effort: [1, [], 'x'.repeat(65)],
+    tool_choice: ['maybe', 1, []],
+    response_format: ['json', []],
+    tools: [{}, 'x', 1],
+  };
+
+  it.each(Object.entries(good))('%s takes good values', (name, values) => {
+    for (const value of values) expect([value, verdictOn({ [name]: value })]).toEqual([value, 'ok']);
+  });
+
+  it.each(Object.entries(bad))('%s refuses bad values and names itself', (name, values) => {
+    for (const value of values)
+      expect([value, verdictOn({ [name]: value })]).toEqual([value, `invalid_request ${name}`]);
+  });
+
+  it('has a good and a bad value for every optional field', () => {
+    expect(Object.keys(bad)).toEqual(Object.keys(good));
+  });
+
+  it.each([
+    ['stream_options.include_usage', { stream_options: { include_usage: 1 } }],
+    ['max_completion_tokens', { max_tokens: 1, max_completion_tokens: 1 }],
+    ['tools[0]', { tools: [1] }],
+    ['tools[0].type', { tools: [{}] }],
+    ['tools[1].type', { tools: [{ type: 'function', function: { name: 'f' } }, { type: 'web_search' }] }],
+    ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
+    ['tools[0].function', { tools: [{ type: 'function' }] }],
+    ['tools[0].function', { tools: [{ type: 'function', function: 'f' }] }],
+    ['tools[0].function.name', { tools: [{ type: 'function', function: {} }] }],
+    ['tools[0].function.name', { tools: [{ type: 'function', function: { name: '' } }] }],
+    ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'f', parameters: 'x' } }] }],
+    ['tools[0].function.description', { tools: [{ type: 'function', function: { name: 'f', description: 1 } }] }],
+    ['tools[0].function.strict', { tools: [{ type: 'function', function: { name: 'f', strict: 1 } }] }],
+    ['tool_choice.type', { tool_choice: {} }],
+    ['tool_choice.type', { tool_choice: { type: 'custom' } }],
+    ['tool_choice.function', { tool_choice: { type: 'function' } }],
+    ['tool_choice.function.name', { tool_choice: { type: 'function', function: {} } }],
+    ['tool_choice.allowed_tools', { tool_choice: { type: 'allowed_tools' } }],
+    ['response_format.type', { response_format: {} }],
+    ['response_format.type', { response_format: { type: 'xml' } }],
+    ['response_format.json_schema', { response_format: { type: 'json_schema' } }],
+    ['response_format.json_schema.name', { response_format: { type: 'json_schema', json_schema: {} } }],
+  ])('names %s', (param, fields) => expect(verdictOn(fields)).toBe(`invalid_request ${param}`));
+
+  it('takes numbers by their value, as they are written', () => {
+    const written = (text: string) => verdict(read(`{"model":"m","messages":[{"role":"user","content":"x"}],${text}}`));
+    expect(written('"n":1.0,"max_tokens":1e2,"temperature":-0')).toBe('ok');
+    expect(written('"max_tokens":1e300')).toBe('ok');
+    expect(written('"n":1e-1')).toBe('invalid_request n');
+  });
+});

@@ -1,0 +1,38 @@
+import { parentPort } from 'node:worker_threads';
+import type { Tokenizer } from '../../../core/tokenizer.ts';
+import { piecesOf } from './text-pieces.ts';
+
+/** Counts tokens beside the event loop: the tokenizer holds 75 MB and takes milliseconds for what one answer can be. */
+export interface CountJob {
+  readonly id: number;
+  readonly tokenizer: Tokenizer;
+  readonly texts: readonly string[];
+}
+
+export interface CountResult {
+  readonly id: number;
+  readonly counts: readonly number[];
+}
+
+/** Each is loaded when it is first needed, and again by a thread that replaces this one. */
+const ENCODINGS = {
+  o200k_base: () => import('gpt-tokenizer/encoding/o200k_base'),
+  cl100k_base: () => import('gpt-tokenizer/encoding/cl100k_base'),
+};
+
+/** Text that looks like a special token is text. */
+const PLAIN = { disallowedSpecial: new Set<string>() };
+
+async function countAll({ id, tokenizer, texts }: CountJob): Promise<CountResult> {
+  const { countTokens, setMergeCacheSize } = await ENCODINGS[tokenizer]();
+  // The cache would keep pieces of prompts and answers in memory (DESIGN invariant 9).
+  setMergeCacheSize(0);
+  const counts = texts.map((text) => {
+    let tokens = 0;
+    for (const piece of piecesOf(text)) tokens += countTokens(piece, PLAIN);
+    return tokens;
+  });
+  return { id, counts };
+}
+
+parentPort?.on('message', async (job: CountJob) => parentPort?.postMessage(await countAll(job)));

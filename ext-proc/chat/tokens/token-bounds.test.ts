@@ -1,0 +1,159 @@
+import fc from 'fast-check';
+import { encode as encodeCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
+import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
+import { describe, expect, it } from 'vitest';
+import { isRefusal } from '../../../core/errors/refusal.ts';
+import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
+
+/**
+ * How wrong the two numbers can be for texts that are made to fool them: words of a few characters, drawn from small alphabets of all
+ * scripts and signs. Weights by kind and length cannot know which letters follow each other ("qwxz" is four tokens, "ness" one), so a text of
+ * nothing but such words is up to four times its estimate; runs of signs, where a client fools nobody by chance, are held closer.
+ */
+const MOST_TIMES = { signs: 3, o200k: 5, cl100k: 6.5 };
+/** The frame of a request is in the estimate and not in the text. */
+const ALLOWANCE = 3;
+
+const RANGES: readonly (readonly [first: number, last: number])[] = [
+  ...([
+    [0x21, 0x2f],
+    [0x3a, 0x40],
+    [0x5b, 0x60],
+    [0x7b, 0x7f],
+    [0x61, 0x7a],
+    [0x41, 0x5a],
+    [0x30, 0x39],
+  ] as const),
+  ...([
+    [0x09, 0x0d],
+    [0x80, 0x24f],
+    [0x250, 0x3ff],
+    [0x400, 0x52f],
+    [0x530, 0x5ff],
+    [0x600, 0x7ff],
+    [0x800, 0xdff],
+  ] as const),
+  ...([
+    [0xe00, 0xeff],
+    [0xf00, 0x10ff],
+    [0x1100, 0x11ff],
+    [0x1200, 0x1fff],
+    [0x2000, 0x2fff],
+    [0x3000, 0x30ff],
+  ] as const),
+  ...([
+    [0x3100, 0x9fff],
+    [0xa000, 0xabff],
+    [0xac00, 0xd7ff],
+    [0xe000, 0xfaff],
+    [0xfb00, 0xffff],
+    [0x10000, 0x1ffff],
+  ] as const),
+  [0x20000, 0x10ffff],
+];
+
+const SIGNS = [...'!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~'];
+const anyCharacter = fc
+  .constantFrom(...RANGES)
+  .chain(([min, max]) => fc.integer({ min, max }))
+  .map((point) => String.fromCodePoint(point));
+
+/** Words over an alphabet of 1 to 6 characters, some hundred characters together. */
+function textOver(character: fc.Arbitrary<string>, space: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc
+    .array(character, { minLength: 1, maxLength: 6 })
+    .chain((alphabet) =>
+      fc
+        .tuple(
+          fc.array(fc.constantFrom(...alphabet), { minLength: 150, maxLength: 250 }),
+          fc.integer({ min: 1, max: 12 }),
+          space,
+        )
+        .map(([characters, length, gap]) =>
+          characters.map((each, index) => (index % length === length - 1 ? each + gap : each)).join(''),
+        ),
+    );
+}
+
+const adversarial = fc.oneof(
+  textOver(anyCharacter, fc.constantFrom('', ' ', '\n', '\t', 'a')),
+  fc
+    .array(textOver(anyCharacter, fc.constantFrom('', ' ')), { minLength: 2, maxLength: 4 })
+    .map((texts) => texts.join('')),
+);
+
+function inputTokens(content: string) {
+  const request = readChatRequest(
+    Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] })),
+    undefined,
+  );
+  if (isRefusal(request)) throw new Error(JSON.stringify(request));
+  return request.inputTokens;
+}
+
+describe('the estimate', () => {
+  it('of 30,000 random signs is what they are, to a third', () => {
+    let state = 7;
+    const text = Array.from({ length: 30_000 }, () => {
+      state = (state * 48_271) % 2_147_483_647;
+      return SIGNS[state % SIGNS.length];
+    }).join('');
+    expect(inputTokens(text).estimate / encodeO200k(text).length).toBeGreaterThan(0.67);
+    expect(inputTokens(text).estimate / encodeO200k(text).length).toBeLessThan(1.34);
+  });
+
+  it(`of signs, whatever stands between them, is at least the ${MOST_TIMES.signs}rd part of the truth`, () => {
+    const gaps = fc.constantFrom('', ' ', 'a', ' the ', '\n', '7', 'é');
+    fc.assert(
+      fc.property(textOver(fc.constantFrom(...SIGNS), gaps), (text) => {
+        const { estimate } = inputTokens(text);
+        expect(encodeO200k(text).length).toBeLessThanOrEqual(MOST_TIMES.signs * estimate);
+        expect(encodeCl100k(text).length).toBeLessThanOrEqual(MOST_TIMES.signs * estimate);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+
+  it(`of any text is at least the ${MOST_TIMES.o200k}th part of it for o200k_base, and of ${MOST_TIMES.cl100k} for cl100k_base`, () => {
+    fc.assert(
+      fc.property(adversarial, (text) => {
+        const { estimate } = inputTokens(text);
+        expect(encodeO200k(text).length - ALLOWANCE).toBeLessThanOrEqual(MOST_TIMES.o200k * estimate);
+        expect(encodeCl100k(text).length - ALLOWANCE).toBeLessThanOrEqual(MOST_TIMES.cl100k * estimate);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});
+
+describe('the ceiling', () => {
+  it('is never below the truth, nor below the bytes of the text as a tokenizer may normalize it', () => {
+    fc.assert(
+      fc.property(adversarial, (text) => {
+        const { ceiling, normalizedCeiling } = inputTokens(text);
+        expect(ceiling).toBeGreaterThanOrEqual(Math.max(encodeO200k(text).length, encodeCl100k(text).length));
+        const bytes = ['NFC', 'NFKC'].map((form) => Buffer.byteLength(text.normalize(form)));
+        expect(normalizedCeiling).toBeGreaterThanOrEqual(Math.max(ceiling, ...bytes));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('covers what normalization adds in long texts too, where only samples are measured', () => {
+    for (const [character, longest] of [
+      ['\u{1d160}', 12],
+      ['\ufdfa', 33],
+    ] as const) {
+      const text = `x${character}`.repeat(20_000);
+      expect(inputTokens(text).normalizedCeiling).toBeGreaterThanOrEqual(20_000 * (1 + longest));
+      const escaped = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'TEXT' }] }).replace(
+        'TEXT',
+        text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`),
+      );
+      const request = readChatRequest(Buffer.from(escaped), undefined);
+      expect(!isRefusal(request) && request.inputTokens.normalizedCeiling).toBeGreaterThanOrEqual(
+        20_000 * (1 + longest),
+      );
+    }
+  });
+});

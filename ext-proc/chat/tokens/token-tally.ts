@@ -1,0 +1,88 @@
+import type { Steps } from '../../shared-budget/steps.ts';
+import type { InputTokens, TokenBounds } from '../chat-request.ts';
+import { type PromptRecord, TEXT } from '../prompt-record.ts';
+import type { ImageSize } from './image-size.ts';
+import { imageTokens } from './image-tokens.ts';
+import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
+
+/**
+ * Counts a prompt twice (DESIGN 4). The estimate is what common tokenizers make of it. The ceiling rests on one fact: tokenizers over
+ * bytes, or that fall back to bytes, never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it first. To that come what chat templates put
+ * around messages, calls and tools, and the instructions some of them add on their own.
+ */
+export class TokenTally {
+  readonly #text: TextMeter;
+  /** Tool definitions and unknown fields, which templates write anew. */
+  readonly #json: TextMeter;
+  #estimate = REQUEST.estimate;
+  #ceiling = REQUEST.ceiling;
+  #imageCeiling = 0;
+
+  /** `isPlain`: the body is ASCII, escaped characters included. */
+  constructor(isPlain: boolean, samples: boolean) {
+    this.#text = new TextMeter(isPlain, samples);
+    this.#json = new TextMeter(isPlain, samples);
+  }
+
+  *add(bytes: Buffer, record: PromptRecord): Steps<void> {
+    const { messages, parts, toolCalls, tools, pieces } = record;
+    this.#add(MESSAGE, messages);
+    this.#add(PART, parts);
+    this.#add(TOOL_CALL, toolCalls);
+    this.#add(TOOL, tools);
+    this.#add(TOOLS, Math.min(1, tools));
+    let sinceStep = 0;
+    for (let at = 0; at < pieces.length; at += 3) {
+      const [kind, start, end] = [pieces[at], pieces[at + 1] as number, pieces[at + 2] as number];
+      const meter = kind === TEXT ? this.#text : this.#json;
+      if (end - start > TEXT_STEP_BYTES) yield* meter.addInSteps(bytes, start, end);
+      else meter.add(bytes, start, end);
+      sinceStep += PIECE_BYTES + end - start;
+      if (sinceStep < TEXT_STEP_BYTES) continue;
+      sinceStep = 0;
+      yield;
+    }
+  }
+
+  addImage(size: ImageSize | undefined): void {
+    const tokens = imageTokens(size);
+    this.#imageCeiling += tokens.ceiling;
+    this.#add(tokens, 1);
+  }
+
+  total(): InputTokens {
+    const [text, json] = [this.#text, this.#json];
+    const besidesText = {
+      estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
+      // Templates write JSON anew, with indentation (which at most doubles it) and letters outside ASCII as six characters for two bytes.
+      ceiling: this.#ceiling + 2 * json.bytes() + json.bytesOutsideAscii(),
+    };
+    const ceiling = besidesText.ceiling + text.bytes();
+    return {
+      estimate: this.#estimate + Math.ceil(text.estimatedTokens() + json.estimatedTokens()),
+      ceiling,
+      normalizedCeiling: ceiling + text.normalizationGrowth() + json.normalizationGrowth(),
+      besidesText,
+      ...(this.#imageCeiling === 0 ? {} : { imageCeiling: this.#imageCeiling }),
+    };
+  }
+
+  #add({ estimate, ceiling }: TokenBounds, times: number): void {
+    this.#estimate += estimate * times;
+    this.#ceiling += ceiling * times;
+  }
+}
+
+/** Cost of a short piece, besides its bytes, where steps are measured out. */
+const PIECE_BYTES = 64;
+
+/** The frame of a request. Templates of open models put a system message of up to 80 tokens of their own before the first one. */
+const REQUEST: TokenBounds = { estimate: 3, ceiling: 128 };
+/** Role and separators: 4 tokens with OpenAI's models, up to 10 in published templates. */
+const MESSAGE: TokenBounds = { estimate: 4, ceiling: 16 };
+/** Templates join parts, some with an end of line. */
+const PART: TokenBounds = { estimate: 0, ceiling: 2 };
+const TOOL_CALL: TokenBounds = { estimate: 8, ceiling: 32 };
+/** How to call tools is explained to the model in up to 350 tokens. */
+const TOOLS: TokenBounds = { estimate: 12, ceiling: 512 };
+const TOOL: TokenBounds = { estimate: 4, ceiling: 32 };

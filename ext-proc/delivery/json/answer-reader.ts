@@ -1,0 +1,101 @@
+import { Worker } from 'node:worker_threads';
+import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
+import { type AnswerNames, type ProviderAnswer, readAnswer } from './read-answer.ts';
+import type { ReadJob, ReadResult } from './read-answer-worker.ts';
+
+/** Up to this the event loop reads an answer itself: 5 ms of CPU. */
+const AT_ONCE_BYTES = 1024 * 1024;
+
+/** One of 64 MiB takes two seconds of CPU at most. */
+const TIMEOUT_MS = 20_000;
+
+/** A thread that has nothing to read for so long ends, and what it kept of memory with it. */
+const IDLE_MS = 5_000;
+
+interface Waiting extends ReadJob {
+  readonly resolve: (result: ReadResult) => void;
+}
+
+/** Reads whole JSON answers: small ones at once, large ones one by one in a thread, where organizations take turns. */
+export class AnswerReader {
+  /** By organization, in the order of their turns. */
+  readonly #waiting = new Map<string, Waiting[]>();
+  #reading: Waiting | undefined;
+  #worker: Worker | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #tooSlow: NodeJS.Timeout | undefined;
+
+  /** `bytes` above `AT_ONCE_BYTES` are the thread's, and must not be used any more. */
+  read(bytes: Buffer, names: AnswerNames, organizationId: string): Promise<ReadResult> | ReadResult {
+    if (bytes.length <= AT_ONCE_BYTES) return readAnswer(bytes.toString(), names);
+    return new Promise((resolve) => {
+      const job = { bytes: bytes as Buffer<ArrayBuffer>, names, resolve };
+      const others = this.#waiting.get(organizationId);
+      if (others === undefined) this.#waiting.set(organizationId, [job]);
+      else others.push(job);
+      this.#next();
+    });
+  }
+
+  close(): void {
+    for (const jobs of this.#waiting.values()) for (const { resolve } of jobs) resolve(FAILURES.reset);
+    this.#waiting.clear();
+    this.#failed(this.#worker);
+    clearTimeout(this.#idle);
+  }
+
+  #next(): void {
+    if (this.#reading !== undefined) return;
+    clearTimeout(this.#idle);
+    const [turn] = this.#waiting;
+    if (turn === undefined) {
+      this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref();
+      return;
+    }
+    const [organizationId, jobs] = turn;
+    this.#waiting.delete(organizationId);
+    const [job, ...others] = jobs;
+    if (others.length > 0) this.#waiting.set(organizationId, others);
+    this.#reading = job;
+    const worker = this.#worker ?? this.#start();
+    this.#worker = worker;
+    this.#tooSlow = setTimeout(() => this.#failed(worker), TIMEOUT_MS);
+    if (job) worker.postMessage({ bytes: job.bytes, names: job.names } satisfies ReadJob, [job.bytes.buffer]);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./read-answer-worker.ts', import.meta.url));
+    worker.unref();
+    // Messages of a thread that was given up are ignored.
+    worker.on('message', (result: ReadResult) => worker === this.#worker && this.#done(ofThisThread(result)));
+    worker.on('error', () => this.#failed(worker));
+    return worker;
+  }
+
+  #done(result: ReadResult): void {
+    clearTimeout(this.#tooSlow);
+    const job = this.#reading;
+    this.#reading = undefined;
+    job?.resolve(result);
+    this.#next();
+  }
+
+  /** The thread takes too long, or it broke. The next answer has a thread of its own. */
+  #failed(worker: Worker | undefined): void {
+    if (worker === undefined || worker !== this.#worker) return;
+    this.#end();
+    this.#done(FAILURES.tooLarge);
+  }
+
+  #end(): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+}
+
+/** Between threads a buffer is only an array. */
+function ofThisThread(result: ReadResult): ProviderAnswer | ProviderFailure {
+  if (result.kind === 'failure' || typeof result.open === 'string') return result;
+  const { buffer, byteOffset, length } = result.open;
+  return { ...result, open: Buffer.from(buffer, byteOffset, length) };
+}

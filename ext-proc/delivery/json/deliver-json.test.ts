@@ -1,0 +1,244 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { envelopeOf, refuse } from '../../../core/errors/refusal.ts';
+import { type Client, client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
+import { COMPLETION, chunk, type ProviderHandler, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
+import { order, provider } from '../order.fixture.ts';
+
+const { egress, delivery } = await openDelivery();
+
+function bodyOf(to: Client): string {
+  expect(to.answers).toHaveLength(1);
+  return to.answers[0]?.body.toString() ?? '';
+}
+
+function codeOf(to: Client): string {
+  return JSON.parse(bodyOf(to)).error.code;
+}
+
+describe('a JSON answer', () => {
+  test("is the provider's with our id, model and cost", async () => {
+    egress.answerWith(sendJson(COMPLETION, 200, { 'x-provider-secret': 'org-internal' }));
+    const to = client();
+    const { outcome, charges } = await deliverTo(delivery, to, order());
+    expect(JSON.parse(bodyOf(to))).toEqual({
+      ...COMPLETION,
+      id: 'gen-TEST',
+      model: 'public-model',
+      usage: { ...USAGE, cost: 0.25 },
+    });
+    expect(to.answers[0]).toMatchObject({
+      status: 200,
+      headers: { 'content-type': 'application/json', 'x-generation-id': 'gen-TEST', 'x-ratelimit-limit-requests': '5' },
+    });
+    expect(Object.keys(to.answers[0]?.headers ?? {})).not.toContain('x-provider-secret');
+    expect(charges).toEqual([
+      {
+        provider: 'alpha',
+        providerModel: 'alpha-model',
+        upstreamId: 'chatcmpl-1',
+        finishReason: 'stop',
+        usage: { promptTokens: 7, completionTokens: 5, cachedTokens: 0, reasoningTokens: 0 },
+        usageCounted: false,
+        cancelled: false,
+        latencyMs: expect.any(Number),
+        generationTimeMs: expect.any(Number),
+      },
+    ]);
+    expect(outcome).toMatchObject({ status: 200, clientGone: false, attempts: [{ provider: 'alpha', result: 'ok' }] });
+  });
+
+  test('keeps numbers and escapes as the provider wrote them', async () => {
+    const text =
+      '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"content":"\\u00e9"}}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
+    egress.answerWith((response) => response.end(text));
+    const to = client();
+    await deliverTo(delivery, to, order());
+    expect(bodyOf(to)).toBe(
+      text.replace('"c"', '"gen-TEST"').replace('"m"', '"public-model"').replace('12}', '12,"cost":0.25}'),
+    );
+  });
+
+  test('asks the provider with its own headers and path, and nothing else', async () => {
+    egress.answerWith(sendJson(COMPLETION));
+    await deliverTo(
+      delivery,
+      client(),
+      order({ providers: [provider('alpha', { baseUrl: new URL('http://llm.example:8443/base/v1/') })] }),
+    );
+    expect(egress.asked).toMatchObject([{ path: '/base/v1/chat/completions' }]);
+    expect(egress.asked[0]?.headers).toEqual({
+      host: 'llm.example:8443',
+      'x-gw-cluster': 'alpha-1',
+      'content-type': 'application/json',
+      'content-length': String(egress.asked[0]?.body.length),
+      accept: 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'inference-gateway',
+      authorization: 'Bearer secret-of-alpha',
+    });
+    expect(JSON.parse(egress.asked[0]?.body ?? '')).toEqual({
+      model: 'alpha-model',
+      outputLimitField: 'max_tokens',
+      outputLimit: 100,
+    });
+  });
+
+  test('sends no authorization to a provider without a key', async () => {
+    egress.answerWith(sendJson(COMPLETION));
+    const { apiKey: _, ...keyless } = provider('local');
+    await deliverTo(delivery, client(), order({ providers: [keyless] }));
+    expect(egress.asked[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test('is counted when it has no usage, or one that cannot be true', async () => {
+    const { usage: _, ...without } = COMPLETION;
+    for (const answer of [
+      without,
+      { ...COMPLETION, usage: { prompt_tokens: -1, completion_tokens: 2 } },
+      { ...COMPLETION, usage: null },
+    ]) {
+      egress.answerWith(sendJson(answer));
+      const to = client();
+      const { charges } = await deliverTo(delivery, to, order());
+      expect(charges).toMatchObject([{ usageCounted: true, usage: { promptTokens: 3, completionTokens: 2 } }]);
+      expect(JSON.parse(bodyOf(to)).usage).toEqual({
+        prompt_tokens: 3,
+        completion_tokens: 2,
+        total_tokens: 5,
+        cost: 0.25,
+      });
+    }
+  });
+
+  test('counts tool calls, reasoning and refusals as output', async () => {
+    const message = {
+      content: 'a',
+      reasoning_content: ' b c',
+      refusal: ' d',
+      tool_calls: [{ id: 't', function: { name: ' e', arguments: ' f g' } }],
+    };
+    egress.answerWith(sendJson({ choices: [{ message }, { message: { content: [{ type: 'text', text: ' h' }] } }] }));
+    const { charges } = await deliverTo(delivery, client(), order());
+    expect(charges).toMatchObject([{ usage: { completionTokens: 8 } }]);
+  });
+
+  test('is not sent when the charge is refused', async () => {
+    egress.answerWith(sendJson(COMPLETION));
+    const to = client();
+    const { outcome } = await deliverTo(delivery, to, order(), async () => refuse('no_capacity'));
+    expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
+    expect(JSON.parse(bodyOf(to))).toEqual(envelopeOf(refuse('no_capacity')));
+  });
+
+  test('is charged before it is sent', async () => {
+    egress.answerWith(sendJson(COMPLETION));
+    const to = client();
+    let sentBefore = -1;
+    await deliverTo(delivery, to, order(), async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      sentBefore = to.answers.length;
+      return undefined;
+    });
+    expect(sentBefore).toBe(0);
+    expect(JSON.parse(bodyOf(to)).usage.cost).toBe(0.25);
+  });
+
+  test('may be announced by interim answers', async () => {
+    egress.answerWith((response) => {
+      response.writeProcessing();
+      setTimeout(() => response.end(JSON.stringify(COMPLETION)), 20);
+    });
+    const { outcome } = await deliverTo(delivery, client(), order());
+    expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'ok' }] });
+  });
+
+  test('is read to its end and charged when the client leaves', async () => {
+    const to = client();
+    egress.answerWith(async (response) => {
+      to.leave();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      response.end(JSON.stringify(COMPLETION));
+    });
+    const { outcome, charges } = await deliverTo(
+      delivery,
+      to,
+      order({ providers: [provider('alpha', { onDisconnect: 'abort' })] }),
+    );
+    expect(charges).toMatchObject([{ cancelled: true, usage: { completionTokens: 5 } }]);
+    expect(outcome.clientGone).toBe(true);
+  });
+});
+
+describe('an answer that cannot be passed on', () => {
+  const html: ProviderHandler = (response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sorry</html>');
+  const gzipped: ProviderHandler = (response) =>
+    response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(JSON.stringify(COMPLETION)));
+  const truncated: ProviderHandler = (response) => {
+    response.writeHead(200, { 'content-length': '1000' });
+    response.write('{"id":"chatcmpl-1","choi');
+    setTimeout(() => response.destroy(), 5);
+  };
+  test.each<[string, ProviderHandler, string]>([
+    ['HTML', html, 'malformed'],
+    ['nothing', (response) => response.end(), 'malformed'],
+    ['an array', sendJson([COMPLETION]), 'malformed'],
+    ['JSON without choices', sendJson({ id: 'x', usage: USAGE }), 'malformed'],
+    ['no choice', sendJson({ ...COMPLETION, choices: [] }), 'malformed'],
+    ['a stream', sendStream([chunk({ content: 'a' })]), 'malformed'],
+    ['an error', sendJson({ error: { message: 'overloaded' } }), 'error_body'],
+    ['an error beside empty choices', sendJson({ choices: [{ finish_reason: 'error' }] }), 'error_body'],
+    ['gzip', gzipped, 'encoded'],
+    ['a body above the limit', sendJson({ ...COMPLETION, padding: 'x'.repeat(10_000) }), 'too_large'],
+    ['half an answer', truncated, 'reset'],
+    [
+      'a redirect',
+      (response) => response.writeHead(302, { location: 'https://elsewhere.example/' }).end(),
+      'status_302',
+    ],
+    ['oversized headers', (response) => response.writeHead(200, { 'x-big': 'x'.repeat(100_000) }).end('{}'), 'reset'],
+  ])('%s', async (_, handler, result) => {
+    egress.answerWith(handler);
+    const to = client();
+    const { outcome, charges } = await deliverTo(delivery, to, order({ retriesPerTarget: 0, responseBodyBytes: 5000 }));
+    expect(codeOf(to)).toBe('upstream_error');
+    expect(charges).toEqual([]);
+    expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });
+  });
+
+  test('frees the hold before the client knows', async () => {
+    egress.answerWith(sendJson({}, 500));
+    const { answersAtRelease } = await deliverTo(delivery, client(), order({ retriesPerTarget: 0 }));
+    expect(answersAtRelease).toEqual([0]);
+  });
+
+  test('names no secret of the provider in what it says', async () => {
+    egress.answerWith(
+      sendJson({ error: { message: 'secret-of-alpha is not allowed to use this', param: 'model' } }, 400),
+    );
+    const to = client();
+    await deliverTo(delivery, to, order());
+    expect(JSON.parse(bodyOf(to)).error).toMatchObject({
+      message: '[redacted] is not allowed to use this',
+      code: 'invalid_request',
+      param: 'model',
+    });
+  });
+
+  test('is not read on', async () => {
+    egress.answerWith((response) => void response.writeHead(200).write('x'.repeat(10_000)));
+    const to = client();
+    await deliverTo(delivery, to, order({ responseBodyBytes: 5000 }));
+    await egress.asked[0]?.cancelled;
+    expect(codeOf(to)).toBe('upstream_error');
+  });
+
+  test('ends with no_capacity when Envoy does not take the call', async () => {
+    const nowhere = deliveryOver({ ...egress, socketPath: `${egress.socketPath}.none` });
+    const to = client();
+    await deliverTo(nowhere, to, order());
+    await nowhere.close();
+    expect(codeOf(to)).toBe('no_capacity');
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { client } from '../client.fixture.ts';
+import { LARGE_BYTES, type Sending, sendLarge } from './send-large.ts';
+
+const NEVER_MS = 60_000;
+
+describe('a large answer that its client does not read', () => {
+  const BODY = Buffer.alloc(3 * LARGE_BYTES, 'x');
+  const HEAD = { status: 200, headers: { 'content-type': 'application/json' } };
+
+  async function sending({ isKept = false, stalledMs = NEVER_MS, timeoutMs = NEVER_MS }: Partial<Sending>) {
+    const to = client();
+    to.stopReading();
+    const budget = new SharedBudget(2 * BODY.length);
+    const room = budget.open('org_a');
+    expect(room.take(BODY.length)).toBe(true);
+    for (const other of ['org_b', 'org_c']) expect(budget.open(other).take(BODY.length / 2)).toBe(true);
+    const sent = sendLarge(to.exchange, HEAD, [BODY], room, { isKept, stalledMs, timeoutMs });
+    await expect.poll(() => to.written).toHaveLength(1);
+    return { to, sent, findsRoom: () => budget.open('org_d').take(1) };
+  }
+
+  test('gives way at once where it can be had again', async () => {
+    const { to, sent, findsRoom } = await sending({ isKept: true });
+    expect(findsRoom()).toBe(true);
+    await sent;
+    expect([to.aborted, to.ended]).toEqual([true, false]);
+  });
+
+  test('gives way when it has stood still for long where it cannot, and only then', async () => {
+    const stalls = await sending({ stalledMs: 20 });
+    await expect.poll(() => stalls.findsRoom()).toBe(true);
+    await stalls.sent;
+    expect([stalls.to.aborted, stalls.to.ended]).toEqual([true, false]);
+    const pauses = await sending({});
+    expect(pauses.findsRoom()).toBe(false);
+    pauses.to.read();
+    await pauses.sent;
+    expect([pauses.to.aborted, pauses.to.ended]).toEqual([false, true]);
+  });
+
+  test('is cut when the time for it is over, and its room can be freed', async () => {
+    const { to, sent } = await sending({ timeoutMs: 20 });
+    await sent;
+    expect([to.aborted, to.ended]).toEqual([true, false]);
+  });
+
+  test('stays where nobody needs the room, and goes on when its client does', async () => {
+    const { to, sent } = await sending({ stalledMs: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    to.read();
+    await sent;
+    expect([to.text(), to.ended]).toEqual([BODY.toString(), true]);
+    expect(to.heads).toEqual([{ status: 200, headers: { ...HEAD.headers, 'content-length': String(BODY.length) } }]);
+  });
+});

@@ -1,0 +1,74 @@
+import type { Room, Yielding } from '../../shared-budget/shared-budget.ts';
+import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
+import { settlesWithin } from '../wait.ts';
+
+/** Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its client reads it. */
+export const LARGE_BYTES = 256 * 1024;
+
+/** A client that takes longer for a piece is in the way of others. */
+const STALLED_MS = 10_000;
+
+export interface Sending {
+  /** Under an Idempotency-Key: it can be had again. */
+  readonly isKept: boolean;
+  /** For all of it. */
+  readonly timeoutMs: number;
+  readonly stalledMs?: number;
+}
+
+/**
+ * Sends an answer that is charged to a client that may be slow to take it, or never does: its room is given to others who find none, at once
+ * where it is kept, else while the client stands still. Three clients with 50 MB each that they do not read would be `no_capacity` for
+ * everybody else, until `timeouts.total`.
+ */
+export async function sendLarge(
+  exchange: Pick<Exchange, 'openStream'>,
+  { status, headers }: ResponseHead,
+  body: readonly Buffer[],
+  room: Room,
+  sending: Sending,
+): Promise<void> {
+  // The transport bounds this wait.
+  const stream = await exchange.openStream({
+    status,
+    headers: { ...headers, 'content-length': String(bytesOf(body)) },
+  });
+  if (stream === undefined) return;
+  if (!(await settlesWithin(sendPieces(stream, body, room, sending), sending.timeoutMs))) stream.abort();
+}
+
+async function sendPieces(
+  stream: ResponseStream,
+  body: readonly Buffer[],
+  room: Room,
+  { isKept, stalledMs = STALLED_MS }: Sending,
+): Promise<void> {
+  let isGivenUp = false;
+  const unread: Yielding = {
+    giveUp() {
+      isGivenUp = true;
+      stream.abort();
+    },
+  };
+  if (isKept) room.yields(unread);
+  for (const piece of body.flatMap(slices)) {
+    if (isGivenUp) break;
+    if (stream.write(piece)) continue;
+    const drained = stream.drained();
+    const goesOn = isKept || (await settlesWithin(drained, stalledMs));
+    if (!goesOn) room.yields(unread);
+    await drained;
+    // If its organization has its share already, others may still take this memory.
+    if (!goesOn) room.stays();
+  }
+  await stream.end();
+}
+
+function slices(piece: Buffer): Buffer[] {
+  const count = Math.ceil(piece.length / LARGE_BYTES);
+  return Array.from({ length: count }, (_, at) => piece.subarray(at * LARGE_BYTES, (at + 1) * LARGE_BYTES));
+}
+
+export function bytesOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
+}

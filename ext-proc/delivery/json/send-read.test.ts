@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { client } from '../client.fixture.ts';
+import { sendRead } from './send-read.ts';
+
+const LARGE = Buffer.alloc(600 * 1024, 'x');
+const BUDGET_BYTES = 1024 * 1024;
+
+const readOf = (body: Buffer) => ({
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body,
+  organizationId: 'org',
+  timeoutMs: 60_000,
+});
+
+test('a small read is answered whole, and a large one piece by piece with its length', async () => {
+  const [small, large] = [client(), client()];
+  const budget = new SharedBudget(BUDGET_BYTES);
+  expect(await sendRead(readOf(Buffer.from('{}')), small.exchange, budget)).toBeUndefined();
+  expect(small.answers.map(({ body }) => body.toString())).toEqual(['{}']);
+  expect(await sendRead(readOf(LARGE), large.exchange, budget)).toBeUndefined();
+  expect(large.heads[0]?.headers['content-length']).toBe(String(LARGE.length));
+  expect([large.written.length, large.text().length, large.ended]).toEqual([3, LARGE.length, true]);
+  expect(budget.heldBytes).toBe(0);
+});
+
+test('a large read that its client does not take gives way to others, and its client sees that it is incomplete', async () => {
+  const to = client();
+  to.stopReading();
+  const budget = new SharedBudget(BUDGET_BYTES);
+  const sending = sendRead(readOf(LARGE), to.exchange, budget);
+  await expect.poll(() => to.heads.length).toBe(1);
+  expect(budget.heldBytes).toBe(LARGE.length);
+  const other = budget.open('other');
+  expect(other.take(BUDGET_BYTES / 2)).toBe(true);
+  expect(await sending).toBeUndefined();
+  expect([to.aborted, to.ended, budget.heldBytes]).toEqual([true, false, BUDGET_BYTES / 2]);
+});
+
+test('one that gave way before its response began is broken off at once', async () => {
+  const to = client();
+  const budget = new SharedBudget(BUDGET_BYTES);
+  const sending = sendRead(readOf(LARGE), to.exchange, budget);
+  expect(budget.open('other').take(BUDGET_BYTES / 2)).toBe(true);
+  expect(await sending).toBeUndefined();
+  expect([to.text(), to.aborted, to.ended]).toEqual(['', true, false]);
+});
+
+test('a read that finds no room is refused, and nothing is answered', async () => {
+  const to = client();
+  const budget = new SharedBudget(LARGE.length - 1);
+  expect(await sendRead(readOf(LARGE), to.exchange, budget)).toMatchObject({ code: 'no_capacity' });
+  expect([to.answers, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
+});

@@ -1,0 +1,46 @@
+import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
+import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import type { Answer, Exchange } from '../../transport/exchange.ts';
+import { settlesWithin } from '../wait.ts';
+import { LARGE_BYTES, sendLarge } from './send-large.ts';
+
+/** Sends what was read for a client: it costs nothing, and can be read again. */
+export interface ReadAnswer extends Answer {
+  readonly organizationId: string;
+  /** How long the client may take to read it. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * While it is large and its client does not take it, it gives way to what is paid for. A refusal: there is no room for it, and nothing was
+ * answered.
+ */
+export async function sendRead(
+  { organizationId, timeoutMs, ...answer }: ReadAnswer,
+  exchange: Exchange,
+  budget: SharedBudget,
+): Promise<Refusal | undefined> {
+  if (answer.body.length <= LARGE_BYTES) {
+    await settlesWithin(exchange.respond(answer), timeoutMs);
+    return undefined;
+  }
+  const room = budget.open(organizationId);
+  let isGivenUp = false;
+  const giveUp = () => {
+    isGivenUp = true;
+  };
+  // Before it is taken: it is never kept from those who pay.
+  room.yields({ giveUp });
+  try {
+    if (!room.take(answer.body.length)) return refuse('no_capacity');
+    const openStream: Exchange['openStream'] = async (head) => {
+      const stream = await exchange.openStream(head);
+      if (isGivenUp) stream?.abort();
+      return isGivenUp ? undefined : stream;
+    };
+    await sendLarge({ openStream }, answer, [answer.body], room, { isKept: true, timeoutMs });
+    return undefined;
+  } finally {
+    room.release();
+  }
+}

@@ -1,0 +1,220 @@
+import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
+import type { CallLimits, LimitedCall } from './call-limits.ts';
+import { FAILURES, type ProviderFailure } from './provider-failure.ts';
+import type { ProviderRequest } from './provider-request.ts';
+import type { ResponseHead } from './response-head.ts';
+
+export const END = { kind: 'end' } as const;
+
+/** What has been read of an answer: bytes, that it is complete, or why it is not. */
+export type Read = Buffer | typeof END | ProviderFailure;
+
+/** The connection that carries a call. */
+export interface Carrier {
+  /** Nothing more is read of it until `resume`. */
+  pause(): void;
+  resume(): void;
+  /** The call is given up: nothing of it may reach the next one. */
+  destroy(): void;
+  /** Whoever is at the other end has taken the whole request. */
+  readonly hasSentAll: boolean;
+}
+
+/** To be told when the whole request has left this process; not of one that failed before, nor of a small one. */
+export interface SentListener {
+  sent(): void;
+}
+
+/** What is read ahead of its reader: beyond it the provider's socket is paused. */
+const READ_AHEAD_BYTES = 64 * 1024;
+/** A complete answer whose connection does not end: it is not waited for. */
+const TAIL_MS = 2000;
+
+const MAX_REQUEST_ID_CHARACTERS = 200;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a limit. */
+export class ProviderCall implements LimitedCall {
+  /** Absent: a connection has it, or the call is over. Its body need not stay in memory. */
+  request: ProviderRequest | undefined;
+  readonly #onSent: SentListener | undefined;
+  readonly #limits: CallLimits;
+  #carrier: Carrier | undefined;
+  #head: ResponseHead | undefined;
+  readonly #bytes = new GrowingBytes();
+  #wasSent = false;
+  #answerBytes = 0;
+  #ended = false;
+  #discarding = false;
+  #failure: ProviderFailure | undefined;
+  #wake: (() => void) | undefined;
+  #limitAtMs = NEVER;
+  #limitFailure: ProviderFailure = FAILURES.deadline;
+  #idleMs = NEVER;
+  #silentAtMs = NEVER;
+  #silenceFailure: ProviderFailure = FAILURES.stall;
+
+  constructor(request: ProviderRequest, limits: CallLimits, onSent?: SentListener) {
+    this.request = request;
+    this.#onSent = onSent;
+    this.#limits = limits;
+    limits.watch(this);
+  }
+
+  /** The one reader waits here; whoever changes the state wakes it. */
+  async head(): Promise<ResponseHead | ProviderFailure> {
+    for (;;) {
+      if (this.#head) return this.#head;
+      if (this.#failure) return this.#failure;
+      await this.#change();
+    }
+  }
+
+  /** What is here and was not read: all bytes, then the end; what came before a failure is given before it. `undefined`: nothing yet. */
+  poll(): Read | undefined {
+    if (this.#bytes.length > 0) return this.#take();
+    if (this.#ended) return END;
+    return this.#failure;
+  }
+
+  async read(): Promise<Read> {
+    for (;;) {
+      const read = this.poll();
+      if (read !== undefined) return read;
+      if (this.#idleMs < NEVER) this.#listen();
+      await this.#change();
+      this.#silentAtMs = NEVER;
+    }
+  }
+
+  /** Fails the call unless it has ended within `delayMs`; replaces the limit before. */
+  limit(delayMs: number, failure: ProviderFailure): void {
+    this.#limitAtMs = performance.now() + delayMs;
+    this.#limitFailure = failure;
+    this.#limits.lookBy(this.#limitAtMs);
+  }
+
+  /** Fails the call when its reader waits longer than this for a piece: silence while nobody reads is not the provider's. */
+  limitSilence(idleMs: number, failure: ProviderFailure): void {
+    this.#idleMs = idleMs;
+    this.#silenceFailure = failure;
+    // The call waits already, by the former limit.
+    if (this.#silentAtMs < NEVER) this.#listen();
+  }
+
+  #listen(): void {
+    this.#silentAtMs = performance.now() + this.#idleMs;
+    this.#limits.lookBy(this.#silentAtMs);
+  }
+
+  get endsByMs(): number {
+    return this.#limitAtMs < this.#silentAtMs ? this.#limitAtMs : this.#silentAtMs;
+  }
+
+  expire(): void {
+    this.abort(this.#limitAtMs < this.#silentAtMs ? this.#limitFailure : this.#silenceFailure);
+  }
+
+  /** Gives up: the connection is destroyed, and Envoy resets the provider's. */
+  abort(failure: ProviderFailure): void {
+    if (this.#ended || this.#failure) return;
+    const carrier = this.#carrier;
+    this.onFailure(failure);
+    carrier?.destroy();
+  }
+
+  /** Call when nothing more will be read. `finished`: the answer was complete, what follows is read away so that the connection lives on. */
+  release(finished: boolean): void {
+    if (this.#ended || this.#failure || !finished) {
+      this.abort(FAILURES.abandoned);
+      return;
+    }
+    this.#discarding = true;
+    this.#bytes.take();
+    this.#idleMs = NEVER;
+    this.limit(TAIL_MS, FAILURES.abandoned);
+    this.#carrier?.resume();
+  }
+
+  /** The whole request has left this process. */
+  get wasSent(): boolean {
+    return this.#wasSent || this.#carrier?.hasSentAll === true;
+  }
+
+  /** That came of the body, where the answer is a success. */
+  get answerBytes(): number {
+    const status = this.#head?.status ?? 0;
+    return status >= 200 && status < 300 ? this.#answerBytes : 0;
+  }
+
+  /** By which the provider can be asked about it: at most 200 characters. */
+  get requestId(): string | undefined {
+    const id = this.#head?.header('x-request-id') ?? this.#head?.header('request-id');
+    return id?.slice(0, MAX_REQUEST_ID_CHARACTERS);
+  }
+
+  /** Nothing more will come. */
+  get isOver(): boolean {
+    return this.#ended || this.#failure !== undefined;
+  }
+
+  onCarried(carrier: Carrier): void {
+    this.#carrier = carrier;
+    this.request = undefined;
+  }
+
+  onSent(): void {
+    if (this.#failure === undefined) this.#onSent?.sent();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    this.#wakeReader();
+  }
+
+  onBody(bytes: Buffer, start: number, end: number): void {
+    if (this.#discarding) return;
+    this.#answerBytes += end - start;
+    this.#bytes.append(bytes, start, end);
+    if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.pause();
+    this.#wakeReader();
+  }
+
+  onEnd(): void {
+    this.#ended = true;
+    this.#over();
+  }
+
+  onFailure(failure: ProviderFailure): void {
+    if (this.#ended || this.#failure) return;
+    this.#failure = failure;
+    this.#over();
+  }
+
+  #over(): void {
+    this.request = undefined;
+    this.#wasSent = this.wasSent;
+    // It may carry the next call by now.
+    this.#carrier = undefined;
+    this.#limits.forget(this);
+    this.#wakeReader();
+  }
+
+  #take(): Buffer {
+    if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.resume();
+    return this.#bytes.take();
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #wakeReader(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

@@ -1,0 +1,229 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ask, closed, HEAD, OK, type RawEgress, startRawEgress, whole } from '../raw-egress.fixture.ts';
+import { ProviderClient } from './provider-client.ts';
+import { FAILURES } from './provider-failure.ts';
+
+let egress: RawEgress;
+beforeEach(async () => {
+  egress = await startRawEgress();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await egress.close();
+});
+
+describe('a call', () => {
+  test.each([0, 10, 16 * 1024, 16 * 1024 + 1, 3_000_000])('brings all of a body of %i bytes', async (bytes) => {
+    const body = 'abcdefg'.repeat(bytes).slice(0, bytes);
+    let arrived: Buffer | undefined;
+    egress.answer = (socket, request) => {
+      arrived = request;
+      socket.write(OK);
+    };
+    expect(await whole(ask(egress.client, body))).toBe('ok');
+    expect(arrived?.toString() === `${HEAD}${bytes}\r\n\r\n${body}`).toBe(true);
+  });
+
+  test('that cannot be said in headers is not sent', async () => {
+    expect(await egress.client.call({ head: undefined, body: [], bodyBytes: 0 }).head()).toBe(FAILURES.unsendable);
+    expect(egress.sockets).toEqual([]);
+  });
+
+  test.each([
+    ['no answer', ''],
+    ['half a head', 'HTTP/1.1 200 OK\r\nx'],
+    ['something else', 'ICY 200 OK\r\n\r\n'],
+    ['an interim answer only', 'HTTP/1.1 100 Continue\r\n\r\n'],
+  ])('fails as reset where the connection brings %s, and is not repeated', async (_, text) => {
+    egress.answer = (socket) => socket.end(text);
+    expect(await ask(egress.client).head()).toBe(FAILURES.reset);
+    expect(egress.sockets).toHaveLength(1);
+  });
+
+  test('gives what came before a reset', async () => {
+    egress.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
+    expect(await whole(ask(egress.client))).toBe('half, then reset');
+  });
+
+  test('ends with its connection where the answer has no length', async () => {
+    egress.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it');
+    expect(await whole(ask(egress.client))).toBe('all of it');
+  });
+
+  test('that is given up takes its connection along, and no later call', async () => {
+    egress.answer = () => undefined;
+    const call = ask(egress.client);
+    await expect.poll(() => egress.sockets.length).toBe(1);
+    call.abort(FAILURES.abandoned);
+    expect(await call.head()).toBe(FAILURES.abandoned);
+    await closed(egress.sockets[0]);
+    egress.answer = (socket) => socket.write(OK);
+    const next = ask(egress.client);
+    call.abort(FAILURES.abandoned);
+    call.release(false);
+    expect(await whole(next)).toBe('ok');
+  });
+
+  test('after its end has no hold on the connection any more', async () => {
+    const first = ask(egress.client);
+    expect(await whole(first)).toBe('ok');
+    let finish: () => void = () => undefined;
+    egress.answer = (socket) => {
+      finish = () => socket.write(OK);
+    };
+    const second = ask(egress.client);
+    first.abort(FAILURES.abandoned);
+    first.release(false);
+    first.release(true);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    finish();
+    expect(await whole(second)).toBe('ok');
+    expect(egress.sockets).toHaveLength(1);
+  });
+});
+
+describe('connections', () => {
+  test('are used again, the last one first', async () => {
+    const both = [ask(egress.client), ask(egress.client)];
+    expect(await Promise.all(both.map(whole))).toEqual(['ok', 'ok']);
+    const used = new Set<Socket>();
+    egress.answer = (socket) => {
+      used.add(socket);
+      socket.write(OK);
+    };
+    for (let i = 0; i < 5; i++) expect(await whole(ask(egress.client))).toBe('ok');
+    expect(egress.sockets).toHaveLength(2);
+    expect(used.size).toBe(1);
+  });
+
+  test('are not more than the bound: other calls wait in order, unless they are given up', async () => {
+    const two = new ProviderClient(egress.socketPath, 2);
+    const order: string[] = [];
+    const finish: (() => void)[] = [];
+    egress.answer = (socket, request) => {
+      order.push(request.toString().slice(-1));
+      finish.push(() => socket.write(OK));
+    };
+    const calls = ['a', 'b', 'c', 'd', 'e'].map((name) => ask(two, name));
+    await expect.poll(() => order.length).toBe(2);
+    calls[2]?.abort(FAILURES.abandoned);
+    calls[0]?.abort(FAILURES.abandoned);
+    await expect.poll(() => order.length).toBe(3);
+    finish[1]?.();
+    await expect.poll(() => order.length).toBe(4);
+    for (const one of finish.slice(2)) one();
+    expect(await Promise.all(calls.map(whole))).toEqual(['abandoned', 'ok', 'abandoned', 'ok', 'ok']);
+    expect(order.join('')).toBe('abde');
+    expect(egress.sockets).toHaveLength(3);
+    two.close();
+  });
+
+  test.each([
+    ['said that it ends', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
+    ['said more than its answer', `${OK}more`],
+  ])('that %s carry nothing more', async (_, text) => {
+    egress.answer = (socket) => socket.write(text);
+    expect(await whole(ask(egress.client))).toBe('ok');
+    expect(await whole(ask(egress.client))).toBe('ok');
+    expect(egress.sockets).toHaveLength(2);
+    await closed(egress.sockets[0]);
+  });
+
+  test('that were answered before the request was written carry nothing more', async () => {
+    const others: Socket[] = [];
+    const early = createServer((socket) => {
+      others.push(socket);
+      socket.on('error', () => undefined);
+      socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno');
+    });
+    early.listen(`${egress.socketPath}.early`);
+    await once(early, 'listening');
+    const other = new ProviderClient(`${egress.socketPath}.early`);
+    const call = ask(other, 'x'.repeat(5_000_000));
+    expect(await call.head()).toMatchObject({ status: 413 });
+    expect(await whole(call)).toBe('no');
+    // It reads nothing by itself, not even the end.
+    others[0]?.resume();
+    await closed(others[0]);
+    other.close();
+    early.close();
+  });
+
+  test.each<[string, (socket: Socket | undefined) => unknown]>([
+    ['ended', (socket) => socket?.end()],
+    ['broken', (socket) => socket?.destroy()],
+    ['spoken on', (socket) => socket?.write('HTTP/1.1 408 Request Timeout\r\n\r\n')],
+  ])('that are %s while idle are forgotten', async (_, happen) => {
+    expect(await whole(ask(egress.client))).toBe('ok');
+    happen(egress.sockets[0]);
+    await closed(egress.sockets[0]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    // A process that stood still has time-outs before what its sockets say.
+    await new Promise(setImmediate);
+    expect(await whole(ask(egress.client))).toBe('ok');
+    expect(egress.sockets).toHaveLength(2);
+  });
+
+  test('that are idle for a minute are closed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'performance'] });
+    const aging = new ProviderClient(egress.socketPath);
+    expect(await whole(ask(aging))).toBe('ok');
+    await vi.advanceTimersByTimeAsync(55_000);
+    expect(await whole(ask(aging))).toBe('ok');
+    await vi.advanceTimersByTimeAsync(55_000);
+    expect(egress.sockets.map((socket) => socket.closed)).toEqual([false]);
+    await vi.advanceTimersByTimeAsync(15_000);
+    vi.useRealTimers();
+    await closed(egress.sockets[0]);
+    expect(await whole(ask(aging))).toBe('ok');
+    expect(egress.sockets).toHaveLength(2);
+    aging.close();
+  });
+
+  test('that cannot be made say so: nothing was sent', async () => {
+    const nowhere = new ProviderClient(`${egress.socketPath}.none`);
+    expect(await ask(nowhere).head()).toBe(FAILURES.egressUnreachable);
+    nowhere.close();
+  });
+
+  test('that Envoy closes with a request unread say so: no provider has seen it', async () => {
+    expect(await whole(ask(egress.client))).toBe('ok');
+    const [first] = egress.sockets;
+    first?.pause();
+    const call = ask(egress.client, 'x'.repeat(100_000));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    first?.destroy();
+    expect(await call.head()).toBe(FAILURES.egressUnreachable);
+    expect(egress.sockets).toHaveLength(1);
+  });
+
+  test('that Envoy closes in the middle of an answer have reset it, whatever was unread', async () => {
+    const body = 'x'.repeat(1_000_000);
+    const hasty = createServer((socket) => {
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 200', () => setTimeout(() => socket.destroy(), 20));
+      });
+      socket.on('error', () => undefined);
+    });
+    hasty.listen(`${egress.socketPath}.hasty`);
+    await once(hasty, 'listening');
+    const other = new ProviderClient(`${egress.socketPath}.hasty`);
+    expect(await ask(other, body).head()).toBe(FAILURES.reset);
+    other.close();
+    hasty.close();
+  });
+
+  test('end with the client, and none is made after', async () => {
+    egress.answer = () => undefined;
+    const call = ask(egress.client);
+    await expect.poll(() => egress.sockets.length).toBe(1);
+    egress.client.close();
+    expect(await call.head()).toBe(FAILURES.reset);
+    await closed(egress.sockets[0]);
+    expect(await ask(egress.client).head()).toBe(FAILURES.reset);
+    expect(egress.sockets).toHaveLength(1);
+  });
+});

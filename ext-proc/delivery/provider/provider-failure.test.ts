@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { CATALOGUE } from '../../../core/errors/catalogue.ts';
+import { envelopeOf } from '../../../core/errors/refusal.ts';
+import { order } from '../order.fixture.ts';
+import {
+  bodyFailure,
+  brokenStreamRefusal,
+  envoyFailure,
+  FAILURES,
+  refusalOf,
+  statusFailure,
+} from './provider-failure.ts';
+
+describe("what a provider's status means", () => {
+  test.each([
+    [400, 'invalid_request', 'none'],
+    [422, 'invalid_request', 'none'],
+    [401, 'upstream_config_error', 'next'],
+    [403, 'upstream_config_error', 'next'],
+    [404, 'upstream_config_error', 'next'],
+    [408, 'request_timeout', 'same'],
+    [504, 'request_timeout', 'same'],
+    [429, 'no_capacity', 'same'],
+    [529, 'no_capacity', 'same'],
+    [500, 'upstream_error', 'same'],
+    [502, 'upstream_error', 'same'],
+    [503, 'upstream_error', 'same'],
+    [599, 'upstream_error', 'same'],
+    [301, 'upstream_error', 'next'],
+    [307, 'upstream_error', 'next'],
+    [402, 'no_capacity', 'next'],
+    [409, 'upstream_error', 'next'],
+    [413, 'upstream_error', 'next'],
+    [418, 'upstream_error', 'next'],
+  ])('%i is %s, retry %s', (status, code, retry) => {
+    expect(statusFailure(status)).toMatchObject({ code, retry, result: `status_${status}` });
+  });
+});
+
+describe("what Envoy's own replies mean", () => {
+  test.each([
+    ['UF', 'connect_failed', 'upstream_error', 'same'],
+    ['UF,URX', 'connect_failed', 'upstream_error', 'same'],
+    ['UH', 'ejected', 'no_capacity', 'next'],
+    ['UO', 'overflow', 'no_capacity', 'next'],
+    ['NC', 'no_cluster', 'upstream_config_error', 'next'],
+    ['UT', 'envoy_timeout', 'request_timeout', 'same'],
+    ['UC', 'reset', 'upstream_error', 'next'],
+    ['UR', 'reset', 'upstream_error', 'next'],
+    ['-', 'reset', 'upstream_error', 'next'],
+  ])('%s is %s', (flags, result, code, retry) => {
+    expect(envoyFailure(flags)).toMatchObject({ result, code, retry });
+  });
+});
+
+describe('an error inside a 200', () => {
+  test.each([
+    [{ error: { message: 'x', code: 429 } }, 'no_capacity'],
+    [{ error: { message: 'x', code: '401' } }, 'upstream_config_error'],
+    [{ error: { message: 'x', status: 400 } }, 'invalid_request'],
+    [{ error: { message: 'x', code: 'server_error' } }, 'upstream_error'],
+    [{ error: { message: 'x', code: 200 } }, 'upstream_error'],
+    [{ error: 'x' }, 'upstream_error'],
+    [{}, 'upstream_error'],
+  ])('%j is %s', (body, code) => {
+    expect(bodyFailure(body)).toMatchObject({ code, result: 'error_body' });
+  });
+});
+
+describe('what the client is told', () => {
+  test.each([
+    [{ error: { message: 'Bad schema', param: 'tools[0]' } }, 'Bad schema', 'tools[0]'],
+    [{ error: 'Bad schema' }, 'Bad schema', undefined],
+    [{ message: 'Bad schema' }, 'Bad schema', undefined],
+    [{ detail: 'Bad schema' }, 'Bad schema', undefined],
+    [{ detail: [{ msg: 'Bad schema' }] }, 'Bad schema', undefined],
+    [{ detail: [] }, 'The model rejected the request.', undefined],
+    ['Bad schema', 'The model rejected the request.', undefined],
+    [undefined, 'The model rejected the request.', undefined],
+  ])('of %j', (body, message, param) => {
+    expect(envelopeOf(refusalOf(order(), statusFailure(400, body))).error).toEqual({
+      message,
+      type: 'invalid_request_error',
+      code: 'invalid_request',
+      ...(param === undefined ? {} : { param }),
+      metadata: {},
+    });
+  });
+
+  test('is bounded', () => {
+    expect(
+      envelopeOf(refusalOf(order(), statusFailure(400, { error: { message: 'x'.repeat(5000) } }))).error.message,
+    ).toHaveLength(1000);
+  });
+
+  test('names the public model only, and nothing else of the provider', () => {
+    const { message } = envelopeOf(
+      refusalOf(order(), statusFailure(401, { error: { message: 'Key sk-1 is wrong' } })),
+    ).error;
+    expect(message).toBe(CATALOGUE.upstream_config_error.message.replace('{model}', 'public-model'));
+  });
+
+  test('of a broken stream is never a code that promises a free request', () => {
+    const failures = [
+      ...Object.values(FAILURES),
+      bodyFailure({ error: { code: 429 } }),
+      bodyFailure({ error: { code: 400 } }),
+    ];
+    const codes = new Set(failures.map((failure) => brokenStreamRefusal(failure).code));
+    expect([...codes].sort()).toEqual(['request_timeout', 'upstream_error']);
+  });
+});

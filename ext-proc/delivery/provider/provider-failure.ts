@@ -1,0 +1,219 @@
+import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
+import type { Order } from '../delivery.ts';
+import { isObject } from '../json/json-object.ts';
+import { type AccountErrorKind, accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
+import { type ProviderWords, wordsOf } from './provider-words.ts';
+import { redactSecrets } from './redact-secrets.ts';
+
+/** Why an attempt failed: what the client is told if nothing better follows, and what may be tried next (INTERFACE 4 and 5). */
+export interface ProviderFailure extends Verdict {
+  readonly kind: 'failure';
+  /** For log and metrics: one of a bounded set, never the provider's words. */
+  readonly result: string;
+  readonly retryAfterMs?: number;
+  /** The operator's own account at the provider is what failed: his to mend, and told to nobody else. */
+  readonly account?: AccountErrorKind;
+  /** The provider's own words and field, for `invalid_request`. */
+  readonly problem?: string;
+  readonly param?: string;
+}
+
+export interface Verdict {
+  readonly code:
+    | 'invalid_request'
+    | 'context_length_exceeded'
+    | 'upstream_config_error'
+    | 'no_capacity'
+    | 'request_timeout'
+    | 'upstream_error'
+    | 'internal_error';
+  /** `same`: this target may be asked once more; `next`: only another one; `none`: nothing better would come of it. */
+  readonly retry: 'same' | 'next' | 'none';
+}
+
+const REJECTED: Verdict = { code: 'invalid_request', retry: 'none' };
+const TOO_LONG: Verdict = { code: 'context_length_exceeded', retry: 'none' };
+const MISCONFIGURED: Verdict = { code: 'upstream_config_error', retry: 'next' };
+const BUSY: Verdict = { code: 'no_capacity', retry: 'same' };
+const EJECTED: Verdict = { code: 'no_capacity', retry: 'next' };
+const UNPAID: Verdict = EJECTED;
+const SLOW: Verdict = { code: 'request_timeout', retry: 'same' };
+const OUT_OF_TIME: Verdict = { code: 'request_timeout', retry: 'none' };
+const FAILED: Verdict = { code: 'upstream_error', retry: 'same' };
+/** The provider may have done, and be paid for, the work already: asking it again would pay twice. */
+const SPOILED: Verdict = { code: 'upstream_error', retry: 'next' };
+
+const BY_STATUS: Readonly<Record<number, Verdict>> = {
+  400: REJECTED,
+  401: MISCONFIGURED,
+  403: MISCONFIGURED,
+  404: MISCONFIGURED,
+  408: SLOW,
+  422: REJECTED,
+  429: BUSY,
+  504: SLOW,
+  529: BUSY,
+};
+const FIRST_SERVER_ERROR = 500;
+
+/** Envoy's response flags on its own replies, most telling first: a refused connection carries `UF` and, after its retries, `URX`. */
+const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: string, verdict: Verdict])[] = [
+  [['NC', 'NR'], 'no_cluster', MISCONFIGURED],
+  [['UF'], 'connect_failed', FAILED],
+  [['UH'], 'ejected', EJECTED],
+  [['UO'], 'overflow', EJECTED],
+  [['UT', 'UMSDR', 'SI', 'DT'], 'envoy_timeout', SLOW],
+];
+
+export const FAILURES = {
+  reset: failure('reset', SPOILED),
+  /** Envoy's egress listener itself did not take the connection, or not the whole request: no provider has seen it. */
+  egressUnreachable: failure('egress_unreachable', BUSY),
+  unsendable: failure('unsendable', MISCONFIGURED),
+  /** The provider works on the request, and is paid for it: asking it again would pay twice. */
+  firstByte: failure('first_byte_timeout', { code: 'request_timeout', retry: 'next' }),
+  deadline: failure('total_timeout', OUT_OF_TIME),
+  stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
+  tooLarge: failure('too_large', SPOILED),
+  /** Too many large answers are in memory already. */
+  noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
+  encoded: failure('encoded', SPOILED),
+  malformed: failure('malformed', SPOILED),
+  /** A stream that ended without all that it owed. */
+  incomplete: failure('incomplete', SPOILED),
+  /** The process ends, and this request was not done when the time to drain was over. */
+  processEnds: failure('process_ends', { code: 'no_capacity', retry: 'none' }),
+  /** The client left, and this request is not read to its end for it. */
+  abandoned: failure('abandoned', { code: 'internal_error', retry: 'none' }),
+} as const satisfies Record<string, ProviderFailure>;
+
+/** Results with which no provider has seen the request. */
+const NOT_SENT = new Set([
+  FAILURES.egressUnreachable.result,
+  FAILURES.unsendable.result,
+  ...BY_ENVOY_FLAG.filter(([, , verdict]) => verdict !== SLOW).map(([, result]) => result),
+]);
+
+/**
+ * What a provider did for an attempt that failed: it was not sent the request, it answered that it had failed or refused, or it worked, at
+ * least on the prompt, for what is known.
+ */
+export type ProviderWork = 'none' | 'refused' | 'some';
+
+export function workFor({ result }: ProviderFailure, wasSent: boolean): ProviderWork {
+  if (!wasSent || NOT_SENT.has(result)) return 'none';
+  return result === ERROR_BODY || result.startsWith('status_') ? 'refused' : 'some';
+}
+
+/** `body`: as parsed, or its text where it is no JSON. */
+export function statusFailure(status: number, body?: unknown, retryAfterMs?: number): ProviderFailure {
+  const said = wordsOf(body);
+  const account = accountErrorOf(status, said);
+  const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (account !== undefined) return { ...accountFailure(status, account), ...pause };
+  if (status === 403 && isContentRefusal(said)) return { ...failure(REFUSED_CONTENT, REJECTED), ...pause };
+  const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
+  const rejected = verdict === REJECTED ? rejection(said, typeof body === 'string') : verdict;
+  return { ...failure(`status_${status}`, rejected), ...pause };
+}
+
+const RESULT_OF_ACCOUNT = { credentials: 'auth', funds: 'funds' } as const;
+
+function accountFailure(status: number, account: AccountErrorKind): ProviderFailure {
+  const verdict = account === 'funds' ? UNPAID : MISCONFIGURED;
+  const isUsual = status === 402 || (account === 'credentials' && BY_STATUS[status] === MISCONFIGURED);
+  const result = isUsual ? `status_${status}` : `status_${status}_${RESULT_OF_ACCOUNT[account]}`;
+  return { ...failure(result, verdict), account };
+}
+
+/** The client's own request is at fault. A body that is no JSON was not written for a client to read. */
+function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<ProviderFailure, 'problem' | 'param'> {
+  if (isContextError(said)) return TOO_LONG;
+  return {
+    ...REJECTED,
+    ...(said.text === '' || isBareText ? {} : { problem: said.text }),
+    ...(said.param === undefined ? {} : { param: said.param }),
+  };
+}
+
+export function envoyFailure(responseFlags: string): ProviderFailure {
+  const flags = new Set(responseFlags.split(/[^A-Z]+/));
+  for (const [known, result, verdict] of BY_ENVOY_FLAG) {
+    if (known.some((flag) => flags.has(flag))) return failure(result, verdict);
+  }
+  return FAILURES.reset;
+}
+
+const ERROR_BODY = 'error_body';
+
+/** An error inside a 200: its own status, where it names one, says what an ordinary status would have said. */
+export function bodyFailure(body: unknown): ProviderFailure {
+  const [first] = Array.isArray(body) ? body : [body];
+  const error = isObject(first) ? first.error : undefined;
+  const status = isObject(error) ? (statusIn(error.code) ?? statusIn(error.status)) : undefined;
+  if (status !== undefined) return { ...statusFailure(status, body), result: ERROR_BODY };
+  const account = judged(wordsOf(body));
+  if (account === undefined) return failure(ERROR_BODY, FAILED);
+  return { ...failure(ERROR_BODY, account === 'funds' ? UNPAID : MISCONFIGURED), account };
+}
+
+function statusIn(value: unknown): number | undefined {
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
+}
+
+const MAX_PROBLEM_CHARACTERS = 1000;
+const MAX_PARAM_CHARACTERS = 200;
+
+/** As a client may see it: a provider repeats keys, and names its customer, who is the operator (DESIGN invariant 9). */
+export function withoutSecrets(failed: ProviderFailure, apiKey: string | undefined): ProviderFailure {
+  const { problem, param } = failed;
+  if (problem === undefined && param === undefined) return failed;
+  return {
+    ...failed,
+    ...(problem === undefined ? {} : { problem: redactSecrets(problem, apiKey) }),
+    ...(param === undefined ? {} : { param: redactSecrets(param, apiKey) }),
+  };
+}
+
+/** A 403 about what the client asked for. The provider's words may name the operator's team and key beside the reason. */
+const REFUSED_CONTENT = 'status_403_content';
+
+function ownWords({ result }: ProviderFailure): string {
+  return result === REFUSED_CONTENT
+    ? "The model's provider refused the content of the request."
+    : 'The model rejected the request.';
+}
+
+/** What the client is told when nothing was delivered. */
+export function refusalOf(order: Order, failed: ProviderFailure): Refusal {
+  switch (failed.code) {
+    case 'invalid_request':
+      return refuse(
+        failed.code,
+        { problem: failed.problem?.slice(0, MAX_PROBLEM_CHARACTERS) ?? ownWords(failed) },
+        failed.param === undefined ? {} : { param: failed.param.slice(0, MAX_PARAM_CHARACTERS) },
+      );
+    case 'context_length_exceeded':
+      return refuse(failed.code, contextOf(order));
+    case 'upstream_config_error':
+      return refuse(failed.code, { model: order.model.id });
+    default:
+      return refuse(failed.code);
+  }
+}
+
+/** The provider counts more than was estimated here, or has a smaller window: at least so much is true. */
+function contextOf({ chat, model }: Order): { estimated_tokens: number; context_window: number } {
+  const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
+  return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
+}
+
+/** What the client of a begun stream is told. Only these two: the other codes promise that nothing is billed (SPEC), and this is. */
+export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
+  return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
+}
+
+function failure(result: string, verdict: Verdict): ProviderFailure {
+  return { kind: 'failure', result, ...verdict };
+}

@@ -1,0 +1,89 @@
+import type { ServerResponse } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { openDelivery } from '../client.fixture.ts';
+import { chunk, DONE, event, HELLO, ours, STOP, sendStream } from '../egress.fixture.ts';
+
+const { egress, deliverStream } = await openDelivery();
+
+const FAILED =
+  'data: {"error":{"message":"The model provider failed.","type":"api_error","code":"upstream_error","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
+
+describe('a stream that fails midway', () => {
+  const resets = (response: { destroy(): unknown }) => response.destroy();
+  const stalls = () => undefined;
+  test.each<[string, readonly string[], (response: ServerResponse) => unknown, string]>([
+    ['a reset', [], resets, 'reset'],
+    ['a clean end without finish reason', [], (response) => response.end(), 'incomplete'],
+    ['an error event', [event({ error: { message: 'boom' } })], (response) => response.end(DONE), 'error_body'],
+    ['an error event with a name', ['event: error\ndata: boom\n\n'], (response) => response.end(), 'error_body'],
+    [
+      'an error event of a busy provider',
+      [event({ error: { code: 429 } })],
+      (response) => response.end(),
+      'error_body',
+    ],
+    ['a finish reason of error', [chunk({}, 'error')], (response) => response.end(DONE), 'error_body'],
+    ['garbage', ['data: {"id":\n\n'], (response) => response.end(DONE), 'malformed'],
+    ['something that is no object', ['data: [1]\n\n'], (response) => response.end(DONE), 'malformed'],
+    ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], (response) => response.end(), 'incomplete'],
+    ['a body above the limit', [chunk({ content: 'x'.repeat(5000) })], stalls, 'too_large'],
+  ])('by %s', async (_, more, after, result) => {
+    egress.answerWith(sendStream([...HELLO, ...more], after));
+    const { outcome, charges, to, text } = await deliverStream({
+      includeUsage: true,
+      responseBodyBytes: 3000,
+    });
+    const [first, second, third, usage, ...end] = text.split('\n\n').map((one) => `${one}\n\n`);
+    expect([first, second, third]).toEqual(HELLO.map(ours));
+    expect(JSON.parse(usage?.slice(6) ?? '')).toMatchObject({
+      choices: [],
+      usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.25 },
+    });
+    expect(end.join('')).toBe(`${FAILED}${DONE}\n\n`);
+    expect(to.ended).toBe(true);
+    expect(charges).toMatchObject([
+      { usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true, cancelled: false, finishReason: 'error' },
+    ]);
+    expect(outcome).toMatchObject({
+      status: 200,
+      attempts: [{ result }],
+      refusal: { code: 'upstream_error' },
+    });
+  });
+
+  test('shows no usage to a client that did not ask', async () => {
+    egress.answerWith(sendStream(HELLO, resets));
+    const { text } = await deliverStream();
+    expect(text).toBe(HELLO.map(ours).join('') + FAILED + DONE);
+  });
+
+  test.each<[string, (response: ServerResponse) => unknown]>([
+    ['a clean end', (response) => response.end()],
+    ['a clean end within an event', (response) => response.end('data: [DO')],
+    ['a reset', resets],
+  ])('but not when all was said before %s', async (_, after) => {
+    egress.answerWith(sendStream([...HELLO, STOP], after));
+    const { outcome, text } = await deliverStream();
+    expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+    expect(outcome.refusal).toBeUndefined();
+  });
+
+  test('when one of several choices did not finish', async () => {
+    const other = event({
+      id: 'chatcmpl-1',
+      model: 'alpha-model-2025',
+      choices: [{ index: 1, delta: { content: 'x' } }],
+    });
+    egress.answerWith(sendStream([...HELLO, other, STOP]));
+    const { outcome } = await deliverStream({ completions: 2 });
+    expect(outcome.refusal?.code).toBe('upstream_error');
+    egress.answerWith(sendStream([...HELLO, other, STOP, DONE]));
+    expect((await deliverStream({ completions: 2 })).outcome.refusal).toBeUndefined();
+  });
+
+  test('ignores what follows [DONE]', async () => {
+    egress.answerWith(sendStream([...HELLO, STOP, DONE + chunk({ content: 'late' }), 'data: {oops\n\n']));
+    const { text } = await deliverStream();
+    expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+  });
+});

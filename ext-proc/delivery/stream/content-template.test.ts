@@ -1,0 +1,187 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { asCompletion, textOf } from '../json/completion.ts';
+import { parseObject } from '../json/json-object.ts';
+import { ChunkRewriter } from './chunk-rewriter.ts';
+import { ContentTemplate } from './content-template.ts';
+import { dataEvent } from './final-event.ts';
+import { SseSplitter } from './sse-splitter.ts';
+
+function learning(...texts: readonly string[]) {
+  const template = new ContentTemplate();
+  const rewriter = new ChunkRewriter('gen-1', 'public');
+  for (const text of texts) {
+    const completion = asCompletion(parseObject(text) ?? {});
+    if (completion === undefined) throw new Error('not a chunk');
+    template.learn(text, completion, dataEvent(rewriter.rewrite(text, completion)));
+  }
+  return template;
+}
+
+const chunk = (content: unknown, more: object = {}) =>
+  JSON.stringify({ id: 'c-1', model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null, ...more }] });
+
+describe('a chunk that differs in its content only', () => {
+  test('matches, and gives the event that editing it would give', () => {
+    const template = learning(chunk('one'));
+    expect(template.match(chunk(' two é漢👩'))).toBe(' two é漢👩');
+    expect(template.eventWith(' two')).toBe(
+      dataEvent(chunk(' two').replace('c-1', 'gen-1').replace('"m"', '"public"')),
+    );
+  });
+
+  test('matches only what JSON reads as that content', () => {
+    const template = learning(chunk('one'));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', ',', '}', ':', '\u0000', '\u2028') }),
+        ),
+        (middle) => {
+          const [head = '', tail = ''] = chunk('X').split('X');
+          const matched = template.match(head + middle + tail);
+          if (matched === undefined) return;
+          const parsed = parseObject(head + middle + tail);
+          expect(parsed).toEqual(parseObject(chunk(matched)));
+          expect(JSON.parse(template.eventWith(matched).slice(6))).toEqual({ ...parsed, id: 'gen-1', model: 'public' });
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each([
+    ['with an escape in it', chunk('a\nb')],
+    ['that is cut short', chunk('one').slice(0, -3)],
+    ['with another id', chunk('one').replace('c-1', 'c-2')],
+    ['that finishes', chunk('one', { finish_reason: 'stop' })],
+    ['with a field more', chunk('one', { logprobs: {} })],
+    ['whose content ends early', chunk('one').replace('one', 'one","role":"x')],
+  ])('does not match %s', (_, text) => {
+    expect(learning(chunk('one')).match(text)).toBeUndefined();
+  });
+
+  test.each([
+    ['finishes', chunk('one', { finish_reason: 'stop' })],
+    ['has no content', chunk('')],
+    ['has an escape', chunk('o\tne')],
+    [
+      'has other text beside it',
+      JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one', refusal: 'no' } }] }),
+    ],
+    [
+      'has two choices',
+      JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one' } }, { delta: {} }] }),
+    ],
+    ['has a usage', JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one' } }], usage: {} })],
+    [
+      'has the field twice',
+      JSON.stringify({ id: 'c', model: 'm', choices: [{ delta: { content: 'one' }, x: { content: 'one' } }] }),
+    ],
+    [
+      'has the field in another name',
+      '{"id":"c","model":"m","choices":[{"delta":{"a\\"content":"one","content" : "one"}}]}',
+    ],
+  ])('is not learnt from a chunk that %s', (_, text) => {
+    expect(learning(text).match(text)).toBeUndefined();
+  });
+
+  test('is learnt anew when the stream goes on differently', () => {
+    const other = (content: string) => chunk(content).replace('c-1', 'c-2');
+    const template = learning(chunk('one'), other('one'));
+    expect(template.match(other('two'))).toBe('two');
+    expect(template.match(chunk('two'))).toBeUndefined();
+  });
+});
+
+describe('events in a row', () => {
+  /** What the client is sent and what was produced, when the stream comes in these pieces. */
+  function relayed(pieces: readonly string[], inRuns: boolean): { sent: string; produced: string; runs: number } {
+    const splitter = new SseSplitter(1e6);
+    const template = new ContentTemplate();
+    const rewriter = new ChunkRewriter('gen-1', 'public');
+    const result = { sent: '', produced: '', runs: 0 };
+    const takeAll = () => {
+      for (;;) {
+        const run = inRuns ? splitter.takeRun(template.matchRun) : undefined;
+        if (run !== undefined) {
+          result.sent += run.events;
+          result.produced += run.content;
+          result.runs++;
+        }
+        const event = splitter.next();
+        if (event === undefined) return;
+        const completion = asCompletion(parseObject(event.data) ?? {});
+        if (event.type !== '' || completion === undefined) continue;
+        const sent = dataEvent(rewriter.rewrite(event.data, completion));
+        template.learn(event.data, completion, sent);
+        result.sent += sent;
+        result.produced += textOf(completion.choices[0] as object as Record<string, unknown>);
+      }
+    };
+    for (const piece of pieces) {
+      splitter.push(Buffer.from(piece, 'latin1'));
+      takeAll();
+    }
+    splitter.finish();
+    takeAll();
+    return result;
+  }
+
+  const word = fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.string({ unit: fc.constantFrom('a', ' ', 'é', '漢', '👩', '}', '{', ':', ','), maxLength: 6 }),
+    },
+    fc.string({ unit: fc.constantFrom('a', '"', '\\', '\n', '\u2028', '\u0000'), maxLength: 4 }),
+  );
+  const text = fc.oneof(
+    { weight: 12, arbitrary: word.map((content) => chunk(content)) },
+    word.map((content) => chunk(content).replace('c-1', 'c-2')),
+    word.map((content) => chunk(content, { finish_reason: 'stop' })),
+    fc.constantFrom(
+      chunk('one').replace('{', '{\ndata: '),
+      chunk('one').replace('one', 'one","content":"two'),
+      '[DONE]',
+    ),
+  );
+  const event = fc.tuple(
+    fc.constantFrom('', '', '', '', ': ping\n', 'id: 7\n', 'event: error\n', '\n', 'data\n'),
+    fc.constantFrom('data: ', 'data: ', 'data: ', 'data:'),
+    text,
+    fc.constantFrom('\n\n', '\n\n', '\n\n', '\n: pong\n\n', '\n'),
+  );
+  const stream = fc.tuple(fc.array(event, { maxLength: 30 }), fc.boolean()).map(([events, crlf]) => {
+    const joined = events.map((parts) => parts.join('')).join('');
+    return Buffer.from(crlf ? joined.replaceAll('\n', '\r\n') : joined).toString('latin1');
+  });
+
+  test('give what they give one by one, however the stream is cut', () => {
+    let runs = 0;
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat({ max: 3000 }), { maxLength: 4 }), (bytes, points) => {
+        const cuts = [0, ...points.map((point) => point % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+        const pieces = cuts.slice(1).map((cut, index) => bytes.slice(cuts[index], cut));
+        const { sent, produced } = relayed([bytes], false);
+        const inRuns = relayed(pieces, true);
+        expect(inRuns).toMatchObject({ sent, produced });
+        runs += inRuns.runs;
+      }),
+      { numRuns: 1000 },
+    );
+    expect(runs).toBeGreaterThan(50);
+  });
+
+  test('are taken together, up to the first that is different', () => {
+    const template = learning(chunk('one'));
+    const alike = [' two', '', ' é漢👩'].map((content) => `data: ${chunk(content)}\n\n`).join('');
+    const text = `data: x\n\n${alike}data: ${chunk('end', { finish_reason: 'stop' })}\n\n`;
+    expect(template.matchRun(text, 0)).toBeUndefined();
+    expect(template.matchRun(text, 9)).toEqual({
+      end: 9 + alike.length,
+      content: ' two é漢👩',
+      events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),
+    });
+  });
+});

@@ -1,0 +1,92 @@
+import { refuse } from '../../../core/errors/refusal.ts';
+import type { ResponseStream } from '../../transport/exchange.ts';
+import type { MeteredUsage } from '../answer-meter.ts';
+import { AnswerRecord } from '../answer-record.ts';
+import type { OpenedStream } from '../attempt.ts';
+import { describeAnswer, endStreamSpan } from '../attempt-span.ts';
+import { chargeAnswer } from '../charge-answer.ts';
+import type { DeliveryOutcome } from '../delivery.ts';
+import { brokenStreamRefusal } from '../provider/provider-failure.ts';
+import { lastBytesMs, type Run } from '../run.ts';
+import { settlesWithin } from '../wait.ts';
+import { DONE_EVENT, failureEvent } from './final-event.ts';
+import { type RelayedStream, relayStream } from './stream-relay.ts';
+
+/** Relays a stream, charges what was delivered, and only then writes its end (DESIGN invariants 4 and 5). */
+export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
+  const { order, exchange } = run;
+  const { provider, model } = opened.target;
+  const record = order.keepsAnswer ? new AnswerRecord(run.answers, order.organizationId) : undefined;
+  let complete = false;
+  let begun: ResponseStream | undefined;
+  try {
+    const relayed = await relayStream(run, opened, record, (client) => {
+      begun = client;
+    });
+    complete = relayed.failure === undefined;
+    endStreamSpan(order, relayed.failure);
+    run.attempts.push({
+      provider: provider.name,
+      result: relayed.failure?.result ?? 'ok',
+      account: relayed.failure?.account,
+      durationMs: relayed.lastEventMs - opened.askedMs,
+      firstEventMs: opened.latencyMs - opened.askedMs,
+    });
+    const metered = await relayed.meter.usage(order.chat, run.countTokens, exchange.gone.aborted);
+    describeAnswer(order, relayed.meter, metered.usage);
+    run.account.outputEnded(metered);
+    const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
+    const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;
+    const refused = await chargeAnswer(
+      run,
+      opened,
+      {
+        provider: provider.name,
+        providerModel: model,
+        ...relayed.meter.facts(),
+        // What the client read in the final event. One that left read none: its generation is `cancelled` instead.
+        ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
+        usage: metered.usage,
+        usageCounted: metered.counted,
+        cancelled: exchange.gone.aborted,
+        latencyMs: opened.latencyMs,
+        generationTimeMs: relayed.lastEventMs - opened.latencyMs,
+      },
+      broken ? undefined : record?.whole(last),
+    );
+    // It is kept elsewhere by now. The client may take long to read the end.
+    record?.release();
+    const outcome = {
+      status: 200,
+      attempts: run.attempts,
+      timeToFirstEventMs: opened.latencyMs,
+      usageMismatch: relayed.meter.mismatch,
+    };
+    if (relayed.client === undefined) return { ...outcome, clientGone: true };
+    const refusal = broken ?? refused;
+    // Nothing was charged: there is no usage to report, and what was held is free before the client knows.
+    if (refused) await run.account.release();
+    const end = refused ? failureEvent(order, broken ?? refused) + DONE_EVENT : last;
+    begun = undefined;
+    const inTime = await endClient(run, relayed.client, end);
+    return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
+  } catch (error) {
+    // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off without a word (DESIGN invariant 5).
+    if (begun) await endClient(run, begun, failureEvent(order, refuse('internal_error')) + DONE_EVENT);
+    throw error;
+  } finally {
+    record?.release();
+    opened.call.release(complete);
+  }
+}
+
+function usageEvent({ order, account }: Run, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
+  return order.chat.includeUsage ? usageFrame.event(metered, account.costUsd(metered.usage)) : '';
+}
+
+/** False: the client did not read to the end in time, and was cut off. */
+async function endClient(run: Run, client: ResponseStream, last: string): Promise<boolean> {
+  const inTime = await settlesWithin(client.end(Buffer.from(last)), lastBytesMs(run));
+  if (!inTime) client.abort();
+  return inTime;
+}

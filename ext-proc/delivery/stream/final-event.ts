@@ -1,0 +1,26 @@
+import { envelopeOf, type Refusal } from '../../../core/errors/refusal.ts';
+import type { Order } from '../delivery.ts';
+
+export const DONE_EVENT = 'data: [DONE]\n\n';
+
+/**
+ * The end of a stream that failed (INTERFACE 4). Its exact shape is measured: `error` first and the role `error` make every client
+ * library that was tried report it, where an ordinary delta is swallowed by some.
+ */
+export function failureEvent(order: Order, refusal: Refusal): string {
+  return dataEvent(
+    JSON.stringify({
+      error: envelopeOf(refusal).error,
+      id: order.generationId,
+      object: 'chat.completion.chunk',
+      created: order.createdAtSeconds,
+      model: order.model.id,
+      choices: [{ index: 0, delta: { role: 'error', content: '' }, finish_reason: 'error' }],
+    }),
+  );
+}
+
+/** `text` is JSON, in which a line break can only stand between tokens: a space there means the same and keeps the event on one line. */
+export function dataEvent(text: string): string {
+  return text.includes('\n') ? `data: ${text.replaceAll('\n', ' ')}\n\n` : `data: ${text}\n\n`;
+}

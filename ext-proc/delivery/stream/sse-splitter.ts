@@ -1,0 +1,144 @@
+import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
+
+/** Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work is linear in the bytes. */
+export interface SseEvent {
+  /** Of the `event:` field; empty when there is none. */
+  readonly type: string;
+  readonly data: string;
+}
+
+/** Some events in a row, as they stand in the text of a stream. */
+export interface EventRun {
+  /** The position after them. */
+  readonly end: number;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const LETTER_D = 0x64;
+const LETTER_E = 0x65;
+
+export class SseSplitter {
+  readonly #maxEventBytes: number;
+  /** The line that has begun but not ended. */
+  readonly #line = new GrowingBytes();
+  /** Whole lines, each ended by LF: decoding all that came at once costs a fraction of decoding line by line. */
+  #text = '';
+  #at = 0;
+  #data: string | undefined;
+  #type = '';
+  /** Of its lines, in UTF-16 units, of which there are never more than bytes. */
+  #eventLength = 0;
+  #isFirst = true;
+  #skipLf = false;
+
+  constructor(maxEventBytes: number) {
+    this.#maxEventBytes = maxEventBytes;
+  }
+
+  /** Takes in what came, when all events before it have been taken out. */
+  push(bytes: Buffer): void {
+    const start = this.#skipLf && bytes[0] === LF ? 1 : 0;
+    if (bytes.length > 0) this.#skipLf = false;
+    // Providers end lines with LF, nearly all of them: one native search says so for the whole piece.
+    const hasCr = bytes.includes(CR, start);
+    const lastLf = bytes.lastIndexOf(LF);
+    const last = hasCr ? Math.max(lastLf, bytes.lastIndexOf(CR)) : lastLf;
+    if (last < start) {
+      this.#line.append(bytes, start, bytes.length);
+      return;
+    }
+    const text = this.#endLine(bytes, start, last + 1);
+    this.#line.append(bytes, last + 1, bytes.length);
+    this.#skipLf = last === bytes.length - 1 && bytes[last] === CR;
+    this.#setText(hasCr ? text.replaceAll('\r\n', '\n').replaceAll('\r', '\n') : text);
+  }
+
+  /** After a clean end: some providers leave out the last line's end or the empty line after it. */
+  finish(): void {
+    this.#setText(`${this.#line.take().toString()}\n\n`);
+  }
+
+  /** Nothing can follow an event above the bound. */
+  get isTooLarge(): boolean {
+    return this.#line.length + this.#eventLength > this.#maxEventBytes;
+  }
+
+  /** The next event of what came; `undefined`: it is all taken out. */
+  next(): SseEvent | undefined {
+    for (;;) {
+      const start = this.#at;
+      const end = this.#text.indexOf('\n', start);
+      if (end === -1) {
+        this.#setText('');
+        return undefined;
+      }
+      this.#at = end + 1;
+      if (start < end) this.#takeLine(start, end);
+      else if (this.#data !== undefined) return this.#dispatch(this.#data);
+      else this.#forget();
+    }
+  }
+
+  /** Takes out the events that `match` finds to follow from that position of the text on. */
+  takeRun<T extends EventRun>(match: (text: string, start: number) => T | undefined): T | undefined {
+    if (this.#data !== undefined || this.#type !== '') return undefined;
+    const run = match(this.#text, this.#at);
+    if (run !== undefined) this.#at = run.end;
+    return run;
+  }
+
+  #endLine(bytes: Buffer, start: number, end: number): string {
+    if (this.#line.length === 0) return bytes.toString('utf8', start, end);
+    this.#line.append(bytes, start, end);
+    const text = this.#line.view().toString();
+    this.#line.clear();
+    return text;
+  }
+
+  #setText(text: string): void {
+    this.#text = text;
+    this.#at = 0;
+    if (!this.#isFirst || text === '') return;
+    this.#isFirst = false;
+    if (text.charCodeAt(0) === 0xfeff) this.#at = 1;
+  }
+
+  #takeLine(start: number, end: number): void {
+    const text = this.#text;
+    // Comments, `id` and `retry` mean nothing to a chat completion and are not passed on: some clients choke on them.
+    const first = text.charCodeAt(start);
+    if (first === LETTER_D && isField(text, start, end, 'data')) {
+      const value = fieldValue(text, start + 4, end);
+      this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
+      this.#eventLength += end - start;
+    } else if (first === LETTER_E && isField(text, start, end, 'event')) {
+      this.#type = fieldValue(text, start + 5, end);
+    }
+  }
+
+  #dispatch(data: string): SseEvent {
+    const event = { type: this.#type, data };
+    this.#forget();
+    return event;
+  }
+
+  #forget(): void {
+    this.#data = undefined;
+    this.#type = '';
+    this.#eventLength = 0;
+  }
+}
+
+function isField(text: string, start: number, end: number, name: string): boolean {
+  const after = start + name.length;
+  return text.slice(start, after) === name && (after === end || text.charCodeAt(after) === COLON);
+}
+
+function fieldValue(text: string, afterName: number, end: number): string {
+  if (afterName === end) return '';
+  const start = text.charCodeAt(afterName + 1) === SPACE ? afterName + 2 : afterName + 1;
+  return text.slice(start, end);
+}

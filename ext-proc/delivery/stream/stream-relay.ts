@@ -1,0 +1,205 @@
+import type { ResponseStream } from '../../transport/exchange.ts';
+import { AnswerMeter } from '../answer-meter.ts';
+import type { AnswerRecord } from '../answer-record.ts';
+import type { OpenedStream } from '../attempt.ts';
+import type { Completion } from '../json/completion.ts';
+import { isObject } from '../json/json-object.ts';
+import { leaveBegun } from '../leaving.ts';
+import type { END } from '../provider/provider-call.ts';
+import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
+import { elapsedMs, isDrained, type Run, remainingMs } from '../run.ts';
+import { settlesWithin } from '../wait.ts';
+import { ChunkRewriter } from './chunk-rewriter.ts';
+import { ContentTemplate } from './content-template.ts';
+import { dataEvent } from './final-event.ts';
+import { meaningOf } from './stream-event.ts';
+import { UsageFrame } from './usage-frame.ts';
+
+/** How a provider's stream ended, and what is needed to charge it and to end the client's. */
+export interface RelayedStream {
+  /** Absent: the stream was complete. */
+  readonly failure?: ProviderFailure;
+  readonly meter: AnswerMeter;
+  readonly usageFrame: UsageFrame;
+  /** Absent: the client has left. */
+  readonly client?: ResponseStream;
+  readonly lastEventMs: number;
+}
+
+/** How a read ended the stream, if it did. */
+type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
+
+/** Passes a provider's events on as they come, at the client's pace, until the stream ends one way or another. */
+export async function relayStream(
+  run: Run,
+  opened: OpenedStream,
+  record: AnswerRecord | undefined,
+  onBegun: (client: ResponseStream) => void,
+): Promise<RelayedStream> {
+  const relay = new StreamRelay(run, opened, record);
+  const { gone } = run.exchange;
+  const { mustEnd } = run.order;
+  const leave = () => relay.leave();
+  const endCall = () => opened.call.abort(FAILURES.processEnds);
+  gone.addEventListener('abort', leave, { once: true });
+  mustEnd.addEventListener('abort', endCall, { once: true });
+  if (gone.aborted) leave();
+  if (mustEnd.aborted) endCall();
+  try {
+    await relay.openClient(onBegun);
+    return await relay.passAll();
+  } finally {
+    gone.removeEventListener('abort', leave);
+    mustEnd.removeEventListener('abort', endCall);
+  }
+}
+
+class StreamRelay {
+  readonly #run: Run;
+  readonly #opened: OpenedStream;
+  readonly #record: AnswerRecord | undefined;
+  readonly #includeUsage: boolean;
+  readonly #meter: AnswerMeter;
+  readonly #rewriter: ChunkRewriter;
+  readonly #usageFrame: UsageFrame;
+  readonly #template = new ContentTemplate();
+  #client: ResponseStream | undefined;
+  #clientIsFull = false;
+
+  constructor(run: Run, opened: OpenedStream, record: AnswerRecord | undefined) {
+    const { order } = run;
+    this.#run = run;
+    this.#opened = opened;
+    this.#record = record;
+    this.#includeUsage = order.chat.includeUsage;
+    this.#meter = new AnswerMeter(order);
+    this.#rewriter = new ChunkRewriter(order.generationId, order.model.id);
+    this.#usageFrame = new UsageFrame(order);
+  }
+
+  /** The client has left: writing ends; the provider is read on or cancelled (INTERFACE 4). */
+  leave(): void {
+    this.#client = undefined;
+    if (!isDrained(this.#run, this.#opened.target)) leaveBegun(this.#run, this.#opened.call);
+  }
+
+  async openClient(onBegun: (client: ResponseStream) => void): Promise<void> {
+    const { exchange, order } = this.#run;
+    if (exchange.gone.aborted) return;
+    const headers = {
+      ...order.responseHeaders,
+      'content-type': 'text/event-stream',
+      'x-generation-id': order.generationId,
+    };
+    const opening = exchange.openStream({ status: 200, headers });
+    const inTime = await settlesWithin(opening, remainingMs(this.#run), order.mustEnd);
+    const stream = await (inTime ? opening : undefined);
+    // It comes too late; a rejection is the transport's to report.
+    if (!inTime)
+      opening.then(
+        (late) => late?.abort(),
+        () => undefined,
+      );
+    if (stream === undefined || exchange.gone.aborted) this.leave();
+    else {
+      this.#client = stream;
+      this.#run.account.delivers(this.#meter.watched(this.#run.estimateTokens));
+      onBegun(stream);
+    }
+  }
+
+  async passAll(): Promise<RelayedStream> {
+    for (;;) {
+      const end = this.#pass();
+      if (end !== undefined) return this.#ended(end);
+      if (this.#clientIsFull) await this.#awaitClient();
+      await this.#opened.source.read();
+    }
+  }
+
+  /** Writes the events of one read as one piece: nothing is held back, and nothing is written twice. */
+  #pass(): StreamEnd {
+    const { source } = this.#opened;
+    const first = source.takeFirst();
+    let out = first === undefined ? '' : this.#takeChunk(first.text, first.completion);
+    let end: StreamEnd = source.end;
+    for (;;) {
+      const run = source.takeRun(this.#template.matchRun);
+      if (run !== undefined) {
+        this.#meter.takeContent(run.content);
+        out += run.events;
+      }
+      const event = source.next();
+      if (event === undefined) break;
+      const content = event.type === '' ? this.#template.match(event.data) : undefined;
+      if (content !== undefined) {
+        this.#meter.takeContent(content);
+        out += this.#template.eventWith(content);
+        continue;
+      }
+      const meaning = meaningOf(event);
+      if (meaning === undefined) continue;
+      if (meaning.kind !== 'chunk') {
+        // The last event of a stream that ends within it is no event, and says nothing about those before it.
+        if (meaning !== FAILURES.malformed || source.end === undefined)
+          end = meaning.kind === 'done' ? 'done' : meaning;
+        break;
+      }
+      out += this.#takeChunk(event.data, meaning.completion);
+    }
+    return out === '' || this.#write(out) ? end : FAILURES.noRoom;
+  }
+
+  /** False: the answer cannot be kept, so it must not be given either. */
+  #write(out: string): boolean {
+    if (this.#record?.add(Buffer.from(out)) === false) return false;
+    if (this.#client) this.#clientIsFull = !this.#client.write(out);
+    return true;
+  }
+
+  #takeChunk(text: string, completion: Completion): string {
+    this.#meter.take(completion);
+    const event = this.#eventFor(text, completion);
+    this.#template.learn(text, completion, event);
+    return event;
+  }
+
+  #eventFor(text: string, completion: Completion): string {
+    const { usage, choices } = completion;
+    if (isObject(usage)) {
+      const alone = choices.length === 0;
+      this.#usageFrame.keep(text, alone ? completion : undefined);
+      return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
+    }
+    // The usage is always asked of the provider; `"usage":null` on the other chunks is the trace of that. Anything else is no usage.
+    const isExpected = usage === undefined || (usage === null && this.#includeUsage);
+    if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
+    return dataEvent(this.#rewriter.rewrite(text, completion));
+  }
+
+  /** Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this wait too. */
+  async #awaitClient(): Promise<void> {
+    const { mustEnd } = this.#run.order;
+    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run), mustEnd);
+    this.#clientIsFull = false;
+  }
+
+  #ended(end: 'done' | typeof END | ProviderFailure): RelayedStream {
+    const failure = this.#failureOf(end);
+    return {
+      ...(failure === undefined ? {} : { failure }),
+      meter: this.#meter,
+      usageFrame: this.#usageFrame,
+      ...(this.#client === undefined ? {} : { client: this.#client }),
+      lastEventMs: elapsedMs(this.#run),
+    };
+  }
+
+  #failureOf(end: 'done' | typeof END | ProviderFailure): ProviderFailure | undefined {
+    if (end === 'done') return undefined;
+    // Some providers leave out `[DONE]`: the answer is whole when every choice has said why it ended.
+    const couldBeWhole = end.kind === 'end' || end === FAILURES.reset || end === FAILURES.stall;
+    if (couldBeWhole && this.#meter.allFinished()) return undefined;
+    return end.kind === 'end' ? FAILURES.incomplete : end;
+  }
+}

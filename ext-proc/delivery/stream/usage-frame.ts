@@ -1,0 +1,48 @@
+import type { MeteredUsage } from '../answer-meter.ts';
+import type { Order } from '../delivery.ts';
+import type { Completion } from '../json/completion.ts';
+import { editObject, membersOf } from '../json/json-members.ts';
+import { hidingEdits } from '../json/shown-members.ts';
+import { usageJson } from '../usage.ts';
+import { dataEvent } from './final-event.ts';
+
+/**
+ * Keeps back the chunk that carries the usage until its cost is known: it is the one before `[DONE]`, whether the provider sent it so, put
+ * the usage on its last content chunk, on every chunk, or nowhere.
+ */
+export class UsageFrame {
+  readonly #order: Order;
+  /** The last chunk that had a usage. */
+  #text: string | undefined;
+  /** The usage chunk without choices. */
+  #alone: Completion | undefined;
+
+  constructor(order: Order) {
+    this.#order = order;
+  }
+
+  /** `alone`: the chunk as parsed, where it has no choices, and is sent only when the cost is known. */
+  keep(text: string, alone: Completion | undefined): void {
+    this.#text = text;
+    this.#alone = alone;
+  }
+
+  event({ usage, counted }: MeteredUsage, costUsd: number): string {
+    const { generationId, model, createdAtSeconds } = this.#order;
+    const text = this.#text ?? '{}';
+    const members = membersOf(text);
+    const sent = members.findLast((member) => member.name === 'usage');
+    // What was counted has no details, and the provider's would not fit it.
+    const provided = counted || sent === undefined ? undefined : text.slice(sent.valueStart, sent.valueEnd);
+    const json = usageJson(provided, usage, costUsd);
+    const id = JSON.stringify(generationId);
+    const name = JSON.stringify(model.id);
+    if (this.#alone) {
+      const edits = { ...hidingEdits(this.#alone), id, model: name, choices: '[]', usage: json };
+      return dataEvent(editObject(text, edits, members));
+    }
+    return dataEvent(
+      `{"id":${id},"object":"chat.completion.chunk","created":${createdAtSeconds},"model":${name},"choices":[],"usage":${json}}`,
+    );
+  }
+}

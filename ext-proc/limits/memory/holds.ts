@@ -1,0 +1,104 @@
+import type { UtcDay } from '../../../core/clock.ts';
+import type { NanoUsd } from '../../../core/money.ts';
+import { type AdmissionRequest, type LiveHold, quarantineMs } from '../limit-store.ts';
+import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
+
+/** What an admitted request keeps: a slot while it is live, and money of its organization's balance and of both budgets of its day. */
+export interface Hold {
+  readonly organization: OrganizationState;
+  readonly key: KeyState;
+  readonly day: UtcDay;
+  readonly minute: number | undefined;
+  readonly tokens: number;
+  readonly nanoUsd: NanoUsd;
+  readonly quarantineMs: number;
+  /** No living request is older. */
+  readonly requestEndsAtMs: number;
+  /** Of the lease, or of the quarantine. */
+  endsAtMs: number;
+}
+
+export interface Holds {
+  find(holdId: string): Hold | undefined;
+  take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void;
+  /** What this store does not know: without its tokens, because their windows may be forgotten too. */
+  takeBack(live: LiveHold, nowMs: number, organization: OrganizationState, key: KeyState): void;
+  free(holdId: string, hold: Hold): void;
+  /** Whether it was still held, be it in quarantine. */
+  renew(holdId: string, nowMs: number): boolean;
+  /** Puts into quarantine what was not renewed in time, and frees what was there for long enough. */
+  lapse(nowMs: number): void;
+}
+
+export function createHolds(leaseMs: number): Holds {
+  /** In the order of their lapse, because every lease is as long as the others and a renewed one moves to the end. */
+  const live = new Map<string, Hold>();
+  const quarantined = new Map<string, Hold>();
+
+  function add(holdId: string, hold: Hold): void {
+    for (const subject of [hold.organization, hold.key]) {
+      subject.holds += 1;
+      addTo(subject.heldByDay, hold.day, hold.nanoUsd);
+    }
+    hold.organization.heldNanoUsd += hold.nanoUsd;
+    hold.organization.slots += 1;
+    live.set(holdId, hold);
+  }
+
+  function free(holdId: string, hold: Hold): void {
+    if (live.delete(holdId)) hold.organization.slots -= 1;
+    quarantined.delete(holdId);
+    for (const subject of [hold.organization, hold.key]) {
+      subject.holds -= 1;
+      addTo(subject.heldByDay, hold.day, -hold.nanoUsd);
+    }
+    hold.organization.heldNanoUsd -= hold.nanoUsd;
+  }
+
+  function quarantine(holdId: string, hold: Hold): void {
+    live.delete(holdId);
+    hold.organization.slots -= 1;
+    const lapsedAtMs = hold.endsAtMs;
+    hold.endsAtMs = lapsedAtMs < hold.requestEndsAtMs ? hold.requestEndsAtMs : lapsedAtMs + hold.quarantineMs;
+    quarantined.set(holdId, hold);
+  }
+
+  function times(request: Pick<LiveHold, 'totalTimeoutMs'>, nowMs: number) {
+    const ms = quarantineMs(request);
+    return { quarantineMs: ms, requestEndsAtMs: nowMs + ms, endsAtMs: nowMs + leaseMs };
+  }
+
+  return {
+    find: (holdId) => live.get(holdId) ?? quarantined.get(holdId),
+    take(request, day, organization, key) {
+      const { tokens, holdNanoUsd: nanoUsd, nowMs, holdId } = request;
+      const { minute } = organization.window;
+      add(holdId, { organization, key, day, minute, tokens, nanoUsd, ...times(request, nowMs) });
+    },
+    takeBack(hold, nowMs, organization, key) {
+      const { holdId, day, holdNanoUsd: nanoUsd } = hold;
+      add(holdId, { organization, key, day, minute: undefined, tokens: 0, nanoUsd, ...times(hold, nowMs) });
+    },
+    free,
+    renew(holdId, nowMs) {
+      const hold = live.get(holdId) ?? quarantined.get(holdId);
+      if (!hold) return false;
+      if (quarantined.delete(holdId)) hold.organization.slots += 1;
+      hold.endsAtMs = nowMs + leaseMs;
+      live.delete(holdId);
+      live.set(holdId, hold);
+      return true;
+    },
+    lapse(nowMs) {
+      for (const [holdId, hold] of live) {
+        if (hold.endsAtMs > nowMs) break;
+        quarantine(holdId, hold);
+      }
+      for (const [holdId, hold] of quarantined) {
+        if (hold.endsAtMs > nowMs) continue;
+        free(holdId, hold);
+        distrust(hold.organization);
+      }
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { MINUTE_MS } from '../../../core/clock.ts';
+import { createMemoryLimitStore } from './limit-store.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+/** What every limit store does is in test/contract; here is what only this one can show. */
+describe('the limit store in memory', () => {
+  const START = 20_778 * 86_400_000;
+
+  function requestOf(organization: number, nowMs: number, sequence = 1) {
+    return {
+      holdId: `hold-${organization}-${nowMs}`,
+      organizationId: `org-${organization}`,
+      keyId: `key-${organization}`,
+      nowMs,
+      concurrency: 64,
+      organizationLimits: {},
+      keyLimits: {},
+      tokens: 1,
+      holdNanoUsd: 1n,
+      totalTimeoutMs: 60_000,
+      snapshot: {
+        ledgerEpoch: 'epoch',
+        organization: { sequence, balanceNanoUsd: 100n, day: 20_778, spentNanoUsd: 0n },
+        key: { sequence, day: 20_778, spentNanoUsd: 0n },
+      },
+    };
+  }
+
+  it('forgets organizations that hold nothing after a while, and believes no old snapshot of them then', async () => {
+    const store = createMemoryLimitStore({ leaseMs: 3_600_000, idleMs: 60_000 });
+    for (const organization of [1, 2]) {
+      const request = requestOf(organization, START);
+      expect(await store.admit(request)).toMatchObject({ kind: 'read_again' });
+      expect(await store.admit(request)).toMatchObject({ kind: 'admitted' });
+    }
+    const { holdId, organizationId, keyId } = requestOf(1, START);
+    await store.release({ holdId, organizationId, keyId, nowMs: START, tokensUsed: 1 });
+    const later = START + 3 * MINUTE_MS;
+    await store.takeRead('key-1', 1, later);
+    // The one that holds something is still known; the other has to be read again.
+    expect(await store.admit(requestOf(2, later))).toMatchObject({ kind: 'admitted' });
+    expect(await store.admit(requestOf(1, later))).toMatchObject({ kind: 'read_again' });
+  });
+
+  it('does not grow with organizations, keys and reads that come and go', async () => {
+    const store = createMemoryLimitStore({ leaseMs: 1_000, idleMs: 60_000 });
+    const heapAfter = async (round: number) => {
+      for (let i = 0; i < 5_000; i++) {
+        const nowMs = START + round * 10 * MINUTE_MS;
+        const request = requestOf(round * 5_000 + i, nowMs);
+        await store.admit(request);
+        await store.admit(request);
+        await store.takeRead(request.keyId, 1, nowMs);
+      }
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    await heapAfter(0);
+    const early = await heapAfter(1);
+    for (let round = 2; round < 9; round++) await heapAfter(round);
+    // 40,000 remembered organizations would be more than 30 MB.
+    expect((await heapAfter(9)) - early).toBeLessThan(5_000_000);
+  });
+
+  it('counts a call that read the clock just before the minute ended in the newer minute', async () => {
+    const store = createMemoryLimitStore({ leaseMs: 1_000 });
+    expect(await store.takeRead('key', 1, START + MINUTE_MS)).toEqual({ allowed: true });
+    expect(await store.takeRead('key', 1, START + MINUTE_MS - 1)).toEqual({
+      allowed: false,
+      resetsAtMs: START + 2 * MINUTE_MS,
+    });
+    // A clock set back for good must not lock a key out until it has caught up.
+    expect(await store.takeRead('key', 1, START - 60 * MINUTE_MS)).toEqual({ allowed: true });
+  });
+});

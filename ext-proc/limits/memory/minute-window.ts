@@ -1,0 +1,50 @@
+import { MINUTE_MS } from '../../../core/clock.ts';
+
+/** What one organization or key has used of one UTC minute. */
+export interface MinuteWindow {
+  minute: number;
+  requests: number;
+  tokens: number;
+}
+
+export function emptyWindow(): MinuteWindow {
+  return { minute: -1, requests: 0, tokens: 0 };
+}
+
+/**
+ * The minute that a call counts in. Calls read the clock before they get here, so one can arrive after another of the next minute: it counts
+ * in that one. A clock that was set back further starts over.
+ */
+export function createMinuteClock(): (nowMs: number) => number {
+  let current = -1;
+  return (nowMs) => {
+    const minute = Math.floor(nowMs / MINUTE_MS);
+    if (minute !== current - 1) current = minute;
+    return current;
+  };
+}
+
+export function moveTo(window: MinuteWindow, minute: number): void {
+  if (minute === window.minute) return;
+  window.minute = minute;
+  window.requests = 0;
+  window.tokens = 0;
+}
+
+export function addRequest(window: MinuteWindow, tokens: number): void {
+  window.requests += 1;
+  window.tokens += tokens;
+}
+
+export function endOf(window: MinuteWindow): number {
+  return (window.minute + 1) * MINUTE_MS;
+}
+
+/** A request larger than the whole limit is admitted when nothing is counted yet (INTERFACE 4). */
+export function hasTokens(window: MinuteWindow, limit: number | undefined, tokens: number): boolean {
+  return limit === undefined || window.tokens === 0 || window.tokens + tokens <= limit;
+}
+
+export function hasRequest(window: MinuteWindow, limit: number | undefined): boolean {
+  return limit === undefined || window.requests + 1 <= limit;
+}

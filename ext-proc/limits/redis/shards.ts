@@ -1,0 +1,66 @@
+import { crc32 } from 'node:zlib';
+import { SHARDS } from '../../../database/limits-ownership/shard-fences.ts';
+
+export interface OrganizationKeys {
+  readonly shard: string;
+  readonly organization: string;
+  readonly holds: string;
+  readonly leases: string;
+  readonly quarantine: string;
+  /** Of the hashes of the organization's API keys. */
+  readonly keyPrefix: string;
+}
+
+/** Of no shard: the name belongs to the whole store. */
+export const STORE_KEY = 'gateway:{store}:name';
+
+const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);
+const SHARD_KEYS = TAGS.map((tag) => `${tag}:shard`);
+
+/** organization.lua makes the same names from the shard's. */
+export function organizationKeys(organizationId: string): OrganizationKeys {
+  const tag = tagOf(organizationId);
+  return {
+    shard: `${tag}:shard`,
+    organization: `${tag}:org:${organizationId}`,
+    holds: `${tag}:holds:${organizationId}`,
+    leases: `${tag}:leases:${organizationId}`,
+    quarantine: `${tag}:quarantine:${organizationId}`,
+    keyPrefix: `${tag}:key:`,
+  };
+}
+
+export function shardOf(organizationId: string): number {
+  return crc32(organizationId) % SHARDS;
+}
+
+export function shardKeyOf(organizationId: string): string {
+  return SHARD_KEYS[shardOf(organizationId)] as string;
+}
+
+/** Index and texts of the copies of spooled charges, of an organization's shard or of that number. */
+export function mirrorKeys(of: string | number): readonly [index: string, texts: string] {
+  const tag = typeof of === 'number' ? (TAGS[of] as string) : tagOf(of);
+  return [`${tag}:spooled`, `${tag}:spooled-charges`];
+}
+
+export function givenUpKey(organizationId: string, generationId: string): string {
+  return `${tagOf(organizationId)}:given-up:${generationId}`;
+}
+
+export function readsKey(keyId: string): string {
+  return `${tagOf(keyId)}:reads:${keyId}`;
+}
+
+/** Key of the count of an organization or an API key. */
+export function refusedKey(id: string): string {
+  return `${tagOf(id)}:refused:${id}`;
+}
+
+export function allShardKeys(): readonly string[] {
+  return SHARD_KEYS;
+}
+
+function tagOf(id: string): string {
+  return TAGS[crc32(id) % SHARDS] as string;
+}

@@ -1,0 +1,52 @@
+import type { Clock } from '../../core/clock.ts';
+import type { LimitStoreOperation, StoreMetrics } from '../telemetry/store-metrics.ts';
+import type { LimitStore } from './limit-store.ts';
+
+/** The same store; each call is one observation, and each refusal one more. */
+export function watchLimitStore(
+  limits: LimitStore,
+  metrics: Pick<StoreMetrics, 'limitStoreCall' | 'admissionRefused'>,
+  clock: Pick<Clock, 'monotonicMs'>,
+): LimitStore {
+  /** Looks on: whoever asked gets the store's own promise. */
+  function timed<T>(
+    operation: LimitStoreOperation,
+    call: () => Promise<T>,
+    note: (result: T) => void = () => undefined,
+  ): Promise<T> {
+    const startedMs = clock.monotonicMs();
+    const answer = call();
+    const observe = (failed: boolean) => metrics.limitStoreCall(operation, clock.monotonicMs() - startedMs, failed);
+    answer.then(
+      (result) => {
+        observe(false);
+        note(result);
+      },
+      () => observe(true),
+    );
+    return answer;
+  }
+  return {
+    admit: (request) =>
+      timed(
+        'admit',
+        () => limits.admit(request),
+        (result) => {
+          if (result.kind === 'refused') metrics.admissionRefused(result.rule);
+        },
+      ),
+    release: (release) => timed('release', () => limits.release(release)),
+    renew: (holds, nowMs) => timed('renew', () => limits.renew(holds, nowMs)),
+    heldNanoUsd: (organizationId, nowMs) => timed('held', () => limits.heldNanoUsd(organizationId, nowMs)),
+    takeRead: (keyId, readsPerMinute, nowMs) =>
+      timed(
+        'take_read',
+        () => limits.takeRead(keyId, readsPerMinute, nowMs),
+        (result) => {
+          if (!result.allowed) metrics.admissionRefused('reads');
+        },
+      ),
+    countRefused: (id, requests, nowMs) => timed('count_refused', () => limits.countRefused(id, requests, nowMs)),
+    close: () => limits.close(),
+  };
+}

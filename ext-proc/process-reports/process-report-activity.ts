@@ -1,0 +1,60 @@
+import type { Clock } from '../../core/clock.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+import type { EndedRequest } from '../telemetry/request-metrics.ts';
+import { createProviderLog, type ProviderLog } from './process-report-providers.ts';
+
+/** Counts what process reports tell, from what the metrics are told anyway. */
+export interface ProcessActivity {
+  readonly inFlight: number;
+  /** Since the last call. */
+  takeEnded(): { readonly ended: number; readonly failed: number };
+  readonly providers: Pick<ProviderLog, 'health'>;
+}
+
+export function watchActivity(
+  metrics: Metrics,
+  clock: Clock,
+): { readonly metrics: Metrics; readonly activity: ProcessActivity } {
+  const providers = createProviderLog();
+  let inFlight = 0;
+  let ended = 0;
+  let failed = 0;
+  return {
+    metrics: {
+      ...metrics,
+      requestStarted(probe) {
+        if (!probe) inFlight += 1;
+        metrics.requestStarted(probe);
+      },
+      requestEnded(request) {
+        if (!request.probe) {
+          inFlight -= 1;
+          ended += 1;
+          if (hasFailed(request)) failed += 1;
+        }
+        metrics.requestEnded(request);
+      },
+      attempts(attempts) {
+        providers.note(attempts, clock.nowMs());
+        metrics.attempts(attempts);
+      },
+    },
+    activity: {
+      providers,
+      get inFlight() {
+        return inFlight;
+      },
+      takeEnded() {
+        const taken = { ended, failed };
+        ended = 0;
+        failed = 0;
+        return taken;
+      },
+    },
+  };
+}
+
+/** No refusal, nor a client that left (499): we or the provider owed an answer, or the end of one, and did not give it. */
+export function hasFailed({ status, code }: Pick<EndedRequest, 'status' | 'code'>): boolean {
+  return status >= 500 || status === 408 || (status === 200 && code !== '');
+}

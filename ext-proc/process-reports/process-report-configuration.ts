@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
+import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
+import type { LoadedConfig } from '../../core/config/load.ts';
+import type {
+  ReportedConfiguration,
+  ReportedModel,
+  ReportedProblem,
+  ReportedProvider,
+} from '../../database/process-reports/report.ts';
+
+/** Keeps the description of the configuration in force in step with its reloads. */
+export interface ConfigurationReport {
+  /** The same object until something changes. */
+  current(): ReportedConfiguration;
+  inForce(
+    config: GatewayConfig,
+    notes: { readonly warnings: readonly ReportedProblem[]; readonly restartNeeded?: readonly string[] },
+  ): void;
+  /** The file as it is now is not in force. */
+  refused(problems: readonly ReportedProblem[]): void;
+}
+
+export function createConfigurationReport(path: string, clock: Clock, initial: LoadedConfig): ConfigurationReport {
+  let current: ReportedConfiguration;
+  const report: ConfigurationReport = {
+    current: () => current,
+    inForce(config, { warnings, restartNeeded = [] }) {
+      current = {
+        ...describeMapping(config),
+        path,
+        loadedAtMs: clock.nowMs(),
+        warnings: warnings.map(describeProblem),
+        refused: null,
+        restartNeeded,
+      };
+    },
+    refused(problems) {
+      current = { ...current, refused: { atMs: clock.nowMs(), problems: problems.map(describeProblem) } };
+    },
+  };
+  report.inForce(initial.config, initial);
+  return report;
+}
+
+type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'providers'>;
+
+/** What is not named here, secrets above all, is not in it. */
+function describeMapping(config: GatewayConfig): Mapping {
+  const models = [...config.models.values()].map(describeModel);
+  const providers = [...config.providers.values()].map(describeProvider);
+  return { fingerprint: fingerprintOf({ models, providers }), models, providers };
+}
+
+/** Enough digits that two mappings of one gateway never share one by chance. */
+const FINGERPRINT_DIGITS = 16;
+
+function fingerprintOf(mapping: Omit<Mapping, 'fingerprint'>): string {
+  return hash('sha256', JSON.stringify(mapping)).slice(0, FINGERPRINT_DIGITS);
+}
+
+function describeModel(model: Model): ReportedModel {
+  const { prices } = model;
+  return {
+    id: model.id,
+    capabilities: [...model.capabilities],
+    reasoningEfforts: model.reasoningEfforts,
+    contextWindow: model.contextWindow,
+    maxOutputTokens: model.maxOutputTokens,
+    defaultOutputTokens: model.defaultOutputTokens,
+    prices: {
+      inputPicoUsd: String(prices.inputPicoUsd),
+      cachedInputPicoUsd: String(prices.cachedInputPicoUsd),
+      outputPicoUsd: String(prices.outputPicoUsd),
+    },
+    disabled: model.disabled,
+    problem: model.problem ?? null,
+    targets: model.targets.map(({ provider, model: name }) => ({ provider: provider.name, model: name })),
+  };
+}
+
+function describeProvider({ name, baseUrl, apiKey, onDisconnect }: Provider): ReportedProvider {
+  return {
+    name,
+    host: baseUrl.host,
+    scheme: baseUrl.protocol === 'https:' ? 'https' : 'http',
+    hasKey: apiKey !== undefined,
+    onDisconnect: onDisconnect ?? null,
+  };
+}
+
+function describeProblem({ file, line, column, message }: ReportedProblem): ReportedProblem {
+  return { file, line, column, message };
+}

@@ -1,0 +1,80 @@
+import { pino } from 'pino';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Accounting } from '../billing/accounting.ts';
+import type { Spool } from '../billing/spool/spool.ts';
+import type { SpooledCharge } from '../billing/spool/spool-lines.ts';
+import { endInOrder, type GatewayParts } from './end-in-order.ts';
+
+let done: string[] = [];
+/** Of the requests in flight: how many each look at them finds. */
+let left: number[] = [];
+let spooled: readonly SpooledCharge[] = [];
+let openHolds = 0;
+beforeEach(() => {
+  done = [];
+  left = [];
+  spooled = [];
+  openHolds = 0;
+});
+
+const step = (name: string) => async () => void done.push(name);
+
+function parts(over: Partial<GatewayParts> = {}): GatewayParts {
+  return {
+    transport: {
+      drain: async () => {
+        done.push('drain');
+        return left.shift() ?? 0;
+      },
+      endUploads: () => void done.push('end uploads'),
+      close: step('close transport'),
+    },
+    envoy: { handedOut: async () => {}, close: step('let Envoy go') },
+    money: {
+      accounting: { end: () => void done.push('cut') } as unknown as Accounting,
+      openHolds: () => openHolds,
+      close: step('close money'),
+      closeSpool: step('close spool'),
+      spool: { pending: () => spooled } as unknown as Spool,
+    },
+    tokens: { estimateAfter: () => {} },
+    log: pino({ level: 'silent' }),
+    refuse: () => void done.push('refuse'),
+    closeServing: step('close serving'),
+    leaveLimits: step('leave limits'),
+    closeStores: step('close stores'),
+    ...over,
+  };
+}
+
+const CLOSED = ['close serving', 'close money', 'leave limits', 'close stores', 'close spool'];
+
+describe('the end of a gateway process', () => {
+  it('cuts nobody when all ended in time, and closes what charges need last', async () => {
+    expect(await endInOrder(parts(), 0)).toBe(0);
+    expect(done).toEqual(['refuse', 'drain', 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
+  });
+
+  it('cuts what is left, and waits for it before anything is closed', async () => {
+    left = [3];
+    expect(await endInOrder(parts(), 0)).toBe(0);
+    const cut = ['cut', 'end uploads', 'drain'];
+    expect(done).toEqual(['refuse', 'drain', ...cut, 'let Envoy go', 'close transport', 'drain', ...CLOSED]);
+  });
+
+  it('is no success while something is held; what waits in the spool is charged', async () => {
+    spooled = [{ generationId: 'gen-1', bytes: 1 }];
+    expect(await endInOrder(parts(), 0)).toBe(0);
+    openHolds = 1;
+    expect(await endInOrder(parts(), 0)).toBe(1);
+    spooled = [];
+    expect(await endInOrder(parts(), 0)).toBe(1);
+    // The next owner of the limits has to wait for it.
+    expect(done).not.toContain('leave limits');
+  });
+
+  it('goes on where a part does not close', async () => {
+    expect(await endInOrder(parts({ closeServing: () => new Promise(() => {}) }), 0)).toBe(0);
+    expect(done.at(-1)).toBe('close spool');
+  });
+});

@@ -1,0 +1,78 @@
+import { CUTTING_MS } from '../../core/config/drain-timeout.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { Transport } from '../transport/start.ts';
+import type { EnvoyLeaving } from './envoy-leaving.ts';
+import type { OpenAccounting } from './open-accounting.ts';
+
+/** What a gateway process consists of, as far as its end is concerned. */
+export interface GatewayParts {
+  readonly transport: Pick<Transport, 'drain' | 'endUploads' | 'close'>;
+  readonly envoy: Pick<EnvoyLeaving, 'handedOut' | 'close'>;
+  readonly money: Pick<OpenAccounting, 'accounting' | 'openHolds' | 'close' | 'closeSpool' | 'spool'>;
+  readonly tokens: { estimateAfter(delayMs: number): void };
+  readonly log: Log;
+  /** Nobody new should come. */
+  refuse(): void;
+  /** Closes what only requests need. */
+  closeServing(): Promise<unknown>;
+  /** Tells whoever keeps the limits next that nothing is held and nothing left to be charged here. */
+  leaveLimits(): Promise<unknown>;
+  /** Closes what charges need. */
+  closeStores(): Promise<unknown>;
+}
+
+/** After the drain: an answer that came without usage is counted for so long, and PostgreSQL waited for so long. */
+const COUNTING_MS = CUTTING_MS * 0.3;
+const COMMITTING_MS = CUTTING_MS * 0.6;
+/** For clients that still take the end of their answers. */
+const HANDING_OUT_MS = 2_000;
+/** For handlers whose client takes no more: what they have was charged before. */
+const UNREAD_MS = 1_000;
+const CLOSING_MS = 3_500;
+
+/**
+ * Ends a gateway process so that nothing is lost, whatever is away: requests in flight end by themselves, or are cut when the time to drain is
+ * over, and answered and charged all the same; only then goes what they need, the spool last. Resolves with the exit status: 1 when something
+ * is still held that was neither charged nor given back.
+ */
+export async function endInOrder(parts: GatewayParts, drainMs: number): Promise<0 | 1> {
+  const { transport, envoy, money, tokens, log } = parts;
+  parts.refuse();
+  const deadlineMs = performance.now() + drainMs;
+  const left = await transport.drain(drainMs);
+  if (left > 0) {
+    log.warn({ left }, 'requests are cut: the time to drain is over');
+    tokens.estimateAfter(COUNTING_MS);
+    money.accounting.end(COMMITTING_MS);
+    transport.endUploads();
+    await transport.drain(CUTTING_MS);
+  }
+  await envoy.handedOut(Math.max(HANDING_OUT_MS, deadlineMs - performance.now()));
+  await envoy.close();
+  await transport.close();
+  await transport.drain(UNREAD_MS);
+  const leave = async () => {
+    if (money.openHolds() === 0 && money.spool.pending().length === 0) await parts.leaveLimits();
+  };
+  const closed = [parts.closeServing, money.close, leave, parts.closeStores];
+  for (const close of closed)
+    if (!(await within(close(), CLOSING_MS))) log.warn({ waitedMs: CLOSING_MS }, 'a part does not close');
+  const holds = money.openHolds();
+  const spooled = money.spool.pending().length;
+  await money.closeSpool();
+  if (spooled > 0) log.warn({ charges: spooled }, 'charges wait in the spool for the next start');
+  if (holds === 0) return 0;
+  log.error({ holds }, 'the process ends although something is held that was neither charged nor given back');
+  return 1;
+}
+
+/** Whether it came to its end in time. Its timer keeps the process, which would else end here when nothing but the wait is left. */
+async function within(closing: Promise<unknown>, limitMs: number): Promise<boolean> {
+  const late = Promise.withResolvers<false>();
+  const timer = setTimeout(() => late.resolve(false), limitMs);
+  try {
+    return await Promise.race([closing.then(() => true as const), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,91 @@
+import { access, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import { drainIngress, readIngressLoad } from '../envoy-config/envoy-admin.ts';
+
+/**
+ * Where no supervisor ends the processes in order, Envoy's container says by a file that it is asked to end, because nothing in Envoy's image
+ * can speak to the admin socket. This process then lets Envoy drain, and says by another file when Envoy has handed out everything. Both
+ * files are removed by Envoy's container when it starts.
+ */
+export interface EnvoyLeaving {
+  /** Why no request should come here any more; `undefined` while Envoy stays. */
+  notReady(): string | undefined;
+  /** Resolves when Envoy has handed out everything, or the time is up; at once when Envoy stays. */
+  handedOut(withinMs: number): Promise<void>;
+  /** Also lets Envoy go when it still waits: after this process it has nobody to wait for. */
+  close(): Promise<void>;
+}
+
+export interface EnvoyLeavingOptions {
+  readonly paths: Pick<RuntimePaths, 'socketDir' | 'envoyAdminSocket'>;
+  readonly log: { info(message: string): void; error(fields: object, message: string): void };
+  readonly pollMs?: number;
+}
+
+const POLL_MS = 200;
+
+export function followEnvoyLeaving({ paths, log, pollMs = POLL_MS }: EnvoyLeavingOptions): EnvoyLeaving {
+  const asked = join(paths.socketDir, 'envoy-ends');
+  const idle = join(paths.socketDir, 'envoy-idle');
+  let leaving: { readonly listensUntilMs: number; idle: boolean } | undefined;
+  const closed = new AbortController();
+
+  async function look(): Promise<void> {
+    if (!(await exists(asked))) {
+      leaving = undefined;
+      return;
+    }
+    if (leaving === undefined) {
+      log.info('Envoy is asked to end: it drains');
+      const drainMs = await drainIngress(paths.envoyAdminSocket);
+      leaving = { listensUntilMs: performance.now() + (drainMs ?? 0), idle: false };
+    }
+    if (leaving.idle || performance.now() < leaving.listensUntilMs) return;
+    if (!(await handedOutAll(paths.envoyAdminSocket))) return;
+    await writeFile(idle, '');
+    leaving.idle = true;
+    log.info('Envoy has handed out everything');
+  }
+
+  async function follow(): Promise<void> {
+    while (!closed.signal.aborted) {
+      await look().catch((error: unknown) => log.error({ err: error }, 'Envoy could not be let go'));
+      await wait(pollMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
+  const following = follow();
+  return {
+    notReady: () => (leaving === undefined ? undefined : 'draining: Envoy is asked to end'),
+    async handedOut(withinMs) {
+      const deadlineMs = performance.now() + withinMs;
+      while (leaving?.idle === false && performance.now() < deadlineMs) await wait(pollMs);
+    },
+    async close() {
+      closed.abort();
+      await following;
+      if (await exists(asked)) await writeFile(idle, '');
+    },
+  };
+}
+
+/** Where nobody is left to drain: a supervisor does all of it. */
+export const ENVOY_STAYS: EnvoyLeaving = {
+  notReady: () => undefined,
+  handedOut: async () => {},
+  close: async () => {},
+};
+
+async function handedOutAll(adminSocket: string): Promise<boolean> {
+  const load = await readIngressLoad(adminSocket);
+  return load === undefined || (load.requests === 0 && load.bufferedBytes === 0);
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,33 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import { openCheckpointKey } from '../../database/checkpoints/checkpoint-key.ts';
+import type { CheckpointStore } from '../../database/checkpoints/checkpoints.ts';
+
+/** Processes that start together look at different times; whoever comes second finds nothing to do. */
+const LOOK_EVERY_MS = 5 * MINUTE_MS;
+
+/** Writes the ledger's checkpoints every hour, signed with the data folder's key, until it is stopped. Returns how to stop. */
+export function keepCheckpoints(
+  store: Pick<CheckpointStore, 'write'>,
+  dataDir: string,
+  log: Pick<Log, 'warn'>,
+  lookEveryMs = LOOK_EVERY_MS,
+): () => void {
+  const stop = new AbortController();
+  const keep = async () => {
+    while (!stop.signal.aborted) {
+      const delayMs = lookEveryMs * (0.5 + Math.random());
+      await sleep(delayMs, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
+      if (stop.signal.aborted) return;
+      try {
+        const privateKey = await openCheckpointKey(dataDir);
+        await store.write({ privateKey, nowMs: Date.now(), everyMs: 60 * MINUTE_MS });
+      } catch (error) {
+        log.warn({ err: error }, 'checkpoints of the ledger could not be written; the next try is in minutes');
+      }
+    }
+  };
+  void keep();
+  return () => stop.abort();
+}

@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Log } from '../../core/log/log.ts';
+import type { OpenAccounting } from './open-accounting.ts';
+
+/** What the process has that somebody else must not wait for in vain. */
+export interface Leaving {
+  readonly money: Pick<OpenAccounting, 'openHolds'> & {
+    readonly accounting: Pick<OpenAccounting['accounting'], 'cut' | 'replaySpool'>;
+    readonly spool: Pick<OpenAccounting['spool'], 'pending'>;
+  };
+  readonly log: Log;
+  /** Nobody new should come. */
+  refuse(): void;
+}
+
+const LOOK_EVERY_MS = 100;
+const RETRY_MS = 1_000;
+/** For requests to be charged or spooled after they were cut. */
+const MOST_LOOKS = 300;
+
+/**
+ * Another process keeps the limits of this database: nothing is admitted here any more, and the other one does not know what is held here. So
+ * every request ends now and is charged, and the spool is taken to the ledger, because a process that starts here again is refused and would
+ * leave it. Resolves when that is done, as soon as PostgreSQL takes it.
+ */
+export async function leaveToSuccessor({ money, log, refuse }: Leaving): Promise<void> {
+  refuse();
+  money.accounting.cut();
+  for (let looks = 0; money.openHolds() > 0 && looks < MOST_LOOKS; looks++) await sleep(LOOK_EVERY_MS);
+  while (money.spool.pending().length > 0) {
+    try {
+      await money.accounting.replaySpool();
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'the spool could not be replayed yet, and nobody would replay it after the end of this process',
+      );
+      await sleep(RETRY_MS);
+    }
+  }
+}

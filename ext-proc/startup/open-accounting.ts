@@ -1,0 +1,205 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../../core/clock.ts';
+import type { Log } from '../../core/log/log.ts';
+import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
+import type { Postgres } from '../../database/open.ts';
+import { type Accounting, createAccounting } from '../billing/accounting.ts';
+import { createHoldKeeper, type HoldKeeper } from '../billing/holds.ts';
+import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
+import { readLeftIntents } from '../billing/journal/intent-lines.ts';
+import { openRecentCharges, type RecentCharges } from '../billing/journal/recent-charges.ts';
+import type { Spool } from '../billing/spool/spool.ts';
+import { openWorkerSpool } from '../billing/spool/spool-files.ts';
+import { countDamagedFiles } from '../billing/spool/spool-lines.ts';
+import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
+import { freeBytesAt, watchSpoolRoom } from '../billing/spool/spool-room.ts';
+import { eachOrphan, lockWorker } from '../billing/spool/worker-lock.ts';
+import { type Claims, createClaims } from '../idempotency/claims.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
+
+const RENEW_EVERY_MS = 4_000;
+/** A new master of Redis admits 15 s after its fence was raised: until then cancelling, counting and a commit have to be done. */
+const RENEW_WITHIN_MS = 9_000;
+const RETRY_MS = 1_000;
+/** They look every second, and send then. */
+const OTHERS_TAKE_MS = 3_000;
+
+export interface OpeningOptions {
+  readonly database: Pick<Postgres, 'ledger' | 'idempotency' | 'fences'>;
+  readonly limits: LimitStore;
+  readonly attempts: ProviderAttempts;
+  /** Absent: no other process shares the limits. */
+  readonly mirror?: SpoolMirror | undefined;
+  /** Of Idempotency-Keys. */
+  readonly claimLeaseMs: number;
+  readonly spoolFolder: string;
+  readonly workerIndex: number;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** What holds money while a request runs, and charges it: leases, spool, accounting, claims. */
+export interface OpenAccounting {
+  readonly accounting: Accounting;
+  readonly claims: Claims;
+  readonly holds: HoldKeeper;
+  readonly spool: Spool;
+  /** Held, and neither charged nor given back; what waits in the spool is charged. */
+  openHolds(): number;
+  /** After the last request: nothing is renewed any more. */
+  close(): Promise<void>;
+  /** After everything that could still charge. */
+  closeSpool(): Promise<void>;
+}
+
+/** Resolves when the charges that a crash left in the spool are in the balances, before anybody is admitted against them (DESIGN 3). */
+export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
+  const { database, limits, claimLeaseMs, clock, metrics, log } = options;
+  const holds = keepHolds(options, () => accounting.cut());
+  database.fences.onNewer(holds.distrust);
+  await mkdir(options.spoolFolder, { recursive: true, mode: 0o700 });
+  const lock = await lockWorker(options.spoolFolder, options.workerIndex);
+  const spool = await openWorkerSpool({
+    folder: options.spoolFolder,
+    workerIndex: options.workerIndex,
+    onDamage: (path, lines) => log.error({ path, lines }, 'lines of the spool cannot be read: they are kept aside'),
+    onAdopted: (path, charges) => log.warn({ path, charges }, 'took over the charges that a former process left'),
+    onNotAdopted: (path, error) =>
+      log.error({ err: error, path }, 'the charges that a former process left cannot be read'),
+  });
+  const room = await watchSpoolRoom(options.spoolFolder, spool);
+  metrics.watchSpool({
+    pending: spool.pending,
+    freeBytes: () => freeBytesAt(options.spoolFolder),
+    damagedFiles: () => countDamagedFiles(options.spoolFolder),
+  });
+  metrics.watchHolds(holds.live);
+  const recent = openRecentCharges({
+    folder: options.spoolFolder,
+    workerIndex: options.workerIndex,
+    clock,
+    onFailure: (error) => log.error({ err: error }, 'recent charges cannot be kept: a failover now could lose them'),
+  });
+  const accounting = createAccounting({
+    ...database,
+    limits,
+    attempts: options.attempts,
+    mirror: options.mirror,
+    holds,
+    spool,
+    room,
+    journal: () => journal,
+    recent,
+    // In a memory of its own a process is alone.
+    othersTakeMs: options.mirror === undefined ? 0 : OTHERS_TAKE_MS,
+    clock,
+    metrics,
+    log,
+  });
+  await untilDone(accounting.replaySpool, 'the spool could not be replayed yet', log);
+  const journal = await settleFormer(options, accounting, recent);
+  metrics.watchJournal(() => journal.isBehind() || recent.isBehind());
+  await untilDone(accounting.catchUp, 'charges that the ledger may lack cannot be made again yet', log);
+  const claims = createClaims({
+    store: database.idempotency,
+    leaseMs: claimLeaseMs,
+    renewEveryMs: RENEW_EVERY_MS,
+    mirror: options.mirror,
+    log,
+  });
+  return {
+    accounting,
+    claims,
+    holds,
+    spool,
+    openHolds() {
+      const spooled = new Set(spool.pending().map(({ generationId }) => generationId));
+      return holds.live().filter(({ holdId }) => !spooled.has(holdId)).length;
+    },
+    close: async () => {
+      holds.close();
+      claims.close();
+      await accounting.close();
+    },
+    closeSpool: async () => {
+      journal.close();
+      recent.close();
+      room.close();
+      await spool.close();
+      lock.release();
+    },
+  };
+}
+
+export function spoolFolder(dataDir: string): string {
+  return join(dataDir, 'spool');
+}
+
+function keepHolds({ limits, clock, metrics, log }: OpeningOptions, cut: () => void): HoldKeeper {
+  return createHoldKeeper({
+    limits,
+    clock,
+    renewEveryMs: RENEW_EVERY_MS,
+    renewWithinMs: RENEW_WITHIN_MS,
+    onProblem(problem) {
+      const { holds } = problem;
+      if (problem.kind === 'not_renewed') {
+        log.warn({ err: problem.error, holds }, 'leases could not be renewed: tried again twice a second');
+      } else if (problem.kind === 'stranded') {
+        metrics.holdsLost(holds);
+        log.error({ holds }, 'another master of Redis counts now and is not reached: requests end');
+        cut();
+      } else {
+        metrics.holdsLost(holds);
+        log.error({ holds }, 'the limit store had forgotten what is held, and admitted others');
+      }
+    },
+  });
+}
+
+/** The journal of this process, when that of its predecessor and those of processes that are gone are settled. */
+async function settleFormer(
+  options: OpeningOptions,
+  accounting: Accounting,
+  recent: RecentCharges,
+): Promise<IntentJournal> {
+  const { spoolFolder: folder, workerIndex, clock, log } = options;
+  const settle = async (path: string): Promise<void> => {
+    const left = await readLeftIntents(path);
+    if (left.length > 0) await untilDone(() => accounting.recover(left), 'a crash is not settled yet', log);
+  };
+  const path = intentsPath(folder, workerIndex);
+  await settle(path);
+  const journal = openIntentJournal({
+    path,
+    clock,
+    onFailure: (error) => {
+      log.error({ err: error }, 'the journal cannot be written: what a crash would cut off now is not charged');
+    },
+  });
+  await eachOrphan(folder, workerIndex, async (index) => {
+    await settle(intentsPath(folder, index));
+    recent.adopt(index);
+    await rm(intentsPath(folder, index), { force: true });
+  });
+  return journal;
+}
+
+function intentsPath(folder: string, workerIndex: number): string {
+  return join(folder, `intents-${workerIndex}.jsonl`);
+}
+
+async function untilDone(work: () => Promise<void>, whatIsNot: string, log: Log): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      log.error({ err: error }, whatIsNot);
+      await sleep(RETRY_MS);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { StoresConfig } from '../../core/config/gateway-config.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import type { Postgres } from '../../database/open.ts';
+import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
+import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
+import type { StoreLog } from '../limits/redis/connection.ts';
+import { createRedisLimitStore, type RedisLimitStore } from '../limits/redis/limit-store.ts';
+import { RedisRefused } from '../limits/redis/refused.ts';
+import { spoolFolder } from './open-accounting.ts';
+
+export type OpenedLimitStore =
+  | {
+      readonly kind: 'open';
+      readonly limits: LimitStore;
+      /**
+       * How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held, or a former owner may still charge.
+       * Rejects with StoreUnavailable.
+       */
+      readonly opensInMs: () => Promise<number>;
+      /** Absent: no other process shares the limits. */
+      readonly mirror?: SpoolMirror;
+      /** To be called when nothing is held and nothing is left to be charged, before the end. */
+      readonly leave: () => Promise<void>;
+    }
+  /** For the operator; another attempt would end the same way. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+export interface OpenLimitStoreOptions {
+  readonly redis: StoresConfig['redis'];
+  readonly database: Pick<Postgres, 'memoryModeLock' | 'sharedModeLock' | 'fences'>;
+  readonly dataDir: string;
+  readonly workerIndex: number;
+  readonly leaseMs: number;
+  readonly log: StoreLog;
+  /** The limits of this database are kept elsewhere now: nothing is admitted here any more and the process should end. */
+  readonly onTakenOver: (reason: string) => void;
+}
+
+/** The only place that knows which limit stores there are. Rejects with StoreUnavailable. */
+export async function openLimitStore(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
+  const { redis } = options;
+  if (redis.kind === 'url') return openRedis(redis.url, options);
+  return openMemory(options);
+}
+
+async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
+  const { database, log, onTakenOver } = options;
+  const marksPath = join(spoolFolder(options.dataDir), `memory-owner-${options.workerIndex}.json`);
+  const lock = await database.memoryModeLock(marksPath, onTakenOver);
+  if (lock.kind === 'refused') return lock;
+  const { opensAtMs, leave } = lock;
+  const opensInMs = () => Math.max(0, Math.ceil(opensAtMs - performance.now()));
+  if (opensInMs() > 0) {
+    log.warn(
+      { ms: opensInMs() },
+      'a process with another data folder kept the limits of this database and may still charge: nothing is admitted until it must have noticed',
+    );
+  }
+  // Store and process die together, so no lease is needed to free what a dead process held; and one that could lapse, because the wall
+  // clock jumped or the process stood still, would free the hold of a request that is alive.
+  const limits = createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY });
+  return {
+    kind: 'open',
+    limits: {
+      ...limits,
+      async admit(request) {
+        if (opensInMs() > 0) throw new StoreUnavailable('the former owner of the limits may still charge');
+        return limits.admit(request);
+      },
+    },
+    opensInMs: async () => opensInMs(),
+    leave,
+  };
+}
+
+async function openRedis(url: string, options: OpenLimitStoreOptions): Promise<OpenedLimitStore> {
+  const { database, log, onTakenOver } = options;
+  const store = await connect(url, options);
+  if ('kind' in store) return store;
+  try {
+    const lock = await database.sharedModeLock(store, onTakenOver);
+    if (lock.kind === 'refused') {
+      await store.close();
+      return lock;
+    }
+    const opensInMs = await store.opensInMs();
+    if (opensInMs > 0) {
+      log.warn(
+        { ms: opensInMs },
+        'Redis may not know yet what is held: waiting for the processes that are alive to tell',
+      );
+      await sleep(opensInMs);
+    }
+    return {
+      kind: 'open',
+      limits: store,
+      opensInMs: store.opensInMs,
+      mirror: store.spoolMirror,
+      leave: async () => {},
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+async function connect(
+  url: string,
+  { database, leaseMs, log }: OpenLimitStoreOptions,
+): Promise<RedisLimitStore | Exclude<OpenedLimitStore, { kind: 'open' }>> {
+  try {
+    return await createRedisLimitStore({ url, leaseMs, log, clock: 'server', fences: database.fences });
+  } catch (error) {
+    if (error instanceof RedisRefused) return { kind: 'refused', message: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import type { Log } from '../../core/log/log.ts';
+import { openProcessReports } from '../../database/process-reports/process-reports.ts';
+import packageFile from '../../package.json' with { type: 'json' };
+import { readEnvoyState } from '../envoy-config/envoy-admin.ts';
+import type { ReportSources } from '../process-reports/process-report.ts';
+import { createMachineMeter } from '../process-reports/process-report-machine.ts';
+import { type ProcessReporter, startProcessReports } from '../process-reports/process-reporter.ts';
+
+export interface ReportingOptions extends Omit<ReportSources, 'gatewayVersion' | 'machine' | 'envoy'> {
+  readonly databaseUrl: string;
+  /** The first process of a host speaks for Envoy. */
+  readonly workerIndex: number;
+  readonly paths: Pick<RuntimePaths, 'envoyAdminSocket'>;
+  readonly log: Log;
+}
+
+/** What this process says of itself in `gateway_processes`, until it ends. */
+export function reportProcess(options: ReportingOptions): ProcessReporter {
+  const { databaseUrl, workerIndex, paths, log, clock } = options;
+  const startedAtMs = Math.round(clock.nowMs() - process.uptime() * 1000);
+  return startProcessReports({
+    process: { id: randomUUID(), host: hostname(), worker: workerIndex, pid: process.pid, startedAtMs },
+    reports: openProcessReports(databaseUrl, log),
+    sources: {
+      ...options,
+      gatewayVersion: packageFile.version,
+      machine: createMachineMeter(clock),
+      ...(workerIndex === 0 ? { envoy: () => readEnvoyState(paths.envoyAdminSocket) } : {}),
+    },
+    log,
+  });
+}

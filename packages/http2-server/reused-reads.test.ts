@@ -1,0 +1,78 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { waitFor } from '../../ext-proc/transport/processor.fixture.ts';
+import { withReusedReads } from './reused-reads.ts';
+
+const BUFFER = Buffer.allocUnsafeSlow(4096);
+let folder: string;
+let path: string;
+let server: Server;
+let served: Socket | undefined;
+let reads: { readonly memory: ArrayBufferLike; readonly text: string }[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gw-reads-'));
+  path = join(folder, 'a.sock');
+  reads = [];
+  served = undefined;
+  server = createServer({ pauseOnConnect: true }, (accepted) => {
+    served = withReusedReads(accepted, BUFFER, (bytes) => {
+      reads.push({ memory: bytes.buffer, text: bytes.toString('latin1') });
+    });
+  });
+  server.listen(path);
+  await once(server, 'listening');
+});
+afterEach(() => {
+  served?.destroy();
+  server.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('reads all that comes into the same memory', async () => {
+  const client = connect(path);
+  const sent = 'abcdefghij'.repeat(5_000);
+  client.write(sent);
+  await waitFor(() => reads.reduce((sum, { text }) => sum + text.length, 0) === sent.length);
+  expect(reads.map(({ text }) => text).join('')).toBe(sent);
+  expect(new Set(reads.map(({ memory }) => memory))).toEqual(new Set([BUFFER.buffer]));
+  client.destroy();
+});
+
+test('is a socket like any other: it writes, and hears of the end', async () => {
+  const client = connect(path);
+  await waitFor(() => served !== undefined);
+  const events: string[] = [];
+  served?.on('end', () => events.push('end')).on('close', () => events.push('close'));
+  served?.write('hello');
+  const [hello] = await once(client, 'data');
+  expect(String(hello)).toBe('hello');
+  client.end();
+  await waitFor(() => events.length === 2);
+  expect(events).toEqual(['end', 'close']);
+});
+
+test('its server can close, without a trace of the socket it had accepted', async () => {
+  const client = connect(path);
+  await waitFor(() => served !== undefined);
+  server.close();
+  await once(server, 'close');
+  client.write('still read');
+  await waitFor(() => reads.length === 1);
+  client.destroy();
+});
+
+test('is read as it is where Node has no handle to take', async () => {
+  const accepted = new PassThrough() as unknown as Socket;
+  expect(withReusedReads(accepted, BUFFER, (bytes) => reads.push({ memory: bytes.buffer, text: String(bytes) }))).toBe(
+    accepted,
+  );
+  accepted.write('hello');
+  await waitFor(() => reads.length === 1);
+  expect(reads[0]?.text).toBe('hello');
+});
