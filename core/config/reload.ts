@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { backOffMs } from '../retry/back-off.ts';
 import { FolderWatch } from './folder-watch.ts';
 import type { SharedConfig } from './gateway-config.ts';
 import type { LoadedConfig, LoadResult } from './load.ts';
@@ -64,7 +65,7 @@ export function watchConfig<Config extends SharedConfig>(options: WatchOptions<C
     if (closed) return;
     if (!force) {
       if ((await currentFingerprint(path, source.files)) === source.fingerprint) return;
-      retry.beginAnew();
+      retry.startOver();
     }
     retry.cancel();
     const result = await load();
@@ -137,18 +138,18 @@ function createSettling(work: () => void) {
   };
 }
 
-/** Each time more slowly than the time before. */
+/** Runs the work again after a failure, each time later than the time before. */
 function createRetry(work: () => void, firstMs: number) {
-  let delayMs = firstMs;
+  let failures = 0;
   let timer: NodeJS.Timeout | undefined;
   return {
     schedule(): void {
-      timer = setTimeout(work, delayMs).unref();
-      delayMs = Math.min(2 * delayMs, LONGEST_RETRY_MS);
+      failures++;
+      timer = setTimeout(work, backOffMs(failures, { firstMs, longestMs: LONGEST_RETRY_MS })).unref();
     },
     cancel: () => clearTimeout(timer),
-    beginAnew(): void {
-      delayMs = firstMs;
+    startOver(): void {
+      failures = 0;
     },
   };
 }

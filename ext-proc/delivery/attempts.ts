@@ -2,7 +2,7 @@ import type { Target } from '../../core/config/gateway-config.ts';
 import { attempt, type Opened } from './attempt.ts';
 import type { FailedAttempt } from './failed-attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
-import { asksForLongPause, backoffMs } from './provider/provider-retry-after.ts';
+import { asksForLongPause, retryDelayMs } from './provider/provider-retry-after.ts';
 import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 import { pause } from './wait.ts';
 
@@ -38,7 +38,7 @@ async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Ope
     if (!paysItsPrompt(run, result)) run.uncharged.record(run, result);
     const again = failure.retry === 'same' && asked <= order.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
-    const waitMs = backoffMs(asked, failure.retryAfterMs);
+    const waitMs = retryDelayMs(asked, failure.retryAfterMs);
     // Nothing is tried after the deadline, and an attempt needs more than no time at all.
     if (waitMs >= remainingMs(run)) return result;
     await pause(waitMs, [order.mustEnd, ...(isDrained(run, target) ? [] : [exchange.gone])]);

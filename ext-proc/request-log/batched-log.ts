@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log/log.ts';
+import { backOffMs } from '../../core/retry/back-off.ts';
 
 /** Where lines go. */
 export interface BatchStore<Line> {
@@ -120,7 +121,7 @@ export class BatchedLog<Line> {
 
   #pauseMs(): number {
     const { batch, everyMs, firstRetryMs, longestRetryMs } = this.#bounds;
-    if (this.#failures > 0) return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#failures - 1, 20));
+    if (this.#failures > 0) return backOffMs(this.#failures, { firstMs: firstRetryMs, longestMs: longestRetryMs });
     return this.#fresh.length >= batch ? 0 : everyMs;
   }
 

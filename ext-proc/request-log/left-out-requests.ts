@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
+import { backOffMs } from '../../core/retry/back-off.ts';
 import type { LeftOutRequests, LeftOutStore, RequestLogEntry } from '../../database/request-log/request-log.ts';
 
 export interface LeftOutOptions {
@@ -60,7 +61,7 @@ export class LeftOutCounts {
     const { everyMs = EVERY_MS } = this.#options;
     const timer = setTimeout(
       () => void this.#write(),
-      Math.min(LONGEST_PAUSE_MS, everyMs * 2 ** Math.min(this.#failures, 10)),
+      backOffMs(this.#failures + 1, { firstMs: everyMs, longestMs: LONGEST_PAUSE_MS }),
     );
     timer.unref();
     return timer;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TracingConfig } from '../../core/config/gateway-config.ts';
 import type { Log } from '../../core/log/log.ts';
+import { backOffMs } from '../../core/retry/back-off.ts';
 import type { TraceMetrics } from '../telemetry/trace-metrics.ts';
 import { encodeTraces, type Resource } from './otlp.ts';
 import type { FinishedTrace } from './request-trace.ts';
@@ -103,7 +104,7 @@ class BatchingExporter implements SpanExporter {
 
   #pauseMs(): number {
     const { batch, everyMs, firstRetryMs, longestRetryMs } = this.#bounds;
-    if (this.#failures > 0) return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(this.#failures - 1, 20));
+    if (this.#failures > 0) return backOffMs(this.#failures, { firstMs: firstRetryMs, longestMs: longestRetryMs });
     return this.#spansWaiting >= batch ? 0 : everyMs;
   }
 

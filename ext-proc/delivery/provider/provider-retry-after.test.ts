@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asksForLongPause, backoffMs, parseRetryAfterMs } from './provider-retry-after.ts';
+import { asksForLongPause, parseRetryAfterMs, retryDelayMs } from './provider-retry-after.ts';
 
 const NOW_MS = Date.parse('2026-11-21T00:00:00Z');
 
@@ -22,13 +22,13 @@ describe('a Retry-After', () => {
 
 describe('waiting between attempts', () => {
   test('grows, with chance in half of it, and never beyond two seconds', () => {
-    expect([1, 2, 3, 20].map((failed) => backoffMs(failed, undefined, () => 0))).toEqual([50, 100, 200, 1000]);
-    expect([1, 2, 3, 20].map((failed) => backoffMs(failed, undefined, () => 1))).toEqual([100, 200, 400, 2000]);
+    expect([1, 2, 3, 20].map((failed) => retryDelayMs(failed, undefined, () => 0))).toEqual([50, 100, 200, 1000]);
+    expect([1, 2, 3, 20].map((failed) => retryDelayMs(failed, undefined, () => 1))).toEqual([100, 200, 400, 2000]);
   });
 
   test('honours what the provider asks for, up to two seconds', () => {
-    expect(backoffMs(1, 1500, () => 0)).toBe(1500);
-    expect(backoffMs(1, 60_000, () => 0)).toBe(2000);
+    expect(retryDelayMs(1, 1500, () => 0)).toBe(1500);
+    expect(retryDelayMs(1, 60_000, () => 0)).toBe(2000);
     expect([undefined, 2000, 2001].map(asksForLongPause)).toEqual([false, false, true]);
   });
 });

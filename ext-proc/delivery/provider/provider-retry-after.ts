@@ -1,3 +1,5 @@
+import { backOffMs } from '../../../core/retry/back-off.ts';
+
 /** A provider's `Retry-After`, in seconds or as a date. `undefined`: none, or unreadable. */
 export function parseRetryAfterMs(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined || value === '') return undefined;
@@ -6,18 +8,12 @@ export function parseRetryAfterMs(value: string | undefined, nowMs: number): num
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-const BASE_MS = 100;
 const LONGEST_MS = 2000;
+const BACK_OFF = { firstMs: 100, longestMs: LONGEST_MS, jitter: 0.5 };
 
-/** How long to wait before asking the same target again; half of it is chance, so that many requests do not return as one. */
-export function backoffMs(
-  failedAttempts: number,
-  retryAfterMs: number | undefined,
-  random: () => number = Math.random,
-): number {
-  const growing = Math.min(LONGEST_MS, BASE_MS * 2 ** (failedAttempts - 1));
-  const waitMs = growing * (0.5 + random() / 2);
-  return Math.min(LONGEST_MS, Math.max(waitMs, retryAfterMs ?? 0));
+/** The delay before the same target is asked again: the back-off, or what the provider asks for if that is longer. */
+export function retryDelayMs(failedAttempts: number, retryAfterMs: number | undefined, random?: () => number): number {
+  return Math.min(LONGEST_MS, Math.max(backOffMs(failedAttempts, BACK_OFF, random), retryAfterMs ?? 0));
 }
 
 /** A provider that asks for more than this is not worth waiting for while there is another. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { Cluster, Redis } from 'ioredis';
+import { backOffMs } from '../../../core/retry/back-off.ts';
 import { CLOSE_MS, callsOver, type RedisCalls } from './calls.ts';
 import { parseRedisUrl, type RedisAddress, type RedisTlsFiles } from './redis-url.ts';
 import { RedisRefused } from './refused.ts';
@@ -24,8 +25,7 @@ export interface ConnectionOptions {
 /** Redis answers a script in far less than a millisecond; when it has been silent for this long the connection is given up. */
 const ANSWER_MS = 1_000;
 const CONNECT_MS = 2_000;
-const FIRST_RETRY_MS = 50;
-const LONGEST_RETRY_MS = 1_000;
+const RECONNECT = { firstMs: 50, longestMs: 1_000, jitter: 0.25 };
 
 /** Connects, and finds out whether it is a cluster. Rejects with StoreUnavailable, or says why this Redis must not keep limits. */
 export async function connectRedis(options: ConnectionOptions): Promise<RedisCalls> {
@@ -168,7 +168,7 @@ function readPem(path: string): string {
 }
 
 function retryAfterMs(times: number): number {
-  return Math.min(FIRST_RETRY_MS * 2 ** Math.min(times - 1, 10), LONGEST_RETRY_MS) * (0.75 + Math.random() / 4);
+  return backOffMs(times, RECONNECT);
 }
 
 /** One line when Redis goes and one when it comes back, not one for each attempt. */
