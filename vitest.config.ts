@@ -73,6 +73,7 @@ export default defineConfig({
             'operator/**/*.test.ts',
             'supervisor/**/*.test.ts',
             'demo/**/*.test.ts',
+            'scripts/**/*.test.ts',
             'dashboard/**/*.test.ts',
             'test/*.test.ts',
             'test/config/*.test.ts',

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Checks the language of comments and documents (CONTRIBUTING.md, "Language"):
+ * `node scripts/check-prose.ts [FILE…]` prints each breach and exits with 1 if there is one.
+ */
+const ROOT = join(import.meta.dirname, '..');
+
+/** Longest line of prose, in characters. Code has its own limit (biome.json). */
+export const MOST_COLUMNS = 100;
+
+/** Openings that make a comment a riddle: its subject comes late or never. */
+const OPENING =
+  /^(?:What|Who|Whom|Whoever|Whatever|Whether|Whose|Which|Where|Of|That|They|It|Those|Nobody|Nothing|None)\b/;
+
+/** Words of a private language, each with the word of the field. */
+const DENIED: readonly (readonly [RegExp, string])[] = [
+  [/\bSPEC\b|\b(?:DESIGN|INTERFACE) \d/, 'cite a document of this repository by its heading'],
+  [/\bwhoever\b|\bwhomever\b/i, 'name the subject'],
+  [/\banew\b/i, 'again'],
+  [/\blaps(?:e|es|ed|ing)\b/i, 'expire'],
+  [/\bbur(?:y|ies|ied)\b/i, 'dead-letter'],
+  [/\bstands? above\b/i, 'overrides'],
+  [/\bbeliev(?:e|es|ed|able)\b/i, 'trust'],
+  [/\bdearer\b|\bdearest\b|\bis dear\b/i, 'expensive'],
+  [/\btold\b|\btells\b/i, 'reported'],
+];
+
+export interface Breach {
+  readonly line: number;
+  readonly problem: string;
+}
+
+interface Prose {
+  readonly line: number;
+  readonly text: string;
+  /** First line of its comment. */
+  readonly isOpening: boolean;
+  readonly columns: number;
+}
+
+export function breachesIn(path: string, text: string): Breach[] {
+  const prose = path.endsWith('.md') ? proseOfDocument(text) : proseOfComments(path, text);
+  return prose.flatMap((part) => problemsOf(part).map((problem) => ({ line: part.line, problem })));
+}
+
+function problemsOf({ text, isOpening, columns }: Prose): string[] {
+  const opening = isOpening ? OPENING.exec(text) : undefined;
+  return [
+    ...(opening ? [`begins with "${opening[0]}": begin with a noun or a verb`] : []),
+    ...(columns > MOST_COLUMNS ? [`${columns} columns, at most ${MOST_COLUMNS}`] : []),
+    ...DENIED.flatMap(([word, better]) => {
+      const found = word.exec(text.replace(/`[^`]*`/g, ''));
+      return found ? [`"${found[0]}": ${better}`] : [];
+    }),
+  ];
+}
+
+/** Leaves out tables, code blocks, and lines that a link makes long. */
+function proseOfDocument(text: string): Prose[] {
+  let isCode = false;
+  return text.split('\n').flatMap((line, index) => {
+    if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode;
+    if (isCode || /^\s*(?:```|~~~|\||<)/.test(line)) return [];
+    const columns = /\]\([^)]{60,}\)/.test(line) ? 0 : line.length;
+    return [{ line: index + 1, text: line, isOpening: false, columns }];
+  });
+}
+
+const LINE_COMMENT: Readonly<Record<string, RegExp>> = {
+  lua: /^\s*--\s?(.*)$/,
+  sql: /^\s*--\s?(.*)$/,
+  yaml: /^\s*#\s?(.*)$/,
+  sh: /^\s*#(?!!)\s?(.*)$/,
+};
+const SCRIPT_COMMENT = /^\s*(?:\/\/\s?|\/\*\*?\s?|\*(?!\/)\s?|\{\/\*\s?)(.*?)(?:\s*\*\/\}?)?$/;
+
+/** Comments that have a line for themselves. */
+function proseOfComments(path: string, source: string): Prose[] {
+  const extension = path.slice(path.lastIndexOf('.') + 1);
+  const pattern = LINE_COMMENT[extension] ?? SCRIPT_COMMENT;
+  let wasComment = false;
+  return source.split('\n').flatMap((line, index) => {
+    const text = pattern.exec(line)?.[1];
+    const begins = /^\s*(?:\{?\/\*)/.test(line);
+    const isComment =
+      text !== undefined && (pattern !== SCRIPT_COMMENT || begins || wasComment || /^\s*\/\//.test(line));
+    const isOpening = isComment && (begins || !wasComment);
+    wasComment = isComment && !/\*\/\}?\s*$/.test(line);
+    if (!isComment || text === '' || /^(?:https?:|@|biome-ignore|\/ <)/.test(text)) return [];
+    return [{ line: index + 1, text, isOpening, columns: line.length }];
+  });
+}
+
+const CHECKED = /\.(?:ts|tsx|mjs|lua|md|css|yaml|sh)$/;
+/** Made by programs, or by others; migrations are released and never change. */
+const LEFT_OUT = /(?:^|\/)(?:generated|migrations|corpus|node_modules)\/|test\/config\//;
+
+function checkedFiles(): string[] {
+  return execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
+    .split('\n')
+    .filter((path) => CHECKED.test(path) && !LEFT_OUT.test(path) && existsSync(join(ROOT, path)));
+}
+
+if (import.meta.main) {
+  const named = process.argv.slice(2);
+  let count = 0;
+  for (const path of named.length > 0 ? named : checkedFiles())
+    for (const { line, problem } of breachesIn(path, readFileSync(join(ROOT, path), 'utf8'))) {
+      count++;
+      process.stdout.write(`${path}:${line}: ${problem}\n`);
+    }
+  if (count > 0) process.stdout.write(`${count} breaches of the rules for prose\n`);
+  process.exitCode = count > 0 ? 1 : 0;
+}
