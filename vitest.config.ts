@@ -8,12 +8,12 @@ const named = (...names: string[]) => names.map((name) => `test/${name}.test.ts`
 
 /** These put load on the machine or judge by the clock, so they have it for themselves. */
 const MEASURING = named(
-  'integration/load',
-  'integration/crash',
-  'integration/chat',
-  'integration/cut-replays',
-  'integration/validation-cpu',
-  'integration/validation-turns',
+  'integration/processes/load',
+  'integration/processes/crash',
+  'integration/chat/protocols',
+  'integration/money/cut-replays',
+  'integration/chat/validation-cpu',
+  'integration/chat/validation-turns',
 );
 
 /** As those, and long, or about what is rare. */
@@ -22,10 +22,10 @@ const LONG = named(
   'faults/never-reading-clients',
   'faults/stops-under-load',
   'deploy/envoy-leaving',
-  'integration/transport-load',
-  'integration/storm',
-  'integration/kill-under-load',
-  'integration/dashboard-speed',
+  'integration/transport/load',
+  'integration/processes/storm',
+  'integration/processes/kill-under-load',
+  'integration/dashboard/speed',
   'bench/ratio',
 );
 
@@ -34,7 +34,7 @@ const CONTAINERS = named('deploy/compose');
 const withoutContainers = process.env.CI === 'true' && process.env.ENVOY_IMAGE === undefined;
 
 /** Runs the code before the newest migration, which is in the history: an archive and a shallow clone cannot. */
-const FORMER_RELEASE = 'test/integration/former-release.test.ts';
+const FORMER_RELEASE = 'test/integration/processes/former-release.test.ts';
 const history = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { encoding: 'utf8' });
 const withoutHistory = history.stdout?.trim() !== 'false';
 if (withoutHistory) process.stderr.write(`No git history: ${FORMER_RELEASE} is left out.\n`);
@@ -87,7 +87,7 @@ export default defineConfig({
           name: 'contract',
           ...SHARING,
           include: ['test/contract/**/*.test.ts'],
-          globalSetup: ['test/integration/postgres-server.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
       {
@@ -102,7 +102,7 @@ export default defineConfig({
             ...(launcher === 'containers' ? ['test/launchers/leftovers.test.ts'] : []),
           ],
           exclude: [...MEASURING, ...LONG, ...CONTAINERS, ...(withoutHistory ? [FORMER_RELEASE] : [])],
-          globalSetup: ['test/integration/postgres-server.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
       {
@@ -111,7 +111,7 @@ export default defineConfig({
           ...PATIENT,
           include: ['test/faults/**/*.test.ts'],
           exclude: LONG,
-          globalSetup: ['test/integration/postgres-server.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
       {
@@ -120,7 +120,7 @@ export default defineConfig({
           ...PATIENT,
           include: MEASURING,
           fileParallelism: false,
-          globalSetup: ['test/integration/postgres-server.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
       {
@@ -129,7 +129,7 @@ export default defineConfig({
           ...PATIENT,
           include: [...LONG, ...(withoutContainers ? [] : CONTAINERS)],
           fileParallelism: false,
-          globalSetup: ['test/integration/postgres-server.ts'],
+          globalSetup: ['test/harness/postgres-server.ts'],
         },
       },
     ],

@@ -12,7 +12,7 @@ import {
   RULE_TESTS,
 } from './fixtures/observability-files.ts';
 import { configurationWith } from './fixtures/process-report.ts';
-import { requirement } from './requirement.ts';
+import { requirement } from './harness/requirement.ts';
 
 const PROMTOOL = process.env.PROMTOOL ?? 'promtool';
 

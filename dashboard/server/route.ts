@@ -13,7 +13,7 @@ import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
  * Who may ask: anybody; who is signed in; or who is at least that in the organization of the path. Checked before a route runs
- * (authorize.ts), so that no route can forget it; test/integration/dashboard-access.test.ts tries every route as everybody.
+ * (authorize.ts), so that no route can forget it; test/integration/dashboard/access.test.ts tries every route as everybody.
  */
 export type Access = 'anyone' | 'user' | Role;
 

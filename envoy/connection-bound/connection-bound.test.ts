@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { END_STREAM, FRAME, frame } from '../../test/faults/raw-http2.ts';
+import { END_STREAM, FRAME, frame } from '../../test/harness/raw-http2.ts';
 
 /** The module as it runs in Envoy, with a host of a few lines: what one address may have open, on all threads together. */
 const module = new WebAssembly.Module(readFileSync(join(import.meta.dirname, 'connection-bound.wasm')));

@@ -3,7 +3,7 @@ import { readChatRequest } from '../../test/fixtures/chat-request.ts';
 import { cpuMsOf } from '../../test/fixtures/cpu-time.ts';
 import { slowBodies } from '../../test/fixtures/slow-bodies.ts';
 
-/** As large as the bodies of test/integration/validation-cpu.test.ts. */
+/** As large as the bodies of test/integration/chat/validation-cpu.test.ts. */
 const SHARE = 0.2;
 /** Ten times what a quiet machine needs; what is not linear needs more. */
 const MOST_CPU_MS = 300;

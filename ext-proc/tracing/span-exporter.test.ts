@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 import type { TracingConfig } from '../../core/config/gateway-config.ts';
-import { startTraceCollector, type TraceCollector } from '../../test/integration/trace-collector.ts';
+import { startTraceCollector, type TraceCollector } from '../../test/harness/trace-collector.ts';
 import type { SpanDropReason } from '../telemetry/trace-metrics.ts';
 import { RequestTrace } from './request-trace.ts';
 import { createSpanExporter, type ExportBounds, type SpanExporter } from './span-exporter.ts';

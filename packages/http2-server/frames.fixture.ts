@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../../ext-proc/transport/processor.fixture.ts';
-import { frame as rawFrame, setting } from '../../test/faults/raw-http2.ts';
+import { frame as rawFrame, setting } from '../../test/harness/raw-http2.ts';
 import { FRAME_HEAD_BYTES, FrameType, PREFACE } from './protocol.ts';
 import { type Http2Server, startHttp2Server } from './server.ts';
 import type { Http2Stream } from './stream.ts';

@@ -8,7 +8,7 @@
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { missingRedis } from '../contract/redis-server.ts';
+import { missingRedis } from '../harness/redis-server.ts';
 import { summarize } from './figures.ts';
 import { ratiosOf, record } from './ratios.ts';
 import { printFaults, printMemory, printTable } from './report.ts';

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startProcess } from '../integration/child-process.ts';
-import { freePorts } from '../integration/free-ports.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
+import { startProcess } from '../launchers/child-process.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 
 /** What the gateway is measured against: an Envoy that only forwards to the same provider. No keys, no limits, no accounting. */
 export interface PlainEnvoy {

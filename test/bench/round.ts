@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuMicros, residentBytes } from './process-cpu.ts';
+import { cpuMicros, residentBytes } from '../harness/process-cpu.ts';
 import { bodyOf, isStream, type Scenario } from './scenarios.ts';
 import { type BenchSetup, PLAIN, type Side, type SideName } from './sides.ts';
 

@@ -1,12 +1,12 @@
-import { startTestRedis, type TestRedis } from '../contract/redis-server.ts';
-import { startTestPostgres } from '../integration/postgres-server.ts';
-import { type Stack, type SupervisedStack, startStack, startSupervisedStack } from '../integration/stack.ts';
-import { supervisedChildren } from '../integration/supervised-children.ts';
-import type { TestConfig } from '../integration/test-config.ts';
-import { keepToBinaries } from '../launchers/launcher.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
+import type { ProcessGroup } from '../harness/process-cpu.ts';
+import { startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { type Stack, type SupervisedStack, startStack, startSupervisedStack } from '../harness/stack.ts';
+import { supervisedChildren } from '../harness/supervised-children.ts';
+import type { TestConfig } from '../harness/test-config.ts';
+import { keepToBinaries } from '../launchers/open-launcher.ts';
 import { type Generator, type MockProvider, startGenerator, startMockProvider } from '../load/children.ts';
 import { type PlainEnvoy, startPlainEnvoy } from './plain-envoy.ts';
-import type { ProcessGroup } from './process-cpu.ts';
 
 /** What is measured, and against what: in the order in which their rounds alternate. */
 export const PLAIN = 'plain Envoy';

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { openDatabase } from '../../dashboard/server/stores.ts';
 import { createUserWithPassword } from '../../operator/users.ts';
-import { BY } from '../integration/operator.ts';
-import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
-import type { TestModel } from '../integration/test-config.ts';
+import { BY } from '../harness/operator.ts';
+import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
+import type { TestModel } from '../harness/test-config.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { launchChromium } from './chromium.ts';
 

@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { sql } from '../contract/database.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { sql } from '../harness/database.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { requirement } from '../harness/requirement.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
-import { requirement } from '../requirement.ts';
 import { barriers } from './barriers.ts';
 import { NO_CHROMIUM } from './chromium.ts';
 import { type DashboardStack, openPage, signIn, startDashboardStack } from './dashboard-stack.ts';

@@ -18,8 +18,8 @@ import { type Claims, createClaims, type KeyedAttempt } from '../../ext-proc/ide
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts';
-import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { replayedAnswer } from './stored-answers.ts';
 
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem: () => undefined };

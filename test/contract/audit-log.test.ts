@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { KeyChange, OrganizationChange } from '../../database/administration/administration.ts';
 import type { AuditValue } from '../../database/audit/audit.ts';
+import { addKey, BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited } from './audited-database.ts';
-import { addKey, BY, sql } from './database.ts';
 
 describe('the audit log', () => {
   let database: AuditedDatabase;

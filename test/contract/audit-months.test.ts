@@ -6,8 +6,8 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { migrate } from '../../database/schema/migrate.ts';
-import { createDatabase, createEmptyDatabase, openStore, sql } from './database.ts';
-import { loginOf, migratedFor } from './database-logins.ts';
+import { createDatabase, createEmptyDatabase, openStore, sql } from '../harness/database.ts';
+import { loginOf, migratedFor } from '../harness/database-logins.ts';
 
 const now = new Date();
 const month = (ahead: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1);

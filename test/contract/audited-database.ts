@@ -7,7 +7,7 @@ import type { Postgres } from '../../database/open.ts';
 import { findUser, type MemberRole, type UserRecord } from '../../database/users/user-rows.ts';
 import { createUser } from '../../database/users/users.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { BY, createDatabase, openStore, sql } from './database.ts';
+import { BY, createDatabase, openStore, sql } from '../harness/database.ts';
 
 /** A database with everything that changes rows by hand of somebody: administration, users, memberships. */
 export interface AuditedDatabase extends Postgres {

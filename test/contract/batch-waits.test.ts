@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BatchFigures } from '../../database/connection/store-figures.ts';
-import { addCustomer, createDatabase, DAY, openStore, settlementOf } from './database.ts';
+import { addCustomer, createDatabase, DAY, openStore, settlementOf } from '../harness/database.ts';
 
 const MANY = 12;
 /** Timers go by the event loop's time, which is older than the moment in which they are set. */

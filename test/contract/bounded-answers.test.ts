@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { sealedAnswer } from './stored-answers.ts';
 
 const KIB = 1024;

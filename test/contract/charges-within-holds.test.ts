@@ -6,7 +6,7 @@ import type { Loss } from '../../database/connection/losses.ts';
 import { chargeRecords } from '../../database/ledger/charge-records.ts';
 import type { Postgres } from '../../database/open.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 
 let url = '';
 let store: Postgres;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { type FieldValue, recordArrayText } from '../../database/connection/record-text.ts';
 import type { Postgres } from '../../database/open.ts';
-import { addCustomer, type Customer, createDatabase, openStore, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
 
 let url = '';
 let store: Postgres;

@@ -10,7 +10,7 @@ import { type OpenRequestLog, openRequestLog } from '../../database/request-log/
 import { runCommandLine } from '../../operator/command-line.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 
 /** `costs report` and `costs reconcile`, on a database with generations, attempts and losses. */
 let url = '';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, BY, createDatabase, openStore, sql } from './database.ts';
+import { addCustomer, BY, createDatabase, openStore, sql } from '../harness/database.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
 
 let url = '';

@@ -3,7 +3,7 @@ import type { AuditEventView } from '../../dashboard/contract/people.ts';
 import { openDatabase } from '../../dashboard/server/stores.ts';
 import { type AuditQuery, auditPage } from '../../database/audit/audit-pages.ts';
 import { databaseFigures } from '../../database/process-reports/database-figures.ts';
-import { addCustomer, createDatabase, openStore, sql } from './database.ts';
+import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

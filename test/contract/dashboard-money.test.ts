@@ -15,7 +15,7 @@ import {
   openStore,
   settlementOf,
   sql,
-} from './database.ts';
+} from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

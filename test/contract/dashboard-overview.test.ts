@@ -9,7 +9,7 @@ import type { RequestLogEntry } from '../../database/request-log/request-log.ts'
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from './database.ts';
+import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };

@@ -10,7 +10,7 @@ import { findRequest, searchRequests } from '../../database/request-log/request-
 import { findRequests } from '../../database/request-log/request-pages.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { addKey, createDatabase, openStore } from './database.ts';
+import { addKey, createDatabase, openStore } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const HOUR_MS = 3_600_000;

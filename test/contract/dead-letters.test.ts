@@ -4,8 +4,8 @@ import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
 import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
-import { migratedFor } from './database-logins.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { migratedFor } from '../harness/database-logins.ts';
 
 let url = '';
 /** Of a user with an operator's rights and no more. */

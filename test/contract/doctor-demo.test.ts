@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommandLine } from '../../operator/command-line.ts';
 import type { Finding } from '../../operator/doctor-check.ts';
-import { createDatabase, sql } from './database.ts';
+import { createDatabase, sql } from '../harness/database.ts';
 
 /** A demonstration that is left on: in the configuration, and in the database. */
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../operator/command-line.ts';
 import type { Finding } from '../../operator/doctor-check.ts';
-import { createDatabase } from './database.ts';
+import { createDatabase } from '../harness/database.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -13,10 +13,10 @@ import { runCommandLine } from '../../operator/command-line.ts';
 import type { Finding } from '../../operator/doctor-check.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { requirement } from '../requirement.ts';
-import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
+import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-'));
 const configPath = join(folder, 'gateway.yaml');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { addCustomer, addKey, createDatabase, openStore } from '../harness/database.ts';
 import { fillLedger } from '../load/fill-ledger.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
-import { addCustomer, addKey, createDatabase, openStore } from './database.ts';
 
 it('a filled ledger agrees with itself, and with the request log that it was filled from', async () => {
   const url = await createDatabase();

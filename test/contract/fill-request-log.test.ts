@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../core/clock.ts';
 import { idFloor } from '../../core/ids.ts';
+import { addCustomer, addKey, createDatabase, openStore, sql } from '../harness/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
-import { addCustomer, addKey, createDatabase, openStore, sql } from './database.ts';
 
 /** What pages are measured on is only worth something while it looks like what the gateway writes. */
 test('a filled log spans its days, agrees with its sums, and can be filled again', async () => {

@@ -1,4 +1,4 @@
-import { DAY, sql } from './database.ts';
+import { DAY, sql } from '../harness/database.ts';
 
 /** Usage of so many keys on each of so many days up to DAY, a request each. */
 export async function fillUsage(url: string, organizationId: string, keys: number, days: number): Promise<void> {

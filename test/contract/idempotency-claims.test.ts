@@ -7,7 +7,7 @@ import type { Postgres } from '../../database/open.ts';
 import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempotency/claims.ts';
 import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { replayedAnswer } from './stored-answers.ts';
 
 /** What may come between two renewals on a busy machine, and more. */

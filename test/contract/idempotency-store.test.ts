@@ -4,7 +4,7 @@ import { newId } from '../../core/ids.ts';
 import type { Claim, ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
 import type { Postgres } from '../../database/open.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { sealedAnswer } from './stored-answers.ts';
 
 const HOUR_MS = 3_600_000;

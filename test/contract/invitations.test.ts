@@ -5,8 +5,8 @@ import { invite, invitePendingUsers } from '../../database/members/invitations.t
 import { MAX_MEMBERS, membersOf } from '../../database/members/member-rows.ts';
 import { addMember } from '../../database/members/memberships.ts';
 import { findUserByEmail } from '../../database/users/user-rows.ts';
+import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
-import { BY, sql } from './database.ts';
 
 describe('invitations in the database', () => {
   let database: AuditedDatabase;

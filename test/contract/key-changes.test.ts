@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { KeyReplacement, KeySettings } from '../../database/administration/administration.ts';
+import { BY, DAY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
-import { BY, DAY, sql } from './database.ts';
 
 const NOBODY = `key-${'0'.repeat(26)}`;
 

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isSigned, rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
 import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 
 const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('ed25519');

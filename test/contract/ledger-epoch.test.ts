@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { addCustomer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createDatabase, DAY, openStore, settlementOf, sql } from '../harness/database.ts';
 
 const CUT_ALL =
   'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';

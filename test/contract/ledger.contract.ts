@@ -3,7 +3,7 @@ import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { Ledger, Settlement } from '../../database/ledger/ledger.ts';
-import { type Customer, DAY, settlementOf } from './database.ts';
+import { type Customer, DAY, settlementOf } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
 /** A ledger, and what the gateway and its operators do around it. */

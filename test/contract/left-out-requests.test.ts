@@ -8,7 +8,7 @@ import type { LeftOutRequests } from '../../database/request-log/request-log.ts'
 import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const MINUTE = Math.floor(Date.now() / MINUTE_MS) - 90;

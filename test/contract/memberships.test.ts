@@ -5,8 +5,8 @@ import { findMember, MAX_MEMBERS, membersOf } from '../../database/members/membe
 import { addMember, removeMember, setRole } from '../../database/members/memberships.ts';
 import { findUser } from '../../database/users/user-rows.ts';
 import { createUser, setDisabled } from '../../database/users/users.ts';
+import { BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
-import { BY, sql } from './database.ts';
 
 describe('memberships', () => {
   let database: AuditedDatabase;

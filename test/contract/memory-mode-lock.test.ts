@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { addCustomer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { addCustomer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 
 const CUT_LOCK_CONNECTIONS =

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { makePartitions } from '../../database/partitions/month-partitions.ts';
 import { migrate, migrateWithRoles, readMigrations } from '../../database/schema/migrate.ts';
-import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 
 /** The last migration of the release that people have. */
 const FORMER_RELEASE = 23;

@@ -14,10 +14,10 @@ import { type Claimed, type Claims, createClaims, type KeyedAttempt } from '../.
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
-import { requirement } from '../requirement.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 import { replayedAnswer } from './stored-answers.ts';
 
 const CREDIT = 1_000_000n;

@@ -7,13 +7,13 @@ import type { Postgres } from '../../database/open.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { organizationKeys } from '../../ext-proc/limits/redis/shards.ts';
-import { requirement } from '../requirement.ts';
-import { addCustomer, addKey, BY, createDatabase, openStore } from './database.ts';
+import { addCustomer, addKey, BY, createDatabase, openStore } from '../harness/database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { type Backing, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
 import { beginning, move } from './money-machine.moves.ts';
 import { World } from './money-machine.world.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** Histories for each way of keeping limits; the full proof: MONEY_HISTORIES=10000. */
 const HISTORIES = Number(process.env.MONEY_HISTORIES ?? '300');

@@ -1,6 +1,6 @@
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
+import type { TestRedis } from '../harness/redis-server.ts';
 import { localFences } from './local-fences.ts';
-import type { TestRedis } from './redis-server.ts';
 
 export interface OpenRedisStoreOptions {
   readonly leaseMs: number;

@@ -6,8 +6,8 @@ import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '../../database/sign-in/sessions.ts';
 import { findCredentials } from '../../database/users/users.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
+import { addKey, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
-import { addKey, sql } from './database.ts';
 
 type Json = Record<string, unknown>;
 

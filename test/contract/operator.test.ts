@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { createDatabase, createEmptyDatabase, DAY, openStore, sql } from './database.ts';
+import { createDatabase, createEmptyDatabase, DAY, openStore, sql } from '../harness/database.ts';
 
 type Json = Record<string, unknown>;
 

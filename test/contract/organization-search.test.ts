@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
+import { BY } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited } from './audited-database.ts';
-import { BY } from './database.ts';
 
 describe('finding organizations', () => {
   let database: AuditedDatabase;

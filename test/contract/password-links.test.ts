@@ -10,8 +10,8 @@ import {
 } from '../../database/sign-in/password-links.ts';
 import { createSession, findSession } from '../../database/sign-in/sessions.ts';
 import { findCredentials, setDisabled, setPasswordHash } from '../../database/users/users.ts';
+import { BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
-import { BY, sql } from './database.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { accountCommand, choosePostgresAccount } from '../../supervisor/postgres-account.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { sql } from './database.ts';
+import { sql } from '../harness/database.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 
 /** PgBouncer between a test and the run's PostgreSQL, on a port of loopback. */
 export interface PgBouncer {

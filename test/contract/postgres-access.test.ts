@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { lookAtDatabase } from '../../operator/doctor-database.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { addCustomer, openStore, settlementOf, sql } from '../harness/database.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { makeCertificate } from '../provider/certificate.ts';
-import { addCustomer, openStore, settlementOf, sql } from './database.ts';
 import { newMarksPath } from './marks-path.ts';
 
 /** PostgreSQL on another machine, with an authority of its own and users who have passwords. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Postgres } from '../../database/open.ts';
-import { addCustomer, addKey, BY, createDatabase, DAY, openStore, settlementOf } from './database.ts';
+import { addCustomer, addKey, BY, createDatabase, DAY, openStore, settlementOf } from '../harness/database.ts';
 
 describe('keys in PostgreSQL', () => {
   let store: Postgres;

@@ -2,8 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Postgres } from '../../database/open.ts';
-import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
-import { addCustomer, addKey, type Customer, createDatabase, DAY, openStore, settlementOf, sql } from './database.ts';
+import {
+  addCustomer,
+  addKey,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  settlementOf,
+  sql,
+} from '../harness/database.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { usageOf } from './usage-of.ts';
 
 /** A server of its own: these tests kill it. */

@@ -11,8 +11,8 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { configWith } from '../fixtures/gateway-config.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith } from '../fixtures/process-report.ts';
-import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 
 /** A report takes milliseconds; a busy machine may need its time. */
 const SOON = { timeout: 20_000 };

@@ -10,7 +10,7 @@ import {
 import type { ProcessReports, ReportingProcess } from '../../database/process-reports/report.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../fixtures/process-report.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 const STARTED_MS = 1_795_000_000_123;

@@ -10,7 +10,7 @@ import { keepRequestLog } from '../../ext-proc/startup/keep-request-log.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { addCustomer, createDatabase, openStore, settlementOf, sql } from './database.ts';
+import { addCustomer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 
 let url = '';
 let store: OpenRequestLog;

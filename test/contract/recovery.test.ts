@@ -12,7 +12,7 @@ import { createRecovery } from '../../ext-proc/billing/recovery.ts';
 import type { Spool } from '../../ext-proc/billing/spool/spool.ts';
 import type { Metrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 const CREDIT = 1_000_000n;

@@ -4,14 +4,14 @@ import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { diagnoseRedis } from '../../ext-proc/limits/redis/diagnosis.ts';
 import { lookAtLimitStore } from '../../operator/doctor-limit-store.ts';
-import { freePorts } from '../integration/free-ports.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { makeCertificate } from '../provider/certificate.ts';
-import { requirement } from '../requirement.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { LEASE_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
 import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** Redis as others run it: TLS with an authority of their own, certificates of clients, and a user with the rights of docs/stores.md and no more. */
 const USER = 'gateway:hush%2Dhush@';

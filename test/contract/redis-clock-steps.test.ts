@@ -3,10 +3,10 @@ import { DAY_MS } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** The clock of Redis is set, or Redis stands still (a resumed machine): nothing lapses and nothing is given away because of that. */
 requirement(missingRedis, () => {

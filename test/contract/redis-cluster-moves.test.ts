@@ -2,11 +2,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { organizationKeys } from '../../ext-proc/limits/redis/shards.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { beginMoving, emptyNodes, type MovingSlot, startClusterNodes } from './redis-cluster-nodes.ts';
-import { missingRedis, type TestRedis } from './redis-server.ts';
 
 /** A slot moves to a node that knows no script yet, while a process uses it. */
 requirement(missingRedis, () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePorts } from '../integration/free-ports.ts';
-import { startTestRedis, type TestRedis } from './redis-server.ts';
+import { startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 
 const FORM_MS = 20_000;
 

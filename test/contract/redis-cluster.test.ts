@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createRedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { admitFresh, LEASE_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
 import { openEmptyStore } from './open-redis-store.ts';
 import { emptyNodes, startClusterNodes } from './redis-cluster-nodes.ts';
-import { missingRedis, type TestRedis } from './redis-server.ts';
 
 requirement(missingRedis, () => {
   let nodes: TestRedis[] = [];

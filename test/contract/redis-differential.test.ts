@@ -5,10 +5,10 @@ import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { LEASE_MS, NOON_ISH, QUARANTINE_MS, TOTAL_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /**
  * The store in memory is the executable specification of the one in Redis: whatever is called, in whatever order, with snapshots of any age,

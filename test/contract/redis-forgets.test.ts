@@ -4,11 +4,11 @@ import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { createLedgerModel } from './ledger.model.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, requestOf, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore, openStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** Redis loses its memory in more than one way; what is held must never be lost with it. */
 requirement(missingRedis, () => {

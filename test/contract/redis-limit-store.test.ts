@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { limitStoreContract } from './limit-store.contract.ts';
 import { limitStoreProperties } from './limit-store.properties.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 requirement(missingRedis, () => {
   let redis: TestRedis;

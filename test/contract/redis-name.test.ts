@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** By its name one Redis is told from another: it keeps it over every loss, as long as somebody lives who knows it. */
 const log = { info: () => {}, warn: () => {} };

@@ -5,12 +5,12 @@ import { SHARDS } from '../../database/limits-ownership/shard-fences.ts';
 import type { StoreLog } from '../../ext-proc/limits/redis/connection.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { RedisRefused } from '../../ext-proc/limits/redis/refused.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { admitFresh, LEASE_MS, requestOf } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 const MINUTE_MS = 60_000;
 const silent: StoreLog = { info: () => {}, warn: () => {} };

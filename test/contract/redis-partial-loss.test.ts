@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, requestOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** Keys of one organization are deleted or evicted while everything else stays. */
 requirement(missingRedis, () => {

@@ -7,10 +7,10 @@ import type { Postgres } from '../../database/open.ts';
 import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/holds.ts';
 import type { AdmissionResult, LiveHold } from '../../ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { requirement } from '../requirement.ts';
-import { addCustomer, type Customer, createDatabase, openStore, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { requestOf } from './limit-store.fixtures.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** A replica is made master while the old master lives on and a process still reaches only that one: the money is given once. */
 const LEASE_MS = 6_000;

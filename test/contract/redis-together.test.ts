@@ -5,7 +5,8 @@ import { DAY_MS, utcDay } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import {
   admitFresh,
   LEASE_MS,
@@ -17,7 +18,6 @@ import {
   TOTAL_MS,
 } from './limit-store.fixtures.ts';
 import { openEmptyStore } from './open-redis-store.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 /** Admissions and releases of one moment share a call of Redis. Each is decided by itself all the same. */
 const REMEMBERING = { leaseMs: LEASE_MS, idleMs: 365 * DAY_MS };

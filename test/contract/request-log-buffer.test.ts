@@ -8,7 +8,7 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
   const url = await createDatabase();

@@ -8,7 +8,7 @@ import { openRequestLog } from '../../database/request-log/request-log-writer.ts
 import { PATIENT } from '../fixtures/patience.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, openStore, sql } from './database.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 /** The days that the request log is made of. */
 let url = '';

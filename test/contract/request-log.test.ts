@@ -6,7 +6,7 @@ import type { RequestLogEntry, RequestLogStore } from '../../database/request-lo
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { entryWith } from '../fixtures/request-log-entry.ts';
-import { createDatabase, type LogLine, openStore, sql } from './database.ts';
+import { createDatabase, type LogLine, openStore, sql } from '../harness/database.ts';
 
 let url = '';
 let store: RequestLogStore;

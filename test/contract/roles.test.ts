@@ -4,10 +4,10 @@ import pg from 'pg';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ROLES, type Role } from '../../database/schema/roles.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from './database.ts';
-import { loginOf } from './database-logins.ts';
+import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { loginOf } from '../harness/database-logins.ts';
 
-/** What each role of roles.sql may do, on a database that `gateway migrate` made. That it is enough, test/integration/roles.test.ts shows. */
+/** What each role of roles.sql may do, on a database that `gateway migrate` made. That it is enough, test/integration/security/roles.test.ts shows. */
 let url = '';
 let customer: Customer;
 const as = {} as Record<Role, string>;

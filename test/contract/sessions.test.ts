@@ -5,8 +5,8 @@ import { removeMember, setRole } from '../../database/members/memberships.ts';
 import { createSession, deleteSession, findSession, sessionsOf } from '../../database/sign-in/sessions.ts';
 import { findUser } from '../../database/users/user-rows.ts';
 import { setPasswordHash } from '../../database/users/users.ts';
+import { BY, sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
-import { BY, sql } from './database.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -10,7 +10,7 @@ import {
   openStore,
   settlementOf,
   sql,
-} from './database.ts';
+} from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
 describe('settlement in PostgreSQL', () => {

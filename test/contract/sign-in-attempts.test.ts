@@ -5,8 +5,8 @@ import { createPool } from '../../database/connection/connection-pool.ts';
 import { createSession, deleteSession } from '../../database/sign-in/sessions.ts';
 import { type AttemptResult, countAttempt, forgetAttempts } from '../../database/sign-in/sign-in-attempts.ts';
 import { PATIENT } from '../fixtures/patience.ts';
+import { sql } from '../harness/database.ts';
 import { type AuditedDatabase, openAudited, PASSWORD_HASH } from './audited-database.ts';
-import { sql } from './database.ts';
 
 const WINDOW_MS = 900_000;
 const EMAIL = 'ada@example.com';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { requirement } from '../requirement.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
 import { startClusterNodes } from './redis-cluster-nodes.ts';
-import { missingRedis, startTestRedis, type TestRedis } from './redis-server.ts';
 
 const silent = { info: () => {}, warn: () => {} };
 

@@ -8,10 +8,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runCommandLine } from '../../operator/command-line.ts';
 import type { Finding } from '../../operator/doctor-check.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { requirement } from '../requirement.ts';
-import { addCustomer, createDatabase, openStore, settlementOf } from './database.ts';
+import { addCustomer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { requirement } from '../harness/requirement.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { newMarksPath } from './marks-path.ts';
 import { missingPgBouncer, type PgBouncer, startPgBouncer } from './pgbouncer.ts';
 

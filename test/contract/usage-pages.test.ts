@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UsageGroup, UsageRow } from '../../database/ledger/ledger.ts';
 import type { Postgres } from '../../database/open.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from './database.ts';
+import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 import { fillUsage } from './fill-usage.ts';
 import { usageOf } from './usage-of.ts';
 

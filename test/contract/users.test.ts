@@ -4,8 +4,8 @@ import { newToken } from '../../dashboard/server/sign-in/session-token.ts';
 import { createSession, findSession } from '../../database/sign-in/sessions.ts';
 import { findUser, findUserByEmail, listUsers } from '../../database/users/user-rows.ts';
 import { createUser, findCredentials, setDisabled, setPasswordHash } from '../../database/users/users.ts';
+import { BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited, PASSWORD_HASH } from './audited-database.ts';
-import { BY, sql } from './database.ts';
 
 const isChange = ({ action }: Event) => action !== 'user.created' && !action.startsWith('user.sign');
 const NOBODY = `usr-${'0'.repeat(26)}`;

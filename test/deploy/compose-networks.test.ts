@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { REPOSITORY } from '../integration/deployment.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
 
 /** docker-compose.yml as it reads: who reaches whom, and what has to be set. compose.test.ts starts it. */
 interface Service {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
-import { requirement } from '../requirement.ts';
+import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
+import { requirement } from '../harness/requirement.ts';
 import { type Compose, missingCompose, prepareCompose } from './compose.ts';
 import { startPod } from './pod.ts';
 

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { ROLES } from '../../database/schema/roles.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { freePorts } from '../integration/free-ports.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { type ImageVariable, imageOf } from '../launchers/images.ts';
 
 /** docker-compose.yml of this repository, as a project of its own: `docker compose`, or docker-compose 1.29 where that is what there is. */

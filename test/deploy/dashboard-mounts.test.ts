@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { REPOSITORY } from '../integration/deployment.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
 
 /** Secrets that the configuration names are where they are used, and not in the process that browsers speak to. */
 interface Service {

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { ENDING_MS } from '../../core/config/drain-timeout.ts';
 import { loadConfig } from '../../core/config/load.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { requirement } from '../requirement.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { requirement } from '../harness/requirement.ts';
 import { type Labels, type Manifest, renderKustomization } from './kustomize.ts';
 import { type Container, containersOf, podsOf } from './pods.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ROLES } from '../../database/schema/roles.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
 
 /** The file over docker-compose.yml that gives each process a database user of its own, as it reads; compose.test.ts starts it. */
 interface Service {

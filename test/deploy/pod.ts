@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { freePorts } from '../integration/free-ports.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { POSTGRES_PASSWORD, REDIS_PASSWORD, runToEnd } from './compose.ts';
 import { renderKustomization } from './kustomize.ts';
 import { type Container, podsOf } from './pods.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { CUTTING_MS, ENDING_MS, readDrainTimeoutMs } from '../../core/config/drain-timeout.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
 
 /** Whoever ends the processes waits for as long as that may take; kubernetes.test.ts has it for pods. */
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), 'utf8');

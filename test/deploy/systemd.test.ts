@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../core/config/load.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { requirement } from '../requirement.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { requirement } from '../harness/requirement.ts';
 
 const NAME = 'inference-gateway.service';
 const unit = readFileSync(join(REPOSITORY, 'deploy/systemd', NAME), 'utf8');

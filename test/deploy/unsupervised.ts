@@ -1,9 +1,9 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { startProcess, type TestProcess } from '../integration/child-process.ts';
-import { type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from '../integration/deployment.ts';
-import { untilServing } from '../integration/serving.ts';
+import { type Deployment, type DeploymentOptions, prepareDeployment, REPOSITORY } from '../harness/deployment.ts';
+import { untilServing } from '../harness/serving.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
+import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 
 /** Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's first process. */
 export interface Unsupervised extends Omit<Deployment, 'remove'> {

@@ -12,16 +12,16 @@ import {
   embeddedDatabaseUrl,
   startEmbeddedPostgres,
 } from '../../supervisor/embedded-postgres.ts';
-import { BY, sql } from '../contract/database.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
-import { withChildren } from '../integration/process-tree.ts';
-import { untilSettled } from '../integration/serving.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { BY, sql } from '../harness/database.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { requirement } from '../harness/requirement.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import { withChildren } from '../launchers/process-tree.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 import { missingInstalledPostgres, startInstalledPostgres } from './installed-postgres.ts';
 
 /** Backups as docs/operating.md has them, taken under load, and what the gateway does on what was restored. */

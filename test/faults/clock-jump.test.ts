@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import { idMoment } from '../../core/ids.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import {
   eventsOf,
   type GatewayClient,
@@ -13,11 +13,11 @@ import {
   outcome,
   settledGeneration,
   untilNothingHeld,
-} from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
-import type { CustomerOptions } from '../integration/operator.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
-import { createTestClock, type TestClock } from '../integration/test-clock.ts';
+} from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
+import type { CustomerOptions } from '../harness/operator.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import { createTestClock, type TestClock } from '../harness/test-clock.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
 import { streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
@@ -179,7 +179,7 @@ test('the doctor says whose clock is off, and by how much', async () => {
     env: {
       ...process.env,
       ...stack.env,
-      NODE_OPTIONS: `--import=${join(REPOSITORY, 'test/integration/shifted-clock.ts')}`,
+      NODE_OPTIONS: `--import=${join(REPOSITORY, 'test/harness/shifted-clock.ts')}`,
     },
     encoding: 'utf8',
     timeout: 40_000,

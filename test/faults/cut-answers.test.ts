@@ -1,11 +1,11 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
-import type { Customer } from '../integration/operator.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
+import type { Customer } from '../harness/operator.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import {
   chunk,
   head,

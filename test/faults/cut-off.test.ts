@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
-import { sql } from '../contract/database.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { freePorts } from '../integration/free-ports.ts';
+import { sql } from '../harness/database.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import {
   eventsOf,
   type GatewayClient,
@@ -14,13 +12,15 @@ import {
   jsonOf,
   outcome,
   untilNothingHeld,
-} from '../integration/gateway-client.ts';
-import type { CustomerOptions } from '../integration/operator.ts';
-import { untilSettled } from '../integration/serving.ts';
+} from '../harness/gateway-client.ts';
+import type { CustomerOptions } from '../harness/operator.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 import { streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate, type Gate } from '../provider/gate.ts';
-import { requirement } from '../requirement.ts';
 import { type CutLink, openCutLink } from './cut-link.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 

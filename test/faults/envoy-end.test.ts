@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { startEnvoy } from '../integration/envoy-process.ts';
-import { httpClient } from '../integration/http-client.ts';
+import { startEnvoy } from '../harness/envoy-process.ts';
+import { httpClient } from '../harness/http-client.ts';
 
 /**
  * Envoy 1.39.3 and 1.40.0 end with a segmentation fault (address 0x0) when they are asked to end while a request waits to be offered to ext_proc

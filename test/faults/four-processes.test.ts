@@ -3,22 +3,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
-import { startProcess } from '../integration/child-process.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { type GatewayClient, gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
-import type { CustomerOptions } from '../integration/operator.ts';
-import { untilSettled } from '../integration/serving.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
+import type { CustomerOptions } from '../harness/operator.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { startProcess } from '../launchers/child-process.ts';
 import { allAtOnce, countOutcomes } from '../load/all-at-once.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
  * Two pods of two gateway processes, each with its own Envoy and folder, on one PostgreSQL and one Redis: what is promised of one process holds
- * for all of them together. One Envoy with four is in test/integration/workers.test.ts.
+ * for all of them together. One Envoy with four is in test/integration/processes/workers.test.ts.
  */
 const AT_ONCE = 60;
 const LIMIT = 100;

@@ -1,16 +1,16 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startProcess, type TestProcess } from '../integration/child-process.ts';
 import {
   COMPILE_CACHE,
   type Deployment,
   type DeploymentOptions,
   prepareDeployment,
   REPOSITORY,
-} from '../integration/deployment.ts';
-import { untilAccepting, untilServing } from '../integration/serving.ts';
+} from '../harness/deployment.ts';
+import { untilAccepting, untilServing } from '../harness/serving.ts';
 import { envoyBinary } from '../launchers/binaries.ts';
+import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 
 /** Gateway processes and an Envoy with a folder of their own and nobody above them, each restarted by itself as containers are. */
 export interface GatewayPod extends Omit<Deployment, 'remove'> {

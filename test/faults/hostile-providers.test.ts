@@ -1,16 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { residentBytes } from '../bench/process-cpu.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import {
-  balanceOf,
-  type GatewayClient,
-  gatewayClient,
-  outcome,
-  untilNothingHeld,
-} from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { balanceOf, type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import {
   head,
   type RawAct,

@@ -2,11 +2,11 @@ import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { residentBytes } from '../bench/process-cpu.ts';
-import { ipcMessage, startProcess, type TestProcess } from '../integration/child-process.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { gatewayClient, outcome } from '../integration/gateway-client.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
+import { ipcMessage, startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
 
 /** Connections that are opened and say nothing, to every address that something listens on. */

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterEach, describe, expect, inject, test } from 'vitest';
 import { readLeftIntents } from '../../ext-proc/billing/journal/intent-lines.ts';
-import { sql } from '../contract/database.ts';
-import { missingRedis, startTestRedis } from '../contract/redis-server.ts';
-import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../integration/gateway-client.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { sql } from '../harness/database.ts';
+import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import { stall, streamAnswer, streamThen } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
-import { requirement } from '../requirement.ts';
 
 /**
  * kill -9 of the gateway process in the middle of requests. Its successor charges what clients had been sent, by the journal that the former

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { sql } from '../contract/database.ts';
-import { missingRedis, startTestRedis } from '../contract/redis-server.ts';
-import { gatewayClient, outcome } from '../integration/gateway-client.ts';
-import { readMetrics } from '../integration/metrics-page.ts';
-import { untilSettled } from '../integration/serving.ts';
-import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
+import { sql } from '../harness/database.ts';
+import { gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { readMetrics } from '../harness/metrics-page.ts';
+import { missingRedis, startTestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad, type Tally } from '../load/planned-answers.ts';
 import { startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
 
 /** The primary of PostgreSQL dies with commits that its asynchronous standby never got, and the standby takes its place. */

@@ -1,11 +1,11 @@
 import { Agent, request } from 'node:http';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { utcDayText } from '../../core/clock.ts';
-import { DAY } from '../contract/database.ts';
 import { fillUsage } from '../contract/fill-usage.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { errorOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../integration/gateway-client.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { DAY } from '../harness/database.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { errorOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 const KEYS = 40;

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { gatewayClient, outcome } from '../integration/gateway-client.ts';
-import { metric } from '../integration/metrics-page.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { metric } from '../harness/metrics-page.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import { type MockProvider, startMockProvider } from '../load/children.ts';
 import { openSilentClients } from '../load/silent-clients.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import {
   eventsOf,
   type GatewayClient,
@@ -7,12 +7,12 @@ import {
   outcome,
   settledGeneration,
   untilNothingHeld,
-} from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
-import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
-import { untilServing } from '../integration/serving.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
-import { exchangeRaw } from '../integration/transport-fixture.ts';
+} from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
+import { untilServing } from '../harness/serving.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import { exchangeRaw } from '../harness/transport-fixture.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sql } from '../contract/database.ts';
-import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { gatewayClient, outcome } from '../integration/gateway-client.ts';
-import { untilSettled } from '../integration/serving.ts';
-import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
+import { sql } from '../harness/database.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, outcome } from '../harness/gateway-client.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 import { type ReplicatedPostgres, startReplicatedPostgres } from './replicated-postgres.ts';
 
 /**

@@ -11,8 +11,8 @@ import { startGuard } from '../../supervisor/guard.ts';
 import { accountCommand, choosePostgresAccount, handOver } from '../../supervisor/postgres-account.ts';
 import { findPostgresInstall } from '../../supervisor/postgres-install.ts';
 import { serverArguments } from '../../supervisor/postgres-settings.ts';
-import { sql } from '../contract/database.ts';
-import { withChildren } from '../integration/process-tree.ts';
+import { sql } from '../harness/database.ts';
+import { withChildren } from '../launchers/process-tree.ts';
 
 /** A primary with one standby, synchronous unless asked otherwise, behind one address: what a DNS name or a virtual address does in production, a socket does here. */
 export interface ReplicatedPostgres {

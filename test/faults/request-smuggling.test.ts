@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
-import { exchangeRaw } from '../integration/transport-fixture.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
+import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../harness/raw-http2.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import { exchangeRaw } from '../harness/transport-fixture.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRawHttp2 } from './raw-http2.ts';
 
 /** Requests whose end two parsers could see in different places. Each is followed on its connection by another customer's request. */
 let provider: FakeProvider;

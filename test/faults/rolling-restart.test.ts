@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
-import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { MESSAGES } from '../integration/gateway-client.ts';
-import { startSupervisedStack } from '../integration/stack.ts';
-import { supervisedChildren } from '../integration/supervised-children.ts';
-import type { TestConfig } from '../integration/test-config.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { MESSAGES } from '../harness/gateway-client.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { startSupervisedStack } from '../harness/stack.ts';
+import { supervisedChildren } from '../harness/supervised-children.ts';
+import type { TestConfig } from '../harness/test-config.ts';
 import { startSteadyTraffic, type TrafficJob, type TrafficReport } from '../load/steady-traffic.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 import { type Balancer, startBalancer } from './balancer.ts';
 import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 

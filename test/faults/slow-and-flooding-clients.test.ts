@@ -2,13 +2,22 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { residentBytes } from '../bench/process-cpu.ts';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  type Field,
+  FRAME,
+  frame,
+  headerBlock,
+  openRawHttp2,
+  setting,
+} from '../harness/raw-http2.ts';
 import { loadJob } from '../load/checks.ts';
 import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.ts';
 import { type HostileStack, startHostileStack } from './hostile-stack.ts';
-import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRawHttp2, setting } from './raw-http2.ts';
 
 /** Clients that say something, but never enough, or nothing but frames. All of it at once, with ordinary traffic beside. */
 let hostile: HostileStack;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startTestPostgres, type TestPostgres } from '../integration/postgres-server.ts';
+import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { type Interval, trendOf, whatIsNotFlat } from '../load/soak-figures.ts';
 import { REQUEST_KINDS } from '../load/soak-requests.ts';
 import { runSoak } from '../load/soak-run.ts';

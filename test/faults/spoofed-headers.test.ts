@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import { gatewayClient, outcome, untilNothingHeld } from '../integration/gateway-client.ts';
-import type { Protocol, Received } from '../integration/http-client.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
-import { eventually, exchangeRaw } from '../integration/transport-fixture.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
+import type { Protocol, Received } from '../harness/http-client.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import { eventually, exchangeRaw } from '../harness/transport-fixture.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /** What a client says about itself, its address, its route and its identity, in every header that somebody on the way believes. */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { missingRedis, startTestRedis, type TestRedis } from '../contract/redis-server.ts';
-import { type GatewayClient, gatewayClient } from '../integration/gateway-client.ts';
-import { type SupervisedStack, startSupervisedStack } from '../integration/stack.ts';
-import { supervisedChildren } from '../integration/supervised-children.ts';
+import { type GatewayClient, gatewayClient } from '../harness/gateway-client.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
+import { requirement } from '../harness/requirement.ts';
+import { type SupervisedStack, startSupervisedStack } from '../harness/stack.ts';
+import { supervisedChildren } from '../harness/supervised-children.ts';
 import { RATE_MODELS, scriptRateModels, startSteadyRate } from '../load/steady-rate.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 
 /** Gateway processes are stopped and killed while 200 requests a second come: Envoy lives on, and refuses in the envelope. */
 const PER_SECOND = 200;

@@ -1,14 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { runtimePaths } from '../../core/config/runtime-paths.ts';
 import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
-import { startProcess } from '../integration/child-process.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { withChildren } from '../integration/process-tree.ts';
+import { startProcess } from './child-process.ts';
 import type { LaunchedProcess } from './launched-process.ts';
 import type { Launcher, PostgresData } from './launcher.ts';
+import { withChildren } from './process-tree.ts';
 
 /** Envoy as set-up fetched it, the embedded PostgreSQL, and the machine's redis-server. */
 export const binaries: Launcher = {
@@ -18,7 +17,7 @@ export const binaries: Launcher = {
 };
 
 export function envoyBinary(): string {
-  return process.env.ENVOY_BIN ?? join(REPOSITORY, '.cache/envoy/1.39.3/envoy');
+  return process.env.ENVOY_BIN ?? resolve(import.meta.dirname, '../../.cache/envoy/1.39.3/envoy');
 }
 
 const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { type ImageVariable, imageOf } from './images.ts';
-import { type LauncherName, launcherName } from './launcher.ts';
+import { type LauncherName, launcherName } from './open-launcher.ts';
 
 const USED: readonly ImageVariable[] = ['ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
 const DOCKER_TIMEOUT_MS = 10_000;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 import { within } from '../../supervisor/running.ts';
-import { withChildren } from '../integration/process-tree.ts';
 import { keepOutput, type LaunchedProcess } from './launched-process.ts';
 import { removeWhenWeEnd } from './leftovers.ts';
+import { withChildren } from './process-tree.ts';
 
 export interface ContainerLaunch {
   readonly image: string;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { identityOf, isAlive } from '../../supervisor/process-identity.ts';
-import { startProcess } from '../integration/child-process.ts';
-import { freePorts } from '../integration/free-ports.ts';
+import { startProcess } from './child-process.ts';
+import { freePorts } from './free-ports.ts';
 import { imageOf } from './images.ts';
 import { removeLeftovers, removeWhenWeEnd } from './leftovers.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { GatewayClient } from '../integration/gateway-client.ts';
-import type { Operator } from '../integration/operator.ts';
+import type { GatewayClient } from '../harness/gateway-client.ts';
+import type { Operator } from '../harness/operator.ts';
 import { kindOf, play, type Seen } from './accident-requests.ts';
 
 /** Requests of every kind at a steady rate, of a customer with credit and of one whose credit runs out again and again. */

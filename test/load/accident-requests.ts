@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type GatewayClient, outcome } from '../integration/gateway-client.ts';
+import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
 import { type COUNTED_MODELS, WORD } from './counting-provider.ts';
 
 /** Requests while processes are killed. Each keeps what its client saw, to be compared with the ledger when all is quiet again. */

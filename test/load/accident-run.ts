@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTestRedis } from '../contract/redis-server.ts';
-import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
-import { startTestPostgres } from '../integration/postgres-server.ts';
-import { untilSettled } from '../integration/serving.ts';
-import { startSupervisedStack } from '../integration/stack.ts';
+import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
+import { startTestRedis } from '../harness/redis-server.ts';
+import { untilSettled } from '../harness/serving.ts';
+import { startSupervisedStack } from '../harness/stack.ts';
 import { creditPoor, POOR_CREDIT_USD, startLoad } from './accident-load.ts';
 import { judge, type Verdict } from './accident-verdict.ts';
 import { ACCIDENTS } from './accidents.ts';

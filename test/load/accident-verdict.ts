@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { REPOSITORY } from '../integration/deployment.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
 import { type Seen, wordsOf } from './accident-requests.ts';
 import type { CountingProvider } from './counting-provider.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { TestRedis } from '../contract/redis-server.ts';
-import type { TestPostgres } from '../integration/postgres-server.ts';
-import { supervisedChildren } from '../integration/supervised-children.ts';
+import type { TestPostgres } from '../harness/postgres-server.ts';
+import type { TestRedis } from '../harness/redis-server.ts';
+import { supervisedChildren } from '../harness/supervised-children.ts';
 
 export interface AccidentScene {
   readonly supervisorPid: number;

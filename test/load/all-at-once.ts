@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type GatewayClient, outcome } from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
+import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
 import { jsonAnswer } from '../provider/acts.ts';
 import type { FakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';

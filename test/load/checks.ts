@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { residentBytes } from '../bench/process-cpu.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
 import type { Generator } from './children.ts';
 import type { LoadJob, LoadResult } from './load-job.ts';
 import { openSilentClients } from './silent-clients.ts';

@@ -1,4 +1,4 @@
-import { type Stack, startStack } from '../integration/stack.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import type { LoadTarget } from './checks.ts';
 import { type Generator, type MockProvider, startGenerator, startMockProvider } from './children.ts';
 

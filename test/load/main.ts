@@ -2,8 +2,9 @@
  * The load checks in full size, with figures: 20,000 requests at 64 in flight, 1,500 concurrent paced streams, 100 clients that never read
  * 50 MB. Exits 1 when a request failed or Envoy grew beyond its bound. `node test/load/main.ts`
  */
-import { residentBytes } from '../bench/process-cpu.ts';
-import { startTestPostgres } from '../integration/postgres-server.ts';
+
+import { startTestPostgres } from '../harness/postgres-server.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
 import { loadJob, withSilentClients } from './checks.ts';
 import type { LoadResult } from './load-job.ts';
 import { startLoadStack } from './load-stack.ts';

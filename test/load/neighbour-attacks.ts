@@ -3,7 +3,7 @@ import { Agent } from 'node:http';
 import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../faults/raw-http2.ts';
+import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../harness/raw-http2.ts';
 import type { AttackJob, AttackName } from './neighbour-job.ts';
 import { ask, askAndLeave, CHAT, chatBody, paddedImage } from './neighbour-requests.ts';
 import { openSilentClients } from './silent-clients.ts';

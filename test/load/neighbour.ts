@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { startTestPostgres } from '../integration/postgres-server.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
 import { ATTACK_NAMES, type AttackName } from './neighbour-job.ts';
 import { runNeighbours, startNeighbours } from './neighbour-run.ts';
 

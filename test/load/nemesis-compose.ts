@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
 import { POSTGRES_PASSWORD, prepareCompose, REDIS_PASSWORD, runToEnd } from '../deploy/compose.ts';
-import { REPOSITORY } from '../integration/deployment.ts';
-import { freePorts } from '../integration/free-ports.ts';
-import { renderTestConfig, type TestConfig } from '../integration/test-config.ts';
+import { REPOSITORY } from '../harness/deployment.ts';
+import { renderTestConfig, type TestConfig } from '../harness/test-config.ts';
+import { freePorts } from '../launchers/free-ports.ts';
 
 /**
  * docker-compose.yml of this repository with a second pair of gateway process and Envoy, a replica of Redis, and networks of which a

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
-import { openOperator } from '../integration/operator.ts';
-import type { TestConfig } from '../integration/test-config.ts';
+import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
+import { openOperator } from '../harness/operator.ts';
+import type { TestConfig } from '../harness/test-config.ts';
 import { creditPoor, POOR_CREDIT_USD, startLoad } from './accident-load.ts';
 import { type Excuse, judge, type Verdict } from './accident-verdict.ts';
 import { COUNTED_MODELS, type CountingProvider, startCountingProvider } from './counting-provider.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { sql } from '../contract/database.ts';
-import { eventsOf, type GatewayClient } from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
+import { sql } from '../harness/database.ts';
+import { eventsOf, type GatewayClient } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 

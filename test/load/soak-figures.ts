@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { residentBytes } from '../bench/process-cpu.ts';
-import { readMetrics, type Sample } from '../integration/metrics-page.ts';
-import { withChildren } from '../integration/process-tree.ts';
+import { readMetrics, type Sample } from '../harness/metrics-page.ts';
+import { residentBytes } from '../harness/process-cpu.ts';
+import { withChildren } from '../launchers/process-tree.ts';
 
 /** What the processes of a soak need, interval by interval, and what follows from it. */
 export interface Watched {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GatewayClient, gatewayClient, outcome } from '../integration/gateway-client.ts';
-import type { Received } from '../integration/http-client.ts';
-import { BY, type Customer } from '../integration/operator.ts';
-import type { Stack } from '../integration/stack.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
+import type { Received } from '../harness/http-client.ts';
+import { BY, type Customer } from '../harness/operator.ts';
+import type { Stack } from '../harness/stack.ts';
 import {
   endWithoutDone,
   errorAnswer,

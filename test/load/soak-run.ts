@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GatewayClient, gatewayClient, untilNothingHeld } from '../integration/gateway-client.ts';
-import { metric } from '../integration/metrics-page.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
-import type { TestConfig } from '../integration/test-config.ts';
+import { type GatewayClient, gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
+import { metric } from '../harness/metrics-page.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
+import type { TestConfig } from '../harness/test-config.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { percentiles } from './load-job.ts';
 import { type Interval, readUsage, summarize, type Usage, type Watched } from './soak-figures.ts';

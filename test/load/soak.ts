@@ -3,7 +3,7 @@
  * otherwise than it had to, the ledger disagrees, something stays held, or memory or latency are not flat. `SOAK_BOUNDS` is what flat means.
  */
 import { parseArgs } from 'node:util';
-import { startTestPostgres } from '../integration/postgres-server.ts';
+import { startTestPostgres } from '../harness/postgres-server.ts';
 import { type FlatBounds, type Interval, trendOf, whatIsNotFlat } from './soak-figures.ts';
 import { runSoak } from './soak-run.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type GatewayClient, outcome } from '../integration/gateway-client.ts';
+import { type GatewayClient, outcome } from '../harness/gateway-client.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
 import type { FakeProvider } from '../provider/fake-provider.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { gatewayClient } from '../integration/gateway-client.ts';
-import type { Customer } from '../integration/operator.ts';
-import type { Stack } from '../integration/stack.ts';
+import { gatewayClient } from '../harness/gateway-client.ts';
+import type { Customer } from '../harness/operator.ts';
+import type { Stack } from '../harness/stack.ts';
 import { jsonAnswer, stall, streamThen } from '../provider/acts.ts';
 import type { FakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';

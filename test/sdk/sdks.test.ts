@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../integration/failure-logs.ts';
-import type { Customer } from '../integration/operator.ts';
-import { type Stack, startStack } from '../integration/stack.ts';
+import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import type { Customer } from '../harness/operator.ts';
+import { requirement } from '../harness/requirement.ts';
+import { type Stack, startStack } from '../harness/stack.ts';
 import {
   endWithoutDone,
   errorAnswer,
@@ -14,7 +15,6 @@ import {
 } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
-import { requirement } from '../requirement.ts';
 import { describeAttempts, heldModel } from './attempts.ts';
 import type { SdkClient } from './sdk-client.ts';
 import { SDKS } from './sdks.ts';

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { requirement } from '../../../test/requirement.ts';
+import { requirement } from '../../../test/harness/requirement.ts';
 import { lockFile } from './file-lock.ts';
 import { eachOrphan, lockWorker } from './worker-lock.ts';
 

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import { inject } from 'vitest';
+import { newId } from '../../core/ids.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { RateLimits } from '../../core/principal.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import { openPostgres, type Postgres, type PostgresOptions } from '../../database/open.ts';
+import { PATIENT } from '../fixtures/patience.ts';
+import { newDatabase } from './new-database.ts';
+
+/** A new database on the test run's PostgreSQL, or on one of the test's own. */
+export async function createDatabase(socketDir: string = inject('postgresSocketDir')): Promise<string> {
+  return (await newDatabase(socketDir)).url;
+}
+
+/** For tests of what brings the schema. */
+export async function createEmptyDatabase(): Promise<string> {
+  return (await newDatabase(inject('postgresSocketDir'), 'empty')).url;
+}
+
+/** Runs SQL as somebody who is not the gateway would. */
+export async function sql<R extends object = Record<string, unknown>>(url: string, text: string): Promise<R[]> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 20_000, query_timeout: 20_000 });
+  await client.connect();
+  try {
+    const result = await client.query<R>(text);
+    return result.rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export interface LogLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+}
+
+export async function openStore(
+  url: string,
+  options: Omit<PostgresOptions, 'url' | 'log'> = {},
+): Promise<Postgres & { readonly logged: LogLine[] }> {
+  const logged: LogLine[] = [];
+  const log = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });
+  const store = await openPostgres({
+    url,
+    log: { info: log('info'), warn: log('warn'), error: log('error') },
+    timeouts: PATIENT,
+    ...options,
+  });
+  return { ...store, logged };
+}
+
+/** Whoever changes something in a test. */
+export const BY = { actor: 'test' };
+
+export interface Customer {
+  readonly organizationId: string;
+  readonly keyId: string;
+  readonly hash: Buffer;
+}
+
+export async function addCustomer(
+  { administration }: Postgres,
+  balanceNanoUsd: NanoUsd = 1_000_000n,
+  limits: RateLimits = {},
+): Promise<Customer> {
+  const organizationId = newId('org', Date.now());
+  await administration.createOrganization(
+    { id: organizationId, name: 'test', allowMultipleCompletions: false, concurrency: 64, limits },
+    BY,
+    balanceNanoUsd === 0n ? undefined : { amountNanoUsd: balanceNanoUsd },
+  );
+  return { organizationId, ...(await addKey({ administration }, organizationId)) };
+}
+
+export async function addKey({ administration }: Pick<Postgres, 'administration'>, organizationId: string) {
+  const keyId = newId('key', Date.now());
+  const hash = randomBytes(32);
+  const settings = { organizationId, name: 'test', scopes: ['chat'] as const, limits: {} };
+  await administration.createKey({ ...settings, id: keyId, hash, last4: 'test' }, BY);
+  return { keyId, hash };
+}
+
+export const DAY = 20_778;
+
+/** At prices that make its cost what it is, unless they are given. */
+export function settlementOf(customer: Customer, changes: Partial<Settlement> = {}): Settlement {
+  const { costNanoUsd = 100n } = changes;
+  return {
+    generationId: newId('gen', Date.now()),
+    organizationId: customer.organizationId,
+    keyId: customer.keyId,
+    day: DAY,
+    model: 'gpt-5-mini',
+    provider: 'openai',
+    createdAtMs: Date.now(),
+    streamed: true,
+    cancelled: false,
+    usage: { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },
+    usageCounted: false,
+    prices: { inputPicoUsd: 0n, cachedInputPicoUsd: 500n * costNanoUsd, outputPicoUsd: 0n },
+    costNanoUsd,
+    latencyMs: 12,
+    generationTimeMs: 34,
+    ...changes,
+  };
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import type { Role } from '../../database/schema/roles.ts';
+import { freePorts } from '../launchers/free-ports.ts';
+import { migratedFor } from './database-logins.ts';
+import { newDatabase } from './new-database.ts';
+import { type Operator, openOperator } from './operator.ts';
+import { renderTestConfig, type TestConfig } from './test-config.ts';
+
+/** What a gateway needs before its processes start: a database of its own, free ports, a folder, a configuration file. */
+export interface Deployment {
+  /** Of Envoy's public listener. */
+  readonly origin: string;
+  readonly apiPort: number;
+  readonly metricsOrigin: string;
+  readonly dashboardOrigin: string;
+  readonly paths: RuntimePaths;
+  /** As its owner. */
+  readonly databaseUrl: string;
+  readonly operator: Operator;
+  readonly env: Readonly<Record<string, string>>;
+  /** Replaces the configuration file, as an operator would; does not wait until it is in force. */
+  writeConfig(config: TestConfig): void;
+  remove(): Promise<void>;
+}
+
+export interface DeploymentOptions {
+  readonly config: TestConfig;
+  /** Of the PostgreSQL server that gets the database. */
+  readonly postgresSocketDir: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** What the gateway process's user of the database is in; default the owner. */
+  readonly databaseRole?: Role;
+  /** Where its data folder is made; default: the temporary folder. */
+  readonly folder?: string;
+  /** Folder of the release whose gateway process runs; default: this one. */
+  readonly release?: string;
+}
+
+export const REPOSITORY = resolve(import.meta.dirname, '../..');
+/** Shared by all gateways of all runs: they start the same code. */
+export const COMPILE_CACHE = join(REPOSITORY, '.cache/compiled');
+
+export async function prepareDeployment(options: DeploymentOptions): Promise<Deployment> {
+  const dataDir = mkdtempSync(join(options.folder ?? tmpdir(), 'gw-'));
+  const database = await newDatabase(options.postgresSocketDir);
+  const [api = 0, metrics = 0, dashboard = 0] = await freePorts(3);
+  const configPath = join(dataDir, 'gateway.yaml');
+  const writeConfig = (config: TestConfig): void => {
+    writeFileSync(`${configPath}.new`, renderTestConfig(config, { api, metrics, dashboard }));
+    renameSync(`${configPath}.new`, configPath);
+  };
+  writeConfig(options.config);
+  const operator = await openOperator(database.url);
+  const { databaseRole } = options;
+  const processUrl = databaseRole === undefined ? database.url : await migratedFor(database.url, databaseRole);
+  const env = { GATEWAY_CONFIG: configPath, GATEWAY_DATA: dataDir, DATABASE_URL: processUrl, ...options.env };
+  return {
+    origin: `${options.config.tls ? 'https' : 'http'}://127.0.0.1:${api}`,
+    apiPort: api,
+    metricsOrigin: `http://127.0.0.1:${metrics}`,
+    dashboardOrigin: `http://127.0.0.1:${dashboard}`,
+    paths: runtimePaths({ GATEWAY_DATA: dataDir }),
+    databaseUrl: database.url,
+    operator,
+    env,
+    writeConfig,
+    remove: async () => {
+      await operator.close();
+      await database.drop();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}

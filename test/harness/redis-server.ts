@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { missingRedisServer } from '../launchers/binaries.ts';
+import { freePorts } from '../launchers/free-ports.ts';
+import type { LaunchedProcess } from '../launchers/launched-process.ts';
+import { launcherName, openLauncher } from '../launchers/open-launcher.ts';
+
+/** A real Redis of a test's own: on a port of loopback that was free, without persistence. */
+export interface TestRedis {
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** For what an operator or an accident does. */
+  readonly admin: Redis;
+  empty(): Promise<void>;
+  /** Kills it and starts it again on the same port, empty. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const START_MS = 10_000;
+
+/** Why there is no Redis to test with; `undefined` when there is one. */
+export const missingRedis: string | undefined = launcherName() === 'containers' ? undefined : missingRedisServer();
+
+export interface TestRedisOptions {
+  readonly password?: string;
+  /** More of the command line. */
+  readonly settings?: readonly string[];
+}
+
+export async function startTestRedis({ password = '', settings = [] }: TestRedisOptions = {}): Promise<TestRedis> {
+  const [port = 0] = await freePorts(1);
+  const start = () => startServer(port, ['--requirepass', password, ...settings]);
+  let server = await start();
+  const access = password === '' ? {} : { password };
+  const admin = new Redis({ host: '127.0.0.1', port, ...access, lazyConnect: true, retryStrategy: () => 20 });
+  // It is cut off when a test kills the server; the next command connects anew.
+  admin.on('error', () => {});
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    get pid() {
+      return server.pid;
+    },
+    admin,
+    empty: async () => {
+      await admin.flushall();
+    },
+    async restart() {
+      await server.end('SIGKILL');
+      server = await start();
+    },
+    async stop() {
+      admin.disconnect();
+      await server.end('SIGKILL');
+    },
+  };
+}
+
+async function startServer(port: number, settings: readonly string[]): Promise<LaunchedProcess> {
+  const launcher = await openLauncher();
+  const server = await launcher.startRedis(port, ['--save', '', '--appendonly', 'no', ...settings]);
+  const deadline = performance.now() + START_MS;
+  while (!(await accepts(port))) {
+    if (!server.hasEnded() && performance.now() < deadline) await sleep(10);
+    else {
+      await server.end('SIGKILL');
+      throw new Error(`${server.command} did not start:\n${server.output()}`);
+    }
+  }
+  return server;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  return once(socket, 'connect')
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => socket.destroy());
+}

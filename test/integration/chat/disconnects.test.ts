@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { sql } from '../../harness/database.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import {
+  balanceOf,
+  type GatewayClient,
+  gatewayClient,
+  settledGeneration,
+  untilNothingHeld,
+} from '../../harness/gateway-client.ts';
+import type { Protocol } from '../../harness/http-client.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { jsonAnswer, slowly, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
+import type { Act } from '../../provider/call.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: {
+        abort: { base_url: provider.baseUrl, on_disconnect: 'abort' },
+        drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
+        // Says nothing: the default goes by the model.
+        silent: { base_url: provider.baseUrl },
+        // Bills nothing before its first event.
+        free: { base_url: provider.baseUrl, on_disconnect: 'abort', bill_prompt_on_disconnect: false },
+      },
+      models: {
+        abort: { targets: [{ provider: 'abort', model: 'abort' }] },
+        drain: { targets: [{ provider: 'drain', model: 'drain' }] },
+        free: { targets: [{ provider: 'free', model: 'free' }] },
+        plain: { targets: [{ provider: 'silent', model: 'plain' }] },
+        seeing: { capabilities: ['vision'], targets: [{ provider: 'abort', model: 'seeing' }] },
+        reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
+      },
+      timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
+    },
+  });
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+const PIECES = Array.from({ length: 20 }, (_, index) => ` word${index}`);
+const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
+
+async function newClient(protocol: Protocol): Promise<GatewayClient> {
+  return gatewayClient(stack.origin, (await stack.operator.customer()).key, { protocol });
+}
+
+/** Reads until `events` events have come, then hangs up. */
+async function leaveAfter(client: GatewayClient, model: string, events: number, more: object = {}): Promise<string> {
+  const leaving = new AbortController();
+  let id = '';
+  let seen = 0;
+  await client
+    .chat(
+      { model, stream: true, ...more },
+      {
+        signal: leaving.signal,
+        onHead: (_, headers) => {
+          id = String(headers['x-generation-id']);
+        },
+        onPiece: (text) => {
+          seen += text.split('data: ').length - 1;
+          if (seen >= events) leaving.abort();
+        },
+      },
+    )
+    .then(
+      () => Promise.reject(new Error('the stream ended before the client could leave')),
+      () => undefined,
+    );
+  return id;
+}
+
+/** Asks, and hangs up as soon as the provider has the call. Resolves with what `act` makes wait until then. */
+async function leaveBefore(client: GatewayClient, model: string, act: Act, stream = false): Promise<() => void> {
+  const gate = createGate();
+  provider.script(model, gate.before(act));
+  const leaving = new AbortController();
+  const asked = client.chat({ model, stream }, { signal: leaving.signal });
+  const left = expect(asked).rejects.toThrow();
+  await gate.waitFor(1);
+  leaving.abort();
+  await left;
+  return gate.open;
+}
+
+async function providerIsDone(model: string): Promise<{ hungUp: boolean; answered: boolean }> {
+  const deadline = performance.now() + 20_000;
+  for (;;) {
+    const seen = provider.requests(model).at(-1);
+    if (seen && (seen.hungUp || seen.answered)) return { hungUp: seen.hungUp, answered: seen.answered };
+    if (performance.now() > deadline) throw new Error('the provider still works on the request');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
+  test.each(['abort', 'plain'])('%s: a stream is cancelled upstream and charged for what came', async (model) => {
+    const client = await newClient(protocol);
+    // It says nothing more, so that only the client's leaving ends it.
+    provider.script(model, streamThen(8, stall, { pieces: PIECES, usage: USAGE }));
+    const id = await leaveAfter(client, model, 4);
+    expect(await providerIsDone(model)).toEqual({ hungUp: true, answered: false });
+    const generation = await settledGeneration(client, id);
+    expect(generation).toMatchObject({ cancelled: true, streamed: true });
+    expect(generation.tokens_prompt).toBeGreaterThan(0);
+    expect(generation.tokens_completion).toBeGreaterThan(0);
+    // 20 words would be at least 40 tokens; 8 events had been sent.
+    expect(generation.tokens_completion).toBeLessThan(24);
+    expect(await balanceOf(client)).toBeLessThan(100);
+  });
+
+  test.each(['drain', 'reasoning'])('%s: a stream is read to its end for the exact usage', async (model) => {
+    const client = await newClient(protocol);
+    const gate = createGate();
+    const onEvent = (index: number) => (index === 6 ? gate.pass() : undefined);
+    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 20, usage: USAGE, onEvent }));
+    const id = await leaveAfter(client, model, 4);
+    gate.open();
+    expect(await providerIsDone(model)).toEqual({ hungUp: false, answered: true });
+    expect(await settledGeneration(client, id)).toMatchObject({
+      cancelled: true,
+      tokens_prompt: 100,
+      tokens_completion: 50,
+      total_cost: 0.00015,
+    });
+  });
+
+  test('a JSON request is read to its end, whatever on_disconnect says', async () => {
+    const client = await newClient(protocol);
+    const answer = await leaveBefore(client, 'abort', slowly(200, jsonAnswer({ usage: USAGE })));
+    answer();
+    expect(await providerIsDone('abort')).toEqual({ hungUp: false, answered: true });
+    await untilNothingHeld(client);
+    expect(await balanceOf(client)).toBe(99.99985);
+  });
+
+  test('before the first event: cancelled upstream, and charged its prompt alone', async () => {
+    const client = await newClient(protocol);
+    const goOn = await leaveBefore(client, 'abort', stall, true);
+    goOn();
+    expect(await providerIsDone('abort')).toEqual({ hungUp: true, answered: false });
+    await untilNothingHeld(client);
+    const [{ id } = { id: '' }] = await sql<{ id: string }>(
+      stack.databaseUrl,
+      'select id from generations order by id desc limit 1',
+    );
+    const generation = await settledGeneration(client, id);
+    expect(generation).toMatchObject({ cancelled: true, finish_reason: null, tokens_completion: 0, upstream_id: null });
+    expect(generation.tokens_prompt).toBeGreaterThan(0);
+    expect(await balanceOf(client)).toBeCloseTo(100 - Number(generation.total_cost), 9);
+    expect(generation.total_cost).toBeGreaterThan(0);
+  });
+
+  test('before the first event of a provider that bills nothing then: cancelled upstream and not billed', async () => {
+    const client = await newClient(protocol);
+    const goOn = await leaveBefore(client, 'free', stall, true);
+    goOn();
+    expect(await providerIsDone('free')).toEqual({ hungUp: true, answered: false });
+    await untilNothingHeld(client);
+    expect(await balanceOf(client)).toBe(100);
+  });
+
+  test('before the first event of a drained stream: read to its end and billed', async () => {
+    const client = await newClient(protocol);
+    const answer = await leaveBefore(client, 'drain', slowly(200, streamAnswer({ usage: USAGE })), true);
+    answer();
+    expect(await providerIsDone('drain')).toEqual({ hungUp: false, answered: true });
+    await untilNothingHeld(client);
+    expect(await balanceOf(client)).toBe(99.99985);
+  });
+});
+
+test('a drained stream that breaks after the client left is charged for what came', async () => {
+  const client = await newClient('http1');
+  const gate = createGate();
+  const breaks: Act = (call) => slowly(200, () => call.reset())(call);
+  provider.script('drain', streamThen(6, gate.before(breaks)));
+  const id = await leaveAfter(client, 'drain', 3);
+  gate.open();
+  expect(await settledGeneration(client, id)).toMatchObject({ cancelled: true });
+  expect(await balanceOf(client)).toBeLessThan(100);
+  await stack.operator.verifyLedger();
+});
+
+/** A PNG of one pixel. */
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+const IMAGES = Array.from({ length: 8 }, () => ({ type: 'image_url', image_url: { url: PIXEL } }));
+
+test('who leaves after the last words pays what the provider says of eight images, though it is cancelled for others', async () => {
+  const client = await newClient('http1');
+  const gate = createGate();
+  const usage = { prompt_tokens: 60_000, completion_tokens: 5 };
+  const onEvent = (index: number) => (index === 5 ? gate.pass() : undefined);
+  const pieces = [' one', ' two', ' three', ' four'];
+  // The gateway learns that the client left before the stream ends.
+  provider.script('seeing', streamAnswer({ pieces, usage, onEvent, paceMs: 150 }));
+  const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...IMAGES] }];
+  const id = await leaveAfter(client, 'seeing', 4, { messages });
+  gate.open();
+  const generation = await settledGeneration(client, id);
+  expect(generation.cancelled).toBe(true);
+  expect(generation.tokens_prompt).toBeGreaterThanOrEqual(60_000);
+  expect(generation.total_cost).toBeGreaterThanOrEqual(0.06);
+});

@@ -1,0 +1,139 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { BY } from '../../harness/operator.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+/** Clients by what is wrong with their key; `good` has every right but little money. */
+let clients: Record<'good' | 'unknown' | 'revoked' | 'address' | 'suspended' | 'scope' | 'model', GatewayClient>;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { plain: { context_window: 2000, max_output_tokens: 1000 }, other: {} },
+      limits: { request_body: '64KiB' },
+    },
+  });
+  const open = async (...args: Parameters<Stack['operator']['customer']>) => {
+    const customer = await stack.operator.customer(...args);
+    return { customer, client: gatewayClient(stack.origin, customer.key) };
+  };
+  const [good, revoked, address, suspended, scope, model] = await Promise.all([
+    open({ credit: '0' }),
+    open(),
+    open({ key: { ipRanges: ['192.0.2.1'] } }),
+    open(),
+    open({ scopes: ['usage:read'] }),
+    open({ credit: '0', key: { models: ['other'] } }),
+  ]);
+  await stack.operator.administration.revokeKey(revoked.customer.keyId, BY);
+  await stack.operator.administration.setSuspended(suspended.customer.organizationId, true, BY);
+  clients = {
+    good: good.client,
+    unknown: gatewayClient(stack.origin, 'sk-gw-unknown'),
+    revoked: revoked.client,
+    address: address.client,
+    suspended: suspended.client,
+    scope: scope.client,
+    model: model.client,
+  };
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+interface Defective {
+  client: keyof typeof clients;
+  path: string;
+  headers: Record<string, string>;
+  body: Record<string, unknown>;
+  text?: string;
+}
+
+/** In the order of INTERFACE 4: of two, the upper one is answered. `client` defects exclude each other. */
+const DEFECTS: ReadonlyArray<{ code: string; apply: (request: Defective) => void }> = [
+  { code: '404 route_not_found', apply: (request) => (request.path = '/v1/chat/completion') },
+  { code: '401 invalid_api_key', apply: (request) => (request.client = 'unknown') },
+  { code: '401 key_revoked', apply: (request) => (request.client = 'revoked') },
+  { code: '401 ip_not_allowed', apply: (request) => (request.client = 'address') },
+  { code: '403 org_suspended', apply: (request) => (request.client = 'suspended') },
+  { code: '403 missing_scope', apply: (request) => (request.client = 'scope') },
+  { code: '413 request_too_large', apply: (request) => (request.body.user = 'u'.repeat(70_000)) },
+  { code: '400 invalid_request', apply: (request) => (request.headers['content-encoding'] = 'gzip') },
+  { code: '400 invalid_json', apply: (request) => (request.text = 'break') },
+  { code: '400 unknown_parameter', apply: (request) => (request.body.no_such_field = 1) },
+  { code: '400 missing_model', apply: (request) => (request.body.model = null) },
+  { code: '400 missing_messages', apply: (request) => (request.body.messages = []) },
+  { code: '400 invalid_request', apply: (request) => (request.body.temperature = 9) },
+  { code: '400 n_not_allowed', apply: (request) => (request.body.n = 2) },
+  {
+    code: '400 json_mode_no_stream',
+    apply: (request) => Object.assign(request.body, { stream: true, response_format: { type: 'json_object' } }),
+  },
+  { code: '404 model_not_found', apply: (request) => (request.body.model &&= 'no-such-model') },
+  { code: '403 model_not_allowed', apply: (request) => (request.client = 'model') },
+  { code: '400 tools_not_supported', apply: (request) => (request.body.tools = TOOLS) },
+  { code: '400 reasoning_effort_not_supported', apply: (request) => (request.body.reasoning_effort = 'low') },
+  { code: '400 max_tokens_exceeds_cap', apply: (request) => (request.body.max_tokens = 1500) },
+];
+
+const TOOLS = [{ type: 'function', function: { name: 'f', parameters: {} } }];
+
+/** These change who asks, so only one of them can be in a request. */
+const BY_CLIENT = /key|address|ip_|org_|scope|model_not_allowed/;
+
+function applied(indexes: readonly number[]): Defective {
+  const request: Defective = {
+    client: 'good',
+    path: '/v1/chat/completions',
+    headers: { 'content-type': 'application/json' },
+    body: { model: 'plain', messages: [{ role: 'user', content: 'Hello' }] },
+  };
+  for (const index of indexes) DEFECTS[index]?.apply(request);
+  return request;
+}
+
+function send(request: Defective) {
+  const text = JSON.stringify(request.body);
+  const body = request.text === undefined ? text : text.slice(0, -1);
+  return clients[request.client].send({ path: request.path, headers: request.headers, body });
+}
+
+const indexes = fc
+  .uniqueArray(fc.integer({ min: 0, max: DEFECTS.length - 1 }), { minLength: 1, maxLength: 3 })
+  .map((list) => [...list].sort((a, b) => a - b))
+  .filter((list) => list.filter((index) => BY_CLIENT.test(DEFECTS[index]?.code ?? '')).length <= 1);
+
+test('of several defects the first in the documented order is answered', async () => {
+  await fc.assert(
+    fc.asyncProperty(indexes, async (list) => {
+      const expected = DEFECTS[list[0] ?? 0]?.code;
+      expect(outcome(await send(applied(list)))).toBe(expected);
+    }),
+    { numRuns: 150 },
+  );
+  expect(provider.requests()).toEqual([]);
+});
+
+test('without a defect but without money it is 402, the last of all', async () => {
+  expect(outcome(await send(applied([])))).toBe('402 insufficient_credits');
+});
+
+test('the same broken bytes get the same answer, but for the request id', async () => {
+  for (const list of [[9, 12], [6], [8], [13, 18], [1]]) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send(applied(list))));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(new Set(answers.map(({ headers }) => headers['x-request-id'])).size).toBe(20);
+  }
+});

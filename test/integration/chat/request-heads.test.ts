@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient } from '../../harness/gateway-client.ts';
+import {
+  END_HEADERS,
+  END_STREAM,
+  type Field,
+  FRAME,
+  frame,
+  headerBlock,
+  openRawHttp2,
+  type RawAnswer,
+} from '../../harness/raw-http2.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { exchangeRaw } from '../../harness/transport-fixture.ts';
+import { streamAnswer } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+/** Heads of requests, byte by byte, and the head of every answer. */
+let provider: FakeProvider;
+let stack: Stack;
+let key: string;
+let client: GatewayClient;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { plain: {}, streamed: {} } },
+  });
+  ({ key } = await stack.operator.customer());
+  client = gatewayClient(stack.origin, key);
+});
+afterAll(async () => {
+  client?.close();
+  await stack?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => stack);
+
+const CODE = /"code":"(\w+)"/;
+const BODY = '{"model":"plain","messages":[{"role":"user","content":"Hello"}]}';
+
+/** Envoy answers, and closes, while bytes are still coming; then a reset may be quicker than the answer. */
+async function answerTo(bytes: string | Buffer): Promise<string> {
+  for (let left = 20; ; left--) {
+    try {
+      return await exchangeRaw(stack.apiPort, bytes);
+    } catch (error) {
+      if (left === 0 || !/ECONNRESET|EPIPE/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function http1(head: string, body = ''): Promise<string> {
+  const text = await answerTo(
+    Buffer.from(`${head}authorization: Bearer ${key}\r\nconnection: close\r\n\r\n${body}`, 'latin1'),
+  );
+  return [text.slice(9, 12), CODE.exec(text)?.[1], /"param":"(\w+)"/.exec(text)?.[1]].filter(Boolean).join(' ');
+}
+
+/** Its own connection, in frames that are as large as any may be. */
+async function http2(fields: readonly Field[]): Promise<RawAnswer | undefined> {
+  const connection = await openRawHttp2(stack.apiPort);
+  const block = headerBlock(fields);
+  const pieces = Math.ceil(block.length / 16_384);
+  for (let piece = 0; piece < pieces; piece++) {
+    const flags = (piece === 0 ? END_STREAM : 0) | (piece === pieces - 1 ? END_HEADERS : 0);
+    const bytes = block.subarray(piece * 16_384, (piece + 1) * 16_384);
+    connection.send(frame(piece === 0 ? FRAME.headers : FRAME.continuation, flags, 1, bytes));
+  }
+  const answer = await connection.ended(1);
+  connection.socket.destroy();
+  return answer;
+}
+
+function read(...more: readonly Field[]): Field[] {
+  const isPseudo = ([name]: Field) => name.startsWith(':');
+  return [
+    [':method', 'GET'],
+    [':scheme', 'http'],
+    [':path', '/v1/credits'],
+    ...more.filter(isPseudo),
+    ['authorization', `Bearer ${key}`],
+    ...more.filter((field) => !isPseudo(field)),
+  ];
+}
+
+const told = (answer: RawAnswer | undefined) =>
+  answer?.end === 'clean' ? (CODE.exec(answer.body.toString())?.[1] ?? 'served') : answer?.end;
+
+describe.concurrent('a request names one host', () => {
+  const READ = 'GET /v1/credits HTTP/1.1\r\n';
+  test.each<[string, string, string]>([
+    ['one', 'host: a\r\n', '200'],
+    ['one with a port', 'host: a:8080\r\n', '200'],
+    ['two', 'host: a\r\nhost: b\r\n', '400 invalid_request host'],
+    ['the same twice', 'host: a\r\nhost: a\r\n', '400 invalid_request host'],
+    ['two with another header between them', 'Host: a\r\nx-a: b\r\nHOST: b\r\n', '400 invalid_request host'],
+    ['three', 'host: a\r\nhost: a\r\nhost: a\r\n', '400 invalid_request host'],
+    ['a list', 'host: a,b\r\n', '400 invalid_request host'],
+    ['a list of one', 'host: a,\r\n', '400 invalid_request host'],
+    ['none', '', '400 invalid_request'],
+    ['an empty one', 'host:\r\n', '400 invalid_request host'],
+    ['two empty ones', 'host:\r\nhost:\r\n', '400 invalid_request host'],
+    [
+      'two, and a header that says that it is HTTP/2',
+      'host: a\r\nhost: a\r\nx-gw-protocol: HTTP/2\r\n',
+      '400 invalid_request host',
+    ],
+  ])('HTTP/1.1: %s', async (_, hosts, expected) => {
+    expect(await http1(READ + hosts)).toBe(expected);
+  });
+
+  test('HTTP/1.1: two, with a body behind them', async () => {
+    const before = provider.requests().length;
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nhost: b\r\ncontent-length: ${BODY.length}\r\n`;
+    expect(await http1(head, BODY)).toBe('400 invalid_request host');
+    expect(provider.requests()).toHaveLength(before);
+  });
+
+  test.each<[string, Field[], string]>([
+    [':authority', [[':authority', 'a']], 'served'],
+    ['host alone', [['host', 'a']], 'served'],
+    [
+      'both, alike',
+      [
+        [':authority', 'a'],
+        ['host', 'a'],
+      ],
+      'served',
+    ],
+    [
+      'both, and they differ',
+      [
+        [':authority', 'a'],
+        ['host', 'b'],
+      ],
+      'invalid_request',
+    ],
+    [
+      'a list that is alike',
+      [
+        [':authority', 'a,a'],
+        ['host', 'a,a'],
+      ],
+      'invalid_request',
+    ],
+    ['a list', [[':authority', 'a,b']], 'invalid_request'],
+    [
+      'two of host',
+      [
+        ['host', 'a'],
+        ['host', 'a'],
+      ],
+      'reset',
+    ],
+    ['neither', [], 'reset'],
+    ['an empty one', [[':authority', '']], 'reset'],
+  ])('HTTP/2: %s', async (_, hosts, expected) => {
+    expect(told(await http2(read(...hosts)))).toBe(expected);
+  });
+
+  test('HTTP/2: both, alike, is served a stream too', async () => {
+    provider.script('streamed', streamAnswer());
+    const two = gatewayClient(stack.origin, key, { protocol: 'http2' });
+    const received = await two.chat(
+      { model: 'streamed', stream: true },
+      { headers: { host: new URL(stack.origin).host } },
+    );
+    two.close();
+    expect(received.text).toContain('data: [DONE]');
+  });
+});
+
+describe.concurrent('header lists over the limit of 64 KiB and 100 headers', () => {
+  const many = (count: number, bytes: number): Field[] =>
+    Array.from({ length: count }, (_, i) => [`x-${i}`, 'v'.repeat(bytes)]);
+
+  test.each<[string, Field[], string]>([
+    ['64 headers', many(64, 20), 'served'],
+    ['200 headers', many(200, 20), 'request_too_large'],
+    ['900 headers', many(900, 20), 'request_too_large'],
+    ['70 KiB', many(5, 14 * 1024), 'request_too_large'],
+    ['90 KiB', many(6, 15 * 1024), 'request_too_large'],
+    // Envoy takes no more and has no answer for it (INTERFACE 4).
+    ['120 KiB', many(8, 15 * 1024), 'reset'],
+    ['1,100 headers', many(1100, 20), 'reset'],
+  ])('HTTP/2: %s', async (_, headers, expected) => {
+    expect(told(await http2(read([':authority', 'a'], ...headers)))).toBe(expected);
+  });
+
+  test.each([
+    ['1,100 headers', many(1100, 20)],
+    ['120 KiB', many(8, 15 * 1024)],
+  ])('HTTP/1.1: %s', async (_, headers) => {
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    expect(await http1(`GET /v1/credits HTTP/1.1\r\nhost: a\r\n${lines}`)).toBe('413 request_too_large');
+  });
+});
+
+test('a method of 60 KB is a short line of the log', async () => {
+  const method = 'M'.repeat(60_000);
+  const fields = read([':authority', 'a']).map(
+    (field): Field => (field[0] === ':method' ? [':method', method] : field),
+  );
+  expect(told(await http2(fields))).toBe('route_not_found');
+  await expect.poll(() => stack.logs()).toContain('MMMM');
+  expect(stack.logs()).not.toContain('M'.repeat(33));
+});
+
+test.each(['http1', 'http2'] as const)(
+  'every answer is for no cache, and is what it says it is: %s',
+  async (protocol) => {
+    const own = gatewayClient(stack.origin, key, { protocol });
+    const nobody = gatewayClient(stack.origin, 'sk-gw-nobody', { protocol });
+    const chat = { model: 'plain' };
+    const once = { headers: { 'idempotency-key': `once-${protocol}` } };
+    provider.script('streamed', streamAnswer());
+    const answers = [
+      await own.get('/v1/models'),
+      await own.get('/v1/credits'),
+      await own.chat(chat, once),
+      await own.chat(chat, once),
+      await own.chat({ model: 'streamed', stream: true }, { headers: { 'idempotency-key': `stream-${protocol}` } }),
+      await own.chat({ model: 'streamed', stream: true }, { headers: { 'idempotency-key': `stream-${protocol}` } }),
+      await own.chat({ model: 'unknown' }),
+      await own.get('/v1/nothing'),
+      await nobody.get('/v1/models'),
+    ];
+    own.close();
+    nobody.close();
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 404, 404, 401]);
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
+    }
+  },
+);
+
+test.each([
+  ['malformed', 'GET /v1/credits HTTP/1.1\r\nhost: a, b\r\n\r\n', 400],
+  ['headers beyond what Envoy reads', `GET /v1/credits HTTP/1.1\r\nhost: a\r\nx: ${'v'.repeat(200_000)}\r\n\r\n`, 413],
+  ['HTTP/1.0', 'GET /v1/credits HTTP/1.0\r\nhost: a\r\n\r\n', 400],
+])('so are those that Envoy makes: %s', async (_, bytes, status) => {
+  const text = await answerTo(bytes);
+  expect(text).toMatch(new RegExp(`^HTTP/1\\.[01] ${status} `));
+  expect(text).toMatch(/\r\ncache-control: no-store\r\n/);
+  expect(text).toMatch(/\r\nx-content-type-options: nosniff\r\n/);
+});

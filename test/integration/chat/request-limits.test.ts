@@ -1,0 +1,187 @@
+import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { residentBytes } from '../../harness/process-cpu.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+let client: GatewayClient;
+let key: string;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { wide: { context_window: 50_000_000, usd_per_million_tokens: { input: 0, output: 0 } } },
+      timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
+    },
+  });
+  ({ key } = await stack.operator.customer());
+  client = gatewayClient(stack.origin, key);
+});
+
+afterAll(async () => {
+  client?.close();
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+const MIB = 1024 * 1024;
+const LIMIT_BYTES = 20 * MIB;
+
+function bodyOf(bytes: number): string {
+  const shell = JSON.stringify({ model: 'wide', messages: [{ role: 'user', content: '' }] });
+  return JSON.stringify({ model: 'wide', messages: [{ role: 'user', content: 'a'.repeat(bytes - shell.length) }] });
+}
+
+describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
+  test('a body of exactly 20 MiB is served', async () => {
+    const own = gatewayClient(stack.origin, key, { protocol });
+    const received = await own.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES) });
+    expect(outcome(received)).toBe('200');
+    expect(provider.requests('wide').at(-1)?.body.length).toBeGreaterThanOrEqual(LIMIT_BYTES);
+    own.close();
+  });
+
+  test('one byte more is 413', async () => {
+    const own = gatewayClient(stack.origin, key, { protocol });
+    const received = await own.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES + 1) });
+    expect(outcome(received)).toBe('413 request_too_large');
+    own.close();
+  });
+});
+
+/** Uploads in chunks without a content-length until an answer comes or `totalBytes` are sent. */
+function uploadChunked(totalBytes: number): Promise<{ status: number; text: string; sentBytes: number }> {
+  return new Promise((resolve, reject) => {
+    let sentBytes = 0;
+    let answered = false;
+    const outgoing = httpRequest(
+      `${stack.origin}/v1/chat/completions`,
+      { method: 'POST', headers: { authorization: `Bearer ${key}` }, agent: false },
+      (response) => {
+        answered = true;
+        let text = '';
+        response.on('data', (piece) => {
+          text += piece;
+        });
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text, sentBytes }));
+        response.on('error', reject);
+      },
+    );
+    // The gateway closes the connection after its answer; what was still being written is lost, as it should be.
+    outgoing.on('error', (error) => (answered ? undefined : reject(error)));
+    const chunk = Buffer.alloc(64 * 1024, 'a');
+    const step = (): void => {
+      while (!answered && sentBytes < totalBytes) {
+        sentBytes += chunk.length;
+        if (!outgoing.write(chunk)) {
+          outgoing.once('drain', step);
+          return;
+        }
+      }
+    };
+    step();
+  });
+}
+
+test('a read that declares a body over the limit is 413, one within the limit is answered', async () => {
+  const read = async (path: string, bytes: number) => {
+    const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${bytes}\r\n\r\n`;
+    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    try {
+      socket.write(head);
+      if (bytes <= MIB) socket.write(Buffer.alloc(bytes, 'a'));
+      const [answer] = await once(socket, 'data');
+      return String(answer).split('\r\n', 1)[0];
+    } finally {
+      socket.destroy();
+    }
+  };
+  expect(await read('/v1/credits', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
+  // The limit stands before the query in the order of checks.
+  expect(await read('/v1/usage?nonsense=1', LIMIT_BYTES + 1)).toBe('HTTP/1.1 413 Payload Too Large');
+  expect(await read('/v1/credits', 10)).toBe('HTTP/1.1 200 OK');
+});
+
+test('20.1 MiB without a content-length is 413', async () => {
+  const { status, text } = await uploadChunked(Math.ceil(20.1 * MIB));
+  expect(status).toBe(413);
+  expect(JSON.parse(text)).toMatchObject({ error: { code: 'request_too_large' } });
+});
+
+test('an upload that never ends is 413 in the middle, and memory stays bounded', async () => {
+  const before = residentBytes(stack.gateway.pid) + residentBytes(stack.envoy.pid);
+  const { status, sentBytes } = await uploadChunked(2 ** 40);
+  const after = residentBytes(stack.gateway.pid) + residentBytes(stack.envoy.pid);
+  expect(status).toBe(413);
+  expect(sentBytes).toBeLessThan(LIMIT_BYTES + 16 * MIB);
+  expect(after - before).toBeLessThan(128 * MIB);
+});
+
+test('an upload that was announced too large is 413 before it is sent', async () => {
+  const received = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+      if (text.includes('request_too_large')) {
+        socket.destroy();
+        resolve(text);
+      }
+    });
+    socket.on('error', reject);
+    socket.write(
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${LIMIT_BYTES + 1}\r\n\r\n{`,
+    );
+  });
+  expect(received).toMatch(/^HTTP\/1.1 413 /);
+});
+
+test('a caller without rights is refused before its body is read', async () => {
+  const nobody = gatewayClient(stack.origin, 'sk-gw-nobody');
+  const received = await nobody.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES + 1) });
+  expect(outcome(received)).toBe('401 invalid_api_key');
+});
+
+test('headers that are too large are 413 with the envelope', async () => {
+  const received = await client.send({ path: '/v1/models', headers: { 'x-large': 'a'.repeat(80_000) } });
+  expect(received.headers['content-type']).toBe('application/json');
+  expect(outcome(received)).toBe('413 request_too_large');
+});
+
+test('a compressed body is 400 and names content-encoding', async () => {
+  const received = await client.send({
+    path: '/v1/chat/completions',
+    body: gzipSync(bodyOf(1000)),
+    headers: { 'content-encoding': 'gzip' },
+  });
+  expect(outcome(received)).toBe('400 invalid_request');
+  expect(errorOf(received).param).toBe('content-encoding');
+});
+
+test('bytes that are no HTTP are 400 with the envelope', async () => {
+  const received = await new Promise<string>((resolve, reject) => {
+    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+    socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\nbroken header line\r\n\r\n');
+  });
+  expect(received).toMatch(/^HTTP\/1.1 400 /);
+  expect(received).toMatch(/\r\ncontent-type: application\/json\r\n/);
+  expect(received).toContain('"code":"invalid_request"');
+});

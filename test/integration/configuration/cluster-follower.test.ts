@@ -1,0 +1,63 @@
+import { readFile, stat } from 'node:fs/promises';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { clustersPath } from '../../../ext-proc/envoy-config/bootstrap.ts';
+import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
+import { activeClusters, clusterOf, configOf } from '../../harness/cluster-fixture.ts';
+import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
+
+/** Of several gateway processes one writes Envoy's clusters; the others only switch when Envoy has them. */
+let envoy: EnvoyProcess;
+let leader: ClusterPublisher;
+let follower: ClusterPublisher;
+
+beforeAll(async () => {
+  envoy = await startEnvoy();
+});
+afterAll(() => envoy?.stop());
+afterEach(() => {
+  leader.close();
+  follower.close();
+});
+
+function start(confirmWithinMs: number): void {
+  const options = { paths: envoy.paths, onFault: () => {}, confirmWithinMs };
+  leader = new ClusterPublisher(options);
+  follower = new ClusterPublisher({ ...options, follows: true });
+}
+
+test('a follower waits for the one that writes, and writes nothing', async () => {
+  start(5_000);
+  const config = await configOf(envoy, { awaited: 'http://127.0.0.1:9/v1' });
+  let followed = false;
+  const following = follower.publish(config).finally(() => {
+    followed = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect({ followed, active: await activeClusters(envoy) }).toEqual({ followed: false, active: [] });
+  expect(await leader.publish(config)).toEqual({ ok: true, confirmed: true });
+  const written = await stat(clustersPath(envoy.paths));
+  expect(await following).toEqual({ ok: true, confirmed: true });
+  expect(await activeClusters(envoy)).toContain(clusterOf(config, 'awaited'));
+  expect((await stat(clustersPath(envoy.paths))).mtimeMs).toBe(written.mtimeMs);
+});
+
+test('a follower keeps its configuration when nobody brings the clusters of the next', async () => {
+  start(300);
+  const before = await readFile(clustersPath(envoy.paths), 'utf8');
+  const config = await configOf(envoy, { never: 'http://127.0.0.1:9/v1' });
+  expect(await follower.publish(config)).toEqual({
+    ok: false,
+    reason: expect.stringContaining(clusterOf(config, 'never')),
+    mayPass: true,
+  });
+  expect(await readFile(clustersPath(envoy.paths), 'utf8')).toBe(before);
+});
+
+test('a follower that starts before Envoy does not wait for it', async () => {
+  start(300);
+  const paths = await temporaryPaths();
+  const config = await configOf(envoy, { early: 'http://127.0.0.1:9/v1' });
+  const early = new ClusterPublisher({ paths, follows: true, onFault: () => {} });
+  expect(await early.publish(config)).toEqual({ ok: true, confirmed: false });
+  early.close();
+});

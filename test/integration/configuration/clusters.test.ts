@@ -1,0 +1,140 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { RuntimePaths } from '../../../core/config/runtime-paths.ts';
+import { clustersPath } from '../../../ext-proc/envoy-config/bootstrap.ts';
+import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
+import { activeClusters, call, clusterOf, configOf, PROVIDER_SECRET, until } from '../../harness/cluster-fixture.ts';
+import { type EnvoyProcess, startEnvoy, temporaryPaths } from '../../harness/envoy-process.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { streamAnswer } from '../../provider/acts.ts';
+import { makeCertificate } from '../../provider/certificate.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+/** The configuration's providers as clusters of a real Envoy: added, changed, removed and refused. */
+
+let envoy: EnvoyProcess;
+let publisher: ClusterPublisher;
+const providers: FakeProvider[] = [];
+const faults: string[] = [];
+
+beforeAll(async () => {
+  envoy = await startEnvoy();
+});
+afterAll(() => envoy?.stop());
+afterEach(async () => {
+  publisher?.close();
+  await Promise.all(providers.splice(0).map((provider) => provider.close()));
+  expect(faults.splice(0)).toEqual([]);
+});
+showLogsOnFailure(() => envoy && { logs: envoy.log });
+
+function startPublisher(paths: RuntimePaths, drainMarginMs = 60_000): ClusterPublisher {
+  publisher = new ClusterPublisher({
+    paths,
+    onFault: (fault) => faults.push(fault),
+    confirmWithinMs: 5000,
+    drainMarginMs,
+  });
+  return publisher;
+}
+
+async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
+  const started = await startFakeProvider(options);
+  providers.push(started);
+  return started;
+}
+
+describe('publishing', () => {
+  test('every kind of provider URL is a cluster that Envoy takes', async () => {
+    const config = await configOf(envoy, {
+      name: 'http://localhost:9/v1',
+      name_tls: 'https://api.provider.invalid/v1',
+      v4: 'http://127.0.0.1:9/v1',
+      v4_tls: 'https://192.0.2.1:8443/v1',
+      v6: 'http://[::1]:9/v1',
+      v6_tls: 'https://[2001:db8::1]/v1',
+      underscore: 'http://my_service:8000',
+    });
+    expect(await startPublisher(envoy.paths).publish(config)).toEqual({ ok: true, confirmed: true });
+    expect(await activeClusters(envoy)).toEqual([...config.providers.values()].map(({ cluster }) => cluster).sort());
+    expect(await readFile(clustersPath(envoy.paths), 'utf8')).not.toContain(PROVIDER_SECRET);
+  });
+
+  test('a changed provider is a new cluster; the old one stays until its requests are over, and none is cut', async () => {
+    const gate = createGate();
+    const [first, second] = [await provider(), await provider()];
+    first.script('m', gate.before(streamAnswer({ paceMs: 100 })));
+    const clusters = startPublisher(envoy.paths, 700);
+    const before = await configOf(envoy, { p: first.baseUrl });
+    expect(await clusters.publish(before)).toEqual({ ok: true, confirmed: true });
+    const running = call(envoy, clusterOf(before, 'p'), 'p', true);
+    await gate.waitFor(1);
+
+    const after = await configOf(envoy, { p: second.baseUrl });
+    expect(await clusters.publish(after)).toEqual({ ok: true, confirmed: true });
+    expect(await activeClusters(envoy)).toEqual([clusterOf(before, 'p'), clusterOf(after, 'p')].sort());
+    gate.open();
+    expect((await call(envoy, clusterOf(after, 'p'), 'p')).status).toBe(200);
+    expect((await running).text).toContain('[DONE]');
+
+    await until(async () => (await activeClusters(envoy)).length === 1);
+    expect(await activeClusters(envoy)).toEqual([clusterOf(after, 'p')]);
+    expect(await call(envoy, clusterOf(before, 'p'), 'p')).toMatchObject({
+      status: 503,
+      headers: { 'x-gw-local': 'NC' },
+    });
+  });
+
+  test('a change that is taken back keeps the cluster', async () => {
+    const clusters = startPublisher(envoy.paths, 200);
+    const a = await configOf(envoy, { p: 'http://127.0.0.1:9/v1' });
+    const b = await configOf(envoy, { p: 'http://127.0.0.1:10/v1' });
+    for (const config of [a, b, a]) await clusters.publish(config);
+    await wait(600);
+    expect(await activeClusters(envoy)).toEqual([clusterOf(a, 'p')]);
+  });
+
+  test('what Envoy refuses is told, and the file is as before', async () => {
+    const clusters = startPublisher(envoy.paths);
+    const good = await configOf(envoy, { p: 'http://127.0.0.1:9/v1' });
+    await clusters.publish(good);
+    const text = await readFile(clustersPath(envoy.paths), 'utf8');
+    const ca = join(envoy.paths.dataDir, 'ca.pem');
+    await writeFile(ca, makeCertificate().cert);
+    const bad = await configOf(envoy, { p: 'https://127.0.0.1:9/v1', q: 'http://127.0.0.1:11/v1' }, ca);
+    await rm(ca);
+    expect(await clusters.publish(bad)).toEqual({
+      ok: false,
+      reason: `Envoy refused the clusters (not loaded: ${clusterOf(bad, 'p')}); its log has the reason`,
+      mayPass: false,
+    });
+    expect(await readFile(clustersPath(envoy.paths), 'utf8')).toBe(text);
+    await until(async () => (await activeClusters(envoy)).length === 1);
+    expect(await activeClusters(envoy)).toEqual([clusterOf(good, 'p')]);
+    expect(await clusters.publish(await configOf(envoy, { p: 'http://127.0.0.1:12/v1' }))).toEqual({
+      ok: true,
+      confirmed: true,
+    });
+  });
+
+  test('no provider at all is fine', async () => {
+    const clusters = startPublisher(envoy.paths, 0);
+    expect(await clusters.publish(await configOf(envoy, {}))).toEqual({ ok: true, confirmed: true });
+  });
+
+  test('before Envoy runs, the file is enough', async () => {
+    const paths = await temporaryPaths();
+    const config = await configOf(envoy, { p: 'http://127.0.0.1:9/v1' });
+    expect(await startPublisher(paths).publish(config)).toEqual({ ok: true, confirmed: false });
+    const started = await startEnvoy({ paths });
+    try {
+      expect(await started.admin('/clusters')).toContain(clusterOf(config, 'p'));
+    } finally {
+      await started.stop();
+      await rm(paths.dataDir, { recursive: true, force: true });
+    }
+  });
+});

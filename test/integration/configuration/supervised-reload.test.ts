@@ -1,0 +1,24 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { type Home, makeHome, startService, statusOfModels } from '../../harness/service.ts';
+
+/** A change of the configuration under `npm start`. */
+let home: Home;
+afterEach(() => home.remove());
+
+test('another database is told to need a restart, and waits for it, also in a process that starts meanwhile', async () => {
+  home = await makeHome();
+  const path = join(home.folder, 'gateway.yaml');
+  const service = await startService(home);
+  writeFileSync(path, `${readFileSync(path, 'utf8')}stores: {postgres: "postgres://u:hush@127.0.0.1:1/d"}\n`);
+  const told = () => service.output().split('"restart_needed":["stores"]').length - 1;
+  await expect.poll(told).toBe(1);
+  process.kill(service.childNamed('ext-proc/main.ts').pid, 'SIGKILL');
+  await expect.poll(() => statusOfModels(home, service).catch(() => 0)).not.toBe(200);
+  await expect.poll(() => statusOfModels(home, service).catch(() => 0)).toBe(200);
+  writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);
+  await expect.poll(told).toBe(2);
+  expect(service.output()).not.toContain('hush');
+  await service.end('SIGTERM', 15_000);
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
+import { CHANGE_LIMITS } from '../../../database/audit/change-counts.ts';
+import { noteFailedSignIn } from '../../../database/sign-in/failed-sign-ins.ts';
+import { sql } from '../../harness/database.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+/** Twice as many changes may go through when a minute ends in their midst. */
+const MOST_WITHIN_TWO_MINUTES = 2 * CHANGE_LIMITS.perMinute;
+const MIB = 1_048_576;
+const PASSWORD = 'correct horse battery';
+
+describe('changes made in the dashboard', () => {
+  let dashboard: TestDashboard;
+  let organizationId = '';
+  const base = () => `/api/organizations/${organizationId}`;
+  beforeAll(async () => {
+    dashboard = await startDashboard({}, 'gateway_dashboard', CHANGE_LIMITS);
+    organizationId = await dashboard.addOrganization();
+  });
+  afterAll(() => dashboard.close());
+
+  const someone = async (role: 'owner' | 'member' = 'member') =>
+    dashboard.signedIn(await dashboard.addUser({ in: [organizationId, role] }));
+  /** As if the day and the minute were over. */
+  const forget = () => sql(dashboard.databaseUrl, 'delete from change_counts');
+
+  async function addKey(browser: Browser): Promise<string> {
+    const { body } = await browser.send<{ key: { id: string } }>('POST', `${base()}/keys`, {
+      name: 'a key',
+      scopes: ['chat'],
+    });
+    return body.key.id;
+  }
+
+  async function logBytes(): Promise<number> {
+    const [row] = await sql<{ bytes: number }>(
+      dashboard.databaseUrl,
+      `select sum(pg_total_relation_size(relid))::double precision as bytes from pg_partition_tree('audit_log')`,
+    );
+    return row?.bytes ?? 0;
+  }
+
+  it('are limited for a user, whatever they are: the log cannot be filled with them', async () => {
+    const member = await someone();
+    const key = await addKey(member);
+    const ranges = (group: number) => Array.from({ length: 200 }, (_, n) => `2001:db8:${group}::${n.toString(16)}`);
+    const before = await logBytes();
+    const statuses: number[] = [];
+    for (let round = 0; round < 500; round++) {
+      const reply = await member.send('PATCH', `${base()}/keys/${key}`, { ipRanges: ranges(round % 2) });
+      statuses.push(reply.status);
+      if (reply.status === 200) continue;
+      expect(reply.body).toMatchObject({ problem: 'too_many_requests', retryAfterSeconds: expect.any(Number) });
+      expect(reply.body.message).toMatch(/^You have changed too much in too short a time\. Try again in /);
+      expect(reply.headers['retry-after']).toBe(String(reply.body.retryAfterSeconds));
+      expect(reply.body.retryAfterSeconds).toBeLessThanOrEqual(60);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(MOST_WITHIN_TWO_MINUTES);
+    expect((await logBytes()) - before).toBeLessThan(MIB);
+    // Reads are not held up, and neither is what ends access.
+    expect((await member.get(`${base()}/keys/${key}`)).status).toBe(200);
+    expect((await member.send('POST', `${base()}/keys/${key}/revocation`)).status).toBe(200);
+  });
+
+  it('are limited for an organization, but who ends access and operators change on', async () => {
+    await forget();
+    const [owner, operator] = [
+      await someone('owner'),
+      await dashboard.signedIn(await dashboard.addUser({ operator: true })),
+    ];
+    const keys = [await addKey(owner), await addKey(owner)];
+    const refusals: string[] = [];
+    for (let person = 0; person < 5; person++) {
+      const member = await someone();
+      const key = await addKey(member);
+      for (let round = 0; round < 30 && key !== undefined; round++) {
+        const { body } = await member.send('PATCH', `${base()}/keys/${key}`, { name: `name ${round}` });
+        if (body.message !== undefined) refusals.push(body.message);
+      }
+      if (refusals.length > 0) break;
+    }
+    expect(refusals[0]).toMatch(/^Your organization has changed too much/);
+    // A minute may have ended meanwhile.
+    await sql(dashboard.databaseUrl, `update change_counts set changes = 1000 where subject = '${organizationId}'`);
+    await sql(
+      dashboard.databaseUrl,
+      `insert into change_counts select '${organizationId}', 60, to_timestamp(floor(extract(epoch from now()) / 60) * 60) + n * interval '1 minute', 1000
+       from generate_series(0, 3) n on conflict do nothing`,
+    );
+    expect((await owner.send('PATCH', `${base()}/keys/${keys[0]}`, { name: 'renamed' })).status).toBe(429);
+    expect((await operator.send('PATCH', `${base()}/keys/${keys[0]}`, { name: 'renamed' })).status).toBe(200);
+    expect((await owner.send('POST', `${base()}/keys/${keys[1]}/revocation`)).status).toBe(200);
+    const other = await dashboard.addOrganization('Other');
+    const elsewhere = await dashboard.signedIn(await dashboard.addUser({ in: [other, 'owner'] }));
+    const made = { name: 'x', scopes: ['chat'] };
+    expect((await elsewhere.send('POST', `/api/organizations/${other}/keys`, made)).status).toBe(200);
+  });
+
+  it('are limited for a day too, which says how long to wait', async () => {
+    await forget();
+    const user = await dashboard.addUser({ in: [organizationId, 'owner'] });
+    await sql(
+      dashboard.databaseUrl,
+      `insert into change_counts select '${user.id}', 86400, to_timestamp(floor(extract(epoch from now()) / 86400) * 86400) + n * interval '1 day', 2000
+       from generate_series(0, 1) n`,
+    );
+    const owner = await dashboard.signedIn(user);
+    const refused = await owner.send('POST', `${base()}/keys`, { name: 'x', scopes: ['chat'] });
+    expect(refused.status).toBe(429);
+    expect(refused.body.message).toMatch(/Try again in (\d+ (seconds|minutes|hours)|a second)\.$/);
+    expect(refused.body.retryAfterSeconds).toBeLessThanOrEqual(86_400);
+  });
+});
+
+describe('the events of signing in', () => {
+  it('are told each, so the sign-ins of a user are limited as changes are', async () => {
+    const dashboard = await startDashboard({}, 'gateway_dashboard', { perMinute: 1_000_000, perDay: 3 });
+    const { id, email } = await dashboard.addUser({ passwordHash: await hashPassword(PASSWORD) });
+    const statuses: number[] = [];
+    for (let time = 0; time < 5; time++) {
+      const browser = dashboard.browser();
+      const reply = await browser.send('POST', '/api/session', { email, password: PASSWORD });
+      statuses.push(reply.status);
+      if (reply.status === 429) expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+      await browser.send('DELETE', '/api/session');
+    }
+    expect(statuses).toEqual([200, 200, 200, 429, 429]);
+    const events = await sql<{ action: string }>(
+      dashboard.databaseUrl,
+      `select action from audit_log where subject_id = '${id}' and action <> 'user.created' order by id`,
+    );
+    const pair = ['user.signed_in', 'user.signed_out'];
+    expect(events.map(({ action }) => action)).toEqual([...pair, ...pair, ...pair]);
+    await dashboard.close();
+  });
+
+  it('are told of failures one by one at first, and then of those that double their number', async () => {
+    const dashboard = await startDashboard({}, 'gateway_dashboard');
+    const user = await dashboard.addUser();
+    for (let failure = 0; failure < 200; failure++) {
+      await noteFailedSignIn(dashboard.entry, { user, address: `192.0.2.${failure}` });
+    }
+    const told = await sql<{ failures: number | null }>(
+      dashboard.databaseUrl,
+      `select (changes -> 'failuresWithinMinute' ->> 1)::integer as failures from audit_log
+       where subject_id = '${user.id}' and action = 'user.sign_in_failed' order by id`,
+    );
+    // Two minutes have a share each, when one ends meanwhile.
+    expect(told.length).toBeLessThanOrEqual(2 * (10 + 4));
+    const counted = told.map(({ failures }) => failures).filter((failures) => failures !== null);
+    expect(counted.reduce((sum, failures) => sum + failures, 0)).toBeGreaterThanOrEqual(80);
+    expect(counted.every((failures) => [20, 40, 80, 160].includes(failures))).toBe(true);
+    await dashboard.close();
+  });
+});

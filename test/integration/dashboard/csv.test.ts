@@ -1,0 +1,169 @@
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { utcDay } from '../../../core/clock.ts';
+import { newId } from '../../../core/ids.ts';
+import { openStore, settlementOf, sql } from '../../harness/database.ts';
+import { fillRequestLog } from '../../load/fill-request-log.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+const ROWS = 50_000;
+const HASH = Buffer.alloc(32, 7);
+
+describe('CSV', () => {
+  let dashboard: TestDashboard;
+  let browser: Browser;
+  let organizationId = '';
+  const keyId = newId('key', Date.now());
+  const nowMs = Date.UTC(2026, 10, 21, 12);
+
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    organizationId = await dashboard.addOrganization();
+    browser = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
+    const key = { id: keyId, organizationId, name: '=cmd|calc', scopes: ['chat'] as const, hash: HASH, last4: 'last' };
+    await dashboard.administration.createKey({ ...key, limits: {} }, { actor: 'test' });
+    await fillRequestLog(dashboard.databaseUrl, { organizationId, rows: ROWS, days: 2, endMs: nowMs });
+  });
+  afterAll(() => dashboard.close());
+
+  const table = (name: string) => `/api/organizations/${organizationId}/${name}`;
+
+  it('of the request log has the rows of the filter, all of them, with the key by id and name', async () => {
+    const { headers, text, status } = await browser.get(table('requests.csv?code=rpm_exceeded'));
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="requests.csv"',
+      'cache-control': 'no-store',
+    });
+    const [names, ...lines] = text.trimEnd().split('\r\n');
+    expect(names).toBe(
+      'time,request_id,generation_id,key_id,key_name,route,model,provider,status,code,streamed,replayed,client_gone,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,cost_usd,first_event_ms,duration_ms,address,user_agent',
+    );
+    const [counted] = await sql<{ count: number }>(
+      dashboard.databaseUrl,
+      `select count(*)::integer from request_log where code = 'rpm_exceeded'`,
+    );
+    expect(lines).toHaveLength(counted?.count ?? -1);
+    expect(new Set(lines.map((line) => line.split(',')[9]))).toEqual(new Set(['rpm_exceeded']));
+    // A spreadsheet would work out a name that begins with an equals sign.
+    expect(lines[0]).toContain(`,${keyId},'=cmd|calc,chat,`);
+    expect(lines[0]).toMatch(/^2026-11-\d\dT\d\d:\d\d:\d\d\.\d{3}Z,/);
+  });
+
+  it('of the whole log is read in steps and has every row once', async () => {
+    const { text } = await browser.get(table('requests.csv'));
+    const ids = text
+      .trimEnd()
+      .split('\r\n')
+      .slice(1)
+      .map((line) => line.split(',')[1]);
+    expect(ids).toHaveLength(ROWS);
+    expect(new Set(ids).size).toBe(ROWS);
+  });
+
+  it('of ledger and usage has exact amounts', async () => {
+    const stores = await openStore(dashboard.databaseUrl);
+    const day = utcDay(nowMs);
+    const settlement = settlementOf({ organizationId, keyId, hash: HASH }, { day, costNanoUsd: 1_000_000_001n });
+    await stores.administration.credit(organizationId, { amountNanoUsd: 2_000_000_000n }, { actor: 'op@example.com' });
+    await stores.ledger.settle(settlement);
+    await stores.close();
+    const credit = { amountNanoUsd: 5_000_000_000n, note: 'by "wire", thanks', reference: 'r1' };
+    await dashboard.administration.credit(organizationId, credit, { actor: 'op@example.com' });
+    const ledger = (await browser.get(table('ledger.csv'))).text.split('\r\n');
+    expect(ledger[0]).toBe(
+      'time,sequence,kind,amount_usd,balance_usd,generation_id,model,key_id,key_name,note,reference,actor',
+    );
+    expect(ledger[1]).toMatch(/Z,3,credit,5,5\.999999999,,,,,"by ""wire"", thanks",r1,the operator$/);
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    expect((await operator.get(table('ledger.csv'))).text).toContain(',r1,op@example.com');
+    expect(ledger[2]).toMatch(
+      new RegExp(
+        `Z,2,charge,-1\\.000000001,0\\.999999999,${settlement.generationId},gpt-5-mini,${keyId},'=cmd\\|calc,,,$`,
+      ),
+    );
+    expect((await browser.get(table('ledger.csv?kind=credit'))).text.trimEnd().split('\r\n')).toHaveLength(3);
+    const usage = await browser.get(table('usage.csv?from=2026-11-01&to=2026-11-30&by=day,key'));
+    expect(usage.text).toBe(
+      `date,key_id,key_name,requests,prompt_tokens,completion_tokens,cached_tokens,reasoning_tokens,cost_usd\r\n2026-11-21,${keyId},'=cmd|calc,1,30,7,2,1,1.000000001\r\n`,
+    );
+    const byModel = await browser.get(table('usage.csv?from=2026-11-01&to=2026-11-30&by=model'));
+    expect(byModel.text).toContain('model,requests,');
+    expect(byModel.text).toContain('gpt-5-mini,1,30,7,2,1,1.000000001');
+  });
+
+  it('of a wrong filter is a problem, and no file', async () => {
+    const { status, body } = await browser.get(table('usage.csv?from=2026-11-31&to=2026-11-30&by=day'));
+    expect([status, body.problem]).toEqual([400, 'invalid']);
+  });
+
+  /** Asks as the browser does, and takes nothing of the answer. */
+  function begin(path: string): Promise<IncomingMessage> {
+    const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return new Promise((resolve, reject) => {
+      const sent = get(`${dashboard.origin}${path}`, { headers: { cookie }, agent: false }, resolve);
+      sent.on('error', reject);
+    });
+  }
+
+  /** Sees every statement of the dashboard before it is sent, by its number, and may refuse it. */
+  async function watchingReads(watch: (reads: number) => void, work: () => Promise<void>): Promise<void> {
+    const { database } = dashboard;
+    const query = database.query.bind(database);
+    let reads = 0;
+    const watched = async (...given: Parameters<typeof query>) => {
+      watch(++reads);
+      return query(...given);
+    };
+    database.query = watched as typeof query;
+    try {
+      await work();
+    } finally {
+      database.query = query;
+    }
+  }
+
+  it('is read no faster than it is taken, and no further when its reader leaves', async () => {
+    let reads = 0;
+    const pause = async () => {
+      for (let before = -1; before !== reads; ) {
+        before = reads;
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      }
+    };
+    await watchingReads(
+      (count) => {
+        reads = count;
+      },
+      async () => {
+        const answer = await begin(table('requests.csv'));
+        await expect.poll(() => reads).toBeGreaterThan(2);
+        await pause();
+        // Sockets on one machine take about 18 steps of a thousand lines; the table has 50.
+        expect(reads).toBeLessThan(40);
+        const whileHere = reads;
+        answer.destroy();
+        await pause();
+        expect(reads).toBeLessThanOrEqual(whileHere + 1);
+      },
+    );
+  });
+
+  it('that breaks off is no whole file', async () => {
+    const refuse = (reads: number) => {
+      if (reads > 6) throw new Error('the disk is on fire');
+    };
+    await watchingReads(refuse, async () => {
+      const answer = await begin(table('requests.csv'));
+      expect(answer.statusCode).toBe(200);
+      const ended = new Promise((resolve) =>
+        answer.once('end', () => resolve('end')).once('error', () => resolve('broken')),
+      );
+      answer.resume();
+      expect(await ended).toBe('broken');
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import type { Endpoint } from '../../../dashboard/contract/api.ts';
+import type { Access } from '../../../dashboard/server/route.ts';
+
+/** The decision about one route, made here a second time and independently: who may ask, and what a good request of theirs looks like. */
+export interface Decision {
+  readonly access: Access;
+  /** Body or query of a request that is served; none is needed where it is absent. */
+  readonly input?: Readonly<Record<string, unknown>>;
+  /** Where even a good request of somebody who made nothing before is no success. */
+  readonly answer?: string;
+  /** Answers that carry a key or a link, as none else does. */
+  readonly tells?: 'key' | 'link';
+}
+
+const ORGANIZATION = '/api/organizations/:organization';
+
+const PAGE_ROUTES = {
+  'GET /api/session': { access: 'user' },
+  'POST /api/session': {
+    access: 'anyone',
+    input: { email: 'nobody@example.com', password: 'wrong' },
+    answer: 'wrong_password',
+  },
+  'DELETE /api/session': { access: 'anyone' },
+  'POST /api/password-links/inspection': {
+    access: 'anyone',
+    input: { token: 'x' },
+    answer: 'link_used_or_expired',
+  },
+  'POST /api/password-links/use': {
+    access: 'anyone',
+    input: { token: 'x', password: 'a long new password' },
+    answer: 'link_used_or_expired',
+  },
+  'POST /api/invitations/acceptance': { access: 'user', input: { token: 'x' }, answer: 'link_used_or_expired' },
+  'POST /api/password/confirmation': { access: 'user', input: { password: 'wrong' }, answer: 'wrong_password' },
+  'PUT /api/password': {
+    access: 'user',
+    input: { current: 'wrong', next: 'a long new password' },
+    answer: 'wrong_password',
+  },
+  'GET /api/devices': { access: 'user' },
+  'DELETE /api/devices/:device': { access: 'user' },
+
+  'GET /api/organizations/:organization': { access: 'member' },
+  'GET /api/organizations/:organization/overview': { access: 'member', input: { range: '24h', by: 'model' } },
+
+  'GET /api/organizations/:organization/keys': { access: 'member' },
+  'POST /api/organizations/:organization/keys': {
+    access: 'member',
+    input: { name: 'a key', scopes: ['chat'] },
+    tells: 'key',
+  },
+  'GET /api/organizations/:organization/keys/:key': { access: 'member' },
+  'PATCH /api/organizations/:organization/keys/:key': { access: 'member', input: { name: 'renamed' } },
+  'POST /api/organizations/:organization/keys/:key/revocation': { access: 'member' },
+  'POST /api/organizations/:organization/keys/:key/replacement': {
+    access: 'member',
+    input: { revokeOldAfterHours: 1 },
+    tells: 'key',
+  },
+
+  'GET /api/organizations/:organization/requests': { access: 'member' },
+  'GET /api/organizations/:organization/requests/:request': { access: 'member' },
+  'GET /api/organizations/:organization/ledger': { access: 'member' },
+  'GET /api/organizations/:organization/usage': {
+    access: 'member',
+    input: { from: '2026-11-01', to: '2026-11-30', by: 'day' },
+  },
+  'GET /api/organizations/:organization/models': { access: 'member' },
+
+  'GET /api/organizations/:organization/members': { access: 'owner' },
+  'POST /api/organizations/:organization/members': {
+    access: 'owner',
+    input: { email: 'new@example.com', role: 'member' },
+    tells: 'link',
+  },
+  'PATCH /api/organizations/:organization/members/:user': { access: 'owner', input: { role: 'owner' } },
+  'DELETE /api/organizations/:organization/members/:user': { access: 'owner' },
+  'POST /api/organizations/:organization/members/:user/invitation': { access: 'owner', tells: 'link' },
+  'GET /api/organizations/:organization/audit': { access: 'owner' },
+
+  'GET /api/organizations': { access: 'operator' },
+  'POST /api/organizations': { access: 'operator', input: { name: 'New' } },
+  'PATCH /api/organizations/:organization': { access: 'operator', input: { name: 'Renamed' } },
+  'POST /api/organizations/:organization/suspension': { access: 'operator' },
+  'DELETE /api/organizations/:organization/suspension': { access: 'operator' },
+  'POST /api/organizations/:organization/credits': { access: 'operator', input: { amountNanoUsd: '1000' } },
+  'GET /api/users': { access: 'operator' },
+  'POST /api/users': {
+    access: 'operator',
+    input: { email: 'another@example.com', operator: true },
+    tells: 'link',
+  },
+  'POST /api/users/:user/reset': { access: 'operator', tells: 'link' },
+  'POST /api/users/:user/disablement': { access: 'operator' },
+  'DELETE /api/users/:user/disablement': { access: 'operator' },
+  'GET /api/mapping': { access: 'operator' },
+  'GET /api/system': { access: 'operator' },
+  'GET /api/audit': { access: 'operator' },
+} as const satisfies Record<Endpoint, Decision>;
+
+const CSV_ROUTES: Readonly<Record<string, Decision>> = {
+  [`GET ${ORGANIZATION}/requests.csv`]: { access: 'member' },
+  [`GET ${ORGANIZATION}/ledger.csv`]: { access: 'member' },
+  [`GET ${ORGANIZATION}/usage.csv`]: { access: 'member', input: { from: '2026-11-01', to: '2026-11-30', by: 'day' } },
+};
+
+/** Every route there is, by method and path. */
+export const DECISIONS: ReadonlyMap<string, Decision> = new Map<string, Decision>([
+  ...Object.entries<Decision>(PAGE_ROUTES),
+  ...Object.entries(CSV_ROUTES),
+]);

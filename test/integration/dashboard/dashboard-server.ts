@@ -1,0 +1,144 @@
+import { newId } from '../../../core/ids.ts';
+import { createLog } from '../../../core/log/log.ts';
+import { createApp } from '../../../dashboard/server/app.ts';
+import { listenOn } from '../../../dashboard/server/listen.ts';
+import { ROUTES } from '../../../dashboard/server/routes.ts';
+import type { Settings } from '../../../dashboard/server/settings.ts';
+import { newToken } from '../../../dashboard/server/sign-in/session-token.ts';
+import { openDatabase, openEntry } from '../../../dashboard/server/stores.ts';
+import { Turns } from '../../../dashboard/server/turns.ts';
+import { watchProxies } from '../../../dashboard/server/untrusted-proxies.ts';
+import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
+import { invite } from '../../../database/members/invitations.ts';
+import { recordProxy } from '../../../database/process-reports/seen-proxies.ts';
+import type { Role } from '../../../database/schema/roles.ts';
+import { createSession } from '../../../database/sign-in/sessions.ts';
+import type { MemberRole } from '../../../database/users/user-rows.ts';
+import { createUser } from '../../../database/users/users.ts';
+import { BY, createDatabase, openStore } from '../../harness/database.ts';
+import { migratedFor } from '../../harness/database-logins.ts';
+import { type Browser, createBrowser } from './dashboard-browser.ts';
+
+/** The dashboard's server on a database of its own, behind a real listener, without a built page. */
+export interface TestDashboard {
+  /** As its owner. */
+  readonly databaseUrl: string;
+  readonly database: ReturnType<typeof openDatabase>;
+  readonly entry: ReturnType<typeof openEntry>;
+  readonly administration: Awaited<ReturnType<typeof openStore>>['administration'];
+  readonly origin: string;
+  readonly settings: Settings;
+  /** In force for the next request, with what it does not mention as it is by default. */
+  configure(change: Partial<Settings>): void;
+  /** The clock of the server, not of the database. Default: the machine's. */
+  setNow(nowMs: number | undefined): void;
+  addOrganization(name?: string, limits?: object): Promise<string>;
+  addUser(user?: TestUser): Promise<{ readonly id: string; readonly email: string }>;
+  /** Without asking for a password, which takes its time. */
+  signedIn(user: { readonly id: string; readonly passwordHash?: string }): Promise<Browser>;
+  /** Somebody who is not signed in. */
+  browser(): Browser;
+  close(): Promise<void>;
+}
+
+export interface TestUser {
+  readonly email?: string;
+  readonly operator?: boolean;
+  readonly in?: readonly [organizationId: string, role: MemberRole];
+  /** To the organization by its owner; without one by the operator, whose invitation is a user already. */
+  readonly invited?: boolean;
+  /** Whose password is known; default one for which none is. */
+  readonly passwordHash?: string;
+}
+
+/** A well-formed hash that no password is known for. */
+const PASSWORD_HASH = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+const SETTINGS: Settings = {
+  api: { host: '0.0.0.0', port: 8080 },
+  apiSpeaksTls: false,
+  trustedProxies: [],
+  session: { idleMs: 604_800_000, absoluteMs: 2_592_000_000, freshPasswordMs: 600_000 },
+};
+
+/** One browser of a test changes more within a minute than a person does. */
+const UNLIMITED: ChangeLimits = { perMinute: 1_000_000, perDay: 1_000_000 };
+
+/** `role`: what its user of the database is in; default the owner. */
+export async function startDashboard(
+  change: Partial<Settings> = {},
+  role?: Role,
+  changeLimits: ChangeLimits = UNLIMITED,
+): Promise<TestDashboard> {
+  const ownersUrl = await createDatabase();
+  const databaseUrl = role === undefined ? ownersUrl : await migratedFor(ownersUrl, role);
+  const stores = await openStore(databaseUrl);
+  const log = createLog(process.env.LOG_LEVEL ?? 'silent');
+  const database = openDatabase(databaseUrl, log);
+  const entry = openEntry(databaseUrl, log);
+  let settings: Settings = { ...SETTINGS, ...change };
+  let now: number | undefined;
+  const { administration } = stores;
+  const nowMs = () => now ?? Date.now();
+  const untrustedProxies = watchProxies(log, nowMs, (address) => recordProxy(database, address));
+  const turns = new Turns();
+  const deps = {
+    ...{ database, entry, administration, turns, changeLimits },
+    ...{ settings: () => settings, nowMs, untrustedProxies },
+  };
+  const files = { find: () => undefined, page: undefined };
+  const listener = await listenOn(createApp(ROUTES, deps, files, log), { host: '127.0.0.1', port: 0 });
+  const origin = `http://127.0.0.1:${listener.port}`;
+  let users = 0;
+  return {
+    databaseUrl: ownersUrl,
+    database,
+    entry,
+    administration,
+    origin,
+    get settings() {
+      return settings;
+    },
+    configure: (next) => {
+      settings = { ...SETTINGS, ...next };
+    },
+    setNow: (nowMs) => {
+      now = nowMs;
+    },
+    async addOrganization(name = 'Acme', limits = {}) {
+      const id = newId('org', Date.now());
+      const settled = { id, name, allowMultipleCompletions: false, concurrency: 64, limits };
+      await administration.createOrganization(settled, BY);
+      return id;
+    },
+    async addUser(user = {}) {
+      const id = newId('usr', Date.now());
+      const email = user.email ?? `user-${++users}@example.com`;
+      const [organizationId, role] = user.in ?? [];
+      if (user.invited && organizationId && role) {
+        const { tokenHash } = newToken();
+        await invite(database, { id, organizationId, email, role, tokenHash, byOperator: false }, BY);
+        return { id, email };
+      }
+      const membership = organizationId && role ? { membership: { organizationId, role } } : {};
+      const password = user.invited ? {} : { passwordHash: user.passwordHash ?? PASSWORD_HASH };
+      const isOperator = user.operator === true;
+      const made = await createUser(database, { id, email, isOperator, ...password, ...membership }, BY);
+      if (made.kind !== 'created') throw new Error(`the user was not made: ${made.kind}`);
+      return { id, email };
+    },
+    async signedIn({ id: userId, passwordHash = PASSWORD_HASH }) {
+      const { token, tokenHash } = newToken();
+      const session = { id: newId('ses', Date.now()), tokenHash, userId, passwordHash };
+      if (!(await createSession(database, { ...session, address: '127.0.0.1' }))) throw new Error('no session began');
+      const browser = createBrowser(origin);
+      browser.cookies.set('gateway_session', token);
+      return browser;
+    },
+    browser: () => createBrowser(origin),
+    async close() {
+      await listener.close();
+      await Promise.all([database.end(), entry.end(), stores.close()]);
+    },
+  };
+}

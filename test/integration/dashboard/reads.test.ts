@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newId } from '../../../core/ids.ts';
+import type { MappingView, SystemView } from '../../../dashboard/contract/operator.ts';
+import type { OrganizationView } from '../../../dashboard/contract/organization.ts';
+import type { RequestPage } from '../../../dashboard/contract/request-log.ts';
+import { openProcessReports } from '../../../database/process-reports/process-reports.ts';
+import type { ReportedModel } from '../../../database/process-reports/report.ts';
+import { openRequestLog } from '../../../database/request-log/request-log-writer.ts';
+import { PATIENT } from '../../fixtures/patience.ts';
+import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
+import { entryWith } from '../../fixtures/request-log-entry.ts';
+import { addKey } from '../../harness/database.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+const MODEL: ReportedModel = {
+  id: 'small',
+  capabilities: [],
+  reasoningEfforts: [],
+  contextWindow: 1_000,
+  maxOutputTokens: 100,
+  defaultOutputTokens: 50,
+  prices: { inputPicoUsd: '1', cachedInputPicoUsd: '1', outputPicoUsd: '2' },
+  disabled: false,
+  problem: null,
+  targets: [],
+};
+
+describe('what the page reads', () => {
+  let dashboard: TestDashboard;
+  let member: Browser;
+  let operator: Browser;
+  let organizationId = '';
+  const own = (path: string) => `/api/organizations/${organizationId}${path}`;
+
+  beforeAll(async () => {
+    dashboard = await startDashboard();
+    organizationId = await dashboard.addOrganization('Acme', { requestsPerMinute: 60 });
+    member = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
+    operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+  });
+  afterAll(() => dashboard.close());
+
+  it.each([
+    ['/requests?status=20', 'status'],
+    ['/requests?status=200x', 'status'],
+    ['/requests?key=key-1', 'key'],
+    ['/requests?before=log-1', 'before'],
+    ['/requests?outcome=maybe', 'outcome'],
+    ['/requests?fromMs=-1', 'fromMs'],
+    ['/requests?fromMs=99999999999999999999', 'fromMs'],
+    ['/requests?model=', 'model'],
+    ['/requests?model=%00', 'model'],
+    [`/requests?search=${'x'.repeat(201)}`, 'search'],
+    ['/ledger?kind=gift', 'kind'],
+    ['/ledger?before=0', 'before'],
+    ['/usage?from=2026-02-30&to=2026-03-01&by=day', 'from'],
+    ['/usage?from=2026-03-02&to=2026-03-01&by=day', 'from'],
+    ['/usage?from=2006-03-02&to=2026-03-01&by=day', 'from'],
+    ['/usage?from=2026-03-01&to=2026-03-01&by=day,hour', 'by'],
+    ['/overview?range=1y&by=model', 'range'],
+  ])('%s is refused for its %s', async (path, field) => {
+    const { status, body } = await member.get(own(path));
+    expect([status, body.problem, Object.keys(body.fields ?? {})]).toEqual([400, 'invalid', [field]]);
+  });
+
+  it('an unknown field of a query is refused', async () => {
+    const { status, body } = await member.get(own('/requests?colour=red'));
+    expect([status, body.problem]).toEqual([400, 'invalid']);
+  });
+
+  it('a page of the request log goes on where the one before ended', async () => {
+    const { keyId } = await addKey(dashboard, organizationId);
+    const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
+    const startMs = Date.now() - 60_000;
+    const entries = Array.from({ length: 120 }, (_, i) =>
+      entryWith({ arrivedAtMs: startMs + i, organizationId, keyId, requestId: crypto.randomUUID() }),
+    );
+    await log.write(entries);
+    const minute = Math.floor(startMs / 60_000);
+    const leftOut = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 4_321 };
+    await log.leftOut.write([{ ...leftOut, lastAtMs: startMs, address: '192.0.2.1' }]);
+    await log.close();
+    const found: string[] = [];
+    let before = '';
+    for (const size of [50, 50, 20]) {
+      const { body } = await member.get<RequestPage>(own(`/requests?key=${keyId}&outcome=succeeded${before}`));
+      expect(body.requests).toHaveLength(size);
+      found.push(...body.requests.map(({ id }) => id));
+      before = `&before=${body.next}`;
+    }
+    expect(found).toEqual(entries.map(({ id }) => id).reverse());
+    const { body: failed } = await member.get<RequestPage>(own(`/requests?key=${keyId}&outcome=failed`));
+    expect(failed).toEqual({ requests: [], leftOut: 4_321 });
+    const [entry] = entries;
+    const search = await member.get<RequestPage>(own(`/requests?search=${entry?.requestId}`));
+    expect(search.body.requests.map(({ id }) => id)).toEqual([entry?.id]);
+    expect(search.body.requests[0]).not.toHaveProperty('address');
+    expect((await member.get(own(`/requests/${entry?.id}`))).body).toMatchObject({
+      address: '192.0.2.1',
+      keyName: 'test',
+    });
+    expect((await member.get(own(`/requests/${newId('log', 1)}`))).status).toBe(404);
+  });
+
+  it('what gateway processes report is shown, to each what is theirs', async () => {
+    expect((await member.get(own('/models'))).body).toEqual({ models: [] });
+    const reports = openProcessReports(dashboard.databaseUrl, LOG, PATIENT);
+    const process = { id: crypto.randomUUID(), host: 'one', worker: 0, pid: 7, startedAtMs: Date.now() };
+    await reports.write(
+      process,
+      reportWith({ holds: holdsOf({ [organizationId]: ['700', 2], 'org-other': ['5', 1] }) }),
+      configurationWith({ models: [MODEL, { ...MODEL, id: 'off', disabled: true }] }),
+    );
+    const { body: organization } = await member.get<OrganizationView>(own(''));
+    expect(organization).toMatchObject({
+      id: organizationId,
+      name: 'Acme',
+      balanceNanoUsd: '0',
+      heldNanoUsd: '700',
+      limits: { requestsPerMinute: 60, concurrency: 64, allowMultipleCompletions: false },
+    });
+    const { body: models } = await member.get(own('/models'));
+    expect(models).toMatchObject({
+      models: [
+        { id: 'small', state: 'available' },
+        { id: 'off', state: 'disabled' },
+      ],
+    });
+    const { body: mapping } = await operator.get<MappingView>('/api/mapping');
+    expect(mapping).toMatchObject({ file: '/etc/gateway.yaml', models: [{ id: 'small' }, { id: 'off' }] });
+    const { body: system } = await operator.get<SystemView>('/api/system');
+    expect(system.processes).toMatchObject([{ id: process.id, state: 'ready', heldNanoUsd: '705', holds: 3 }]);
+    expect(system.nowMs).toBeGreaterThan(Date.now() - 60_000);
+    await reports.remove(process.id);
+    await reports.close();
+    expect((await member.get<OrganizationView>(own(''))).body.heldNanoUsd).toBe('0');
+  });
+});

@@ -1,0 +1,283 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { SessionView } from '../../../dashboard/contract/session.ts';
+import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
+import { setDisabled } from '../../../database/users/users.ts';
+import { BY, sql } from '../../harness/database.ts';
+import { withinOneWindow } from './dashboard-attempts.ts';
+import { type Browser, createBrowser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+const PASSWORD = 'correct horse battery';
+const COOKIE = 'gateway_session';
+
+let dashboard: TestDashboard;
+let passwordHash: string;
+let proxied = 0;
+
+beforeAll(async () => {
+  dashboard = await startDashboard({ trustedProxies: ['127.0.0.1'] });
+  passwordHash = await hashPassword(PASSWORD);
+});
+afterAll(() => dashboard.close());
+
+const addUser = () => dashboard.addUser({ passwordHash });
+/** From an address that has not tried anything yet, so that tests do not count against each other. */
+const elsewhere = () => ({ 'x-forwarded-for': `198.51.100.${++proxied}` });
+const session = (browser: Browser) => browser.get<SessionView>('/api/session');
+
+function signIn(browser: Browser, email: string, password = PASSWORD, headers: Record<string, string> = elsewhere()) {
+  return browser.send<SessionView>('POST', '/api/session', { email, password }, headers);
+}
+
+function auditOf(userId: string) {
+  return sql<{ action: string; actor: string; address: string; actor_user_id: string | null }>(
+    dashboard.databaseUrl,
+    `select action, actor, address, actor_user_id from audit_log
+     where subject_id = '${userId}' and action <> 'user.created' order by id`,
+  );
+}
+
+describe('signing in', () => {
+  it('begins a session, whose token only the cookie has', async () => {
+    const organizationId = await dashboard.addOrganization('Acme');
+    const { id, email } = await dashboard.addUser({ passwordHash, in: [organizationId, 'owner'] });
+    const browser = dashboard.browser();
+    const from = { 'x-forwarded-for': '203.0.113.9' };
+    const { status, body, text, headers } = await signIn(browser, ` ${email.toUpperCase()} `, PASSWORD, from);
+    expect(status).toBe(200);
+    const view = {
+      user: { id, email, isOperator: false },
+      organizations: [{ id: organizationId, name: 'Acme', role: 'owner', suspended: false }],
+      apiUrl: 'http://127.0.0.1:8080/v1',
+    };
+    expect(body).toEqual(view);
+    expect((await session(browser)).body).toEqual(view);
+    const token = browser.cookies.get(COOKIE) ?? '';
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(text).not.toContain(token);
+    expect(headers['set-cookie']?.[0]).toBe(`${COOKIE}=${token}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax`);
+    const kept = await sql(dashboard.databaseUrl, `select * from sessions where user_id = '${id}'`);
+    expect(kept).toMatchObject([{ address: '203.0.113.9' }]);
+    expect(JSON.stringify(kept)).not.toContain(token);
+    expect(await auditOf(id)).toEqual([
+      { action: 'user.signed_in', actor: email, address: '203.0.113.9', actor_user_id: id },
+    ]);
+  });
+
+  it.each([
+    ['of a configured https origin', { url: new URL('https://d.example') }, { origin: 'https://d.example' }],
+    ['behind a proxy that ends TLS', {}, { 'x-forwarded-proto': 'https' }],
+  ])('behind TLS, %s, sets a cookie for this host and TLS alone', async (_, settings, headers) => {
+    dashboard.configure({ ...settings, trustedProxies: ['127.0.0.1'] });
+    const { email } = await addUser();
+    const origin = dashboard.origin.replace('http:', 'https:');
+    const browser = dashboard.browser();
+    const reply = await signIn(browser, email, PASSWORD, { origin, ...headers, ...elsewhere() });
+    const token = browser.cookies.get(`__Host-${COOKIE}`);
+    expect(reply.headers['set-cookie']).toEqual([
+      `__Host-${COOKIE}=${token}; Max-Age=2592000; Path=/; HttpOnly; Secure; SameSite=Lax`,
+      expect.stringMatching(
+        /^__Host-gateway_browser=[\w-]{43}; Max-Age=15552000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      ),
+    ]);
+    expect((await browser.get('/api/session', headers)).status).toBe(200);
+    // A cookie that plain HTTP could have set counts for nothing here.
+    const downgraded = dashboard.browser();
+    downgraded.cookies.set(COOKIE, token ?? '');
+    expect((await downgraded.get('/api/session', headers)).status).toBe(401);
+    dashboard.configure({ trustedProxies: ['127.0.0.1'] });
+  });
+
+  it('gives a new token every time, ends the former session of the browser and takes no token from outside', async () => {
+    const { id, email } = await addUser();
+    const browser = dashboard.browser();
+    const planted = 'A'.repeat(43);
+    browser.cookies.set(COOKIE, planted);
+    await signIn(browser, email);
+    const first = browser.cookies.get(COOKIE) ?? '';
+    expect(first).not.toBe(planted);
+    await signIn(browser, email);
+    expect(browser.cookies.get(COOKIE)).not.toBe(first);
+    for (const [token, status] of [
+      [planted, 401],
+      [first, 401],
+      [browser.cookies.get(COOKIE) ?? '', 200],
+    ] as const) {
+      const other = createBrowser(dashboard.origin);
+      other.cookies.set(COOKIE, token);
+      expect((await session(other)).status).toBe(status);
+    }
+    expect((await auditOf(id)).map(({ action }) => action)).toEqual([
+      'user.signed_in',
+      'user.signed_in',
+      'user.signed_out',
+    ]);
+  });
+
+  it('fails alike for a wrong password and for users who are unknown, invited or disabled', async () => {
+    const known = await addUser();
+    const disabled = await addUser();
+    await setDisabled(dashboard.database, disabled.id, true, BY);
+    const invited = await dashboard.addUser({ invited: true });
+    const attempts = [
+      [known.email, 'wrong'],
+      [known.email, ''],
+      [known.email, PASSWORD.toUpperCase()],
+      [disabled.email, PASSWORD],
+      [invited.email, PASSWORD],
+      [invited.email, ''],
+      ['nobody@example.com', PASSWORD],
+      ['', PASSWORD],
+      ['no address', PASSWORD],
+    ] as const;
+    const answers = new Set<string>();
+    for (const [email, password] of attempts) {
+      const { status, text, headers } = await signIn(dashboard.browser(), email, password);
+      expect(headers).not.toHaveProperty('set-cookie');
+      answers.add(`${status} ${text}`);
+    }
+    const message = 'The e-mail address or the password is wrong.';
+    expect([...answers]).toEqual([`403 ${JSON.stringify({ problem: 'wrong_password', message })}`]);
+    for (const { id } of [known, invited, disabled]) {
+      const failed = (await auditOf(id)).filter(({ action }) => action === 'user.sign_in_failed');
+      expect(failed[0]).toMatchObject({ actor: 'somebody', actor_user_id: null });
+    }
+  });
+
+  it('keeps nothing of what was typed for an unknown user: it may be a password', async () => {
+    const typed = 'my-secret@password1';
+    await signIn(dashboard.browser(), typed, 'x');
+    const rows = await sql(dashboard.databaseUrl, 'select * from audit_log');
+    const attempts = await sql(dashboard.databaseUrl, 'select * from sign_in_attempts');
+    expect(
+      rows.filter(({ action, subject_id }) => action === 'user.sign_in_failed' && subject_id === null),
+    ).not.toEqual([]);
+    expect(JSON.stringify([rows, attempts])).not.toContain(typed);
+  });
+
+  it('takes as long for an unknown user as for a wrong password', async () => {
+    const { email } = await addUser();
+    const cheapestMs = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
+    for (let round = 0; round < 8; round++) {
+      for (const who of ['known', 'unknown'] as const) {
+        // The comparison is all that takes long, and computes: by the clock it would take as long as the machine is busy.
+        const before = process.cpuUsage();
+        await signIn(dashboard.browser(), who === 'known' ? email : 'nobody-at-all@example.com', 'wrong');
+        const { user, system } = process.cpuUsage(before);
+        cheapestMs[who] = Math.min(cheapestMs[who], (user + system) / 1000);
+      }
+    }
+    // Without a comparison an answer takes a few milliseconds, with one more than twenty.
+    const ratio = cheapestMs.unknown / cheapestMs.known;
+    expect(ratio).toBeGreaterThan(0.6);
+    expect(ratio).toBeLessThan(1.6);
+  });
+});
+
+describe('attempts to sign in', () => {
+  beforeEach(withinOneWindow);
+
+  it('are ten for an account from an address; then even the right password has to wait there, but nowhere else', async () => {
+    const { id, email } = await addUser();
+    const from = elsewhere();
+    for (let attempt = 0; attempt < 10; attempt++) {
+      expect((await signIn(dashboard.browser(), email, 'wrong', from)).body.problem).toBe('wrong_password');
+    }
+    for (const password of ['wrong', PASSWORD, 'wrong']) {
+      const { status, body, headers } = await signIn(dashboard.browser(), email, password, from);
+      expect([status, body.problem]).toEqual([429, 'too_many_attempts']);
+      expect(body.retryAfterSeconds).toBeGreaterThan(0);
+      expect(body.retryAfterSeconds).toBeLessThanOrEqual(900);
+      expect(headers['retry-after']).toBe(String(body.retryAfterSeconds));
+    }
+    // Everybody else is let in, and the audit log was not flooded.
+    expect((await signIn(dashboard.browser(), (await addUser()).email)).status).toBe(200);
+    expect(await auditOf(id)).toHaveLength(10);
+    await sql(dashboard.databaseUrl, "update sign_in_attempts set window_start = window_start - interval '15 minutes'");
+    expect((await signIn(dashboard.browser(), email, PASSWORD, from)).status).toBe(200);
+  });
+
+  it('from one address keep nobody out who comes from another', async () => {
+    const { email } = await addUser();
+    const attacker = elsewhere();
+    for (let attempt = 0; attempt < 35; attempt++) await signIn(dashboard.browser(), email, 'wrong', attacker);
+    expect((await signIn(dashboard.browser(), email)).status).toBe(200);
+  });
+
+  it('are thirty for an address, whomever they are for', async () => {
+    const from = elsewhere();
+    const attempt = (n: number) => signIn(dashboard.browser(), `user${n}@example.com`, 'wrong', from);
+    for (let n = 0; n < 30; n++) expect((await attempt(n)).body.problem).toBe('wrong_password');
+    expect((await attempt(30)).body.problem).toBe('too_many_attempts');
+    const { email } = await addUser();
+    expect((await signIn(dashboard.browser(), email, PASSWORD, from)).body.problem).toBe('too_many_attempts');
+    expect((await signIn(dashboard.browser(), email)).status).toBe(200);
+  });
+
+  it('are forgotten by the account that got in', async () => {
+    const { email } = await addUser();
+    const from = elsewhere();
+    for (let round = 0; round < 2; round++) {
+      for (let attempt = 0; attempt < 6; attempt++) await signIn(dashboard.browser(), email, 'wrong', from);
+      expect((await signIn(dashboard.browser(), email, PASSWORD, from)).status).toBe(200);
+    }
+  });
+});
+
+describe('a session', () => {
+  it('ends with its cookie when its user signs out, as often as one likes', async () => {
+    const user = await addUser();
+    const browser = await dashboard.signedIn({ ...user, passwordHash });
+    const token = browser.cookies.get(COOKIE) ?? '';
+    const reply = await browser.send('DELETE', '/api/session');
+    expect([reply.status, reply.headers['set-cookie']]).toEqual([
+      200,
+      [`${COOKIE}=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax`],
+    ]);
+    expect((await browser.send('DELETE', '/api/session')).status).toBe(200);
+    browser.cookies.set(COOKIE, token);
+    expect((await session(browser)).body.problem).toBe('not_signed_in');
+  });
+
+  it.each([
+    ['after 30 days', "expires_at = now() - interval '1 second'"],
+    ['after 7 days without use', "last_seen_at = now() - interval '7 days 1 second'"],
+  ])('ends %s', async (_, change) => {
+    const user = await addUser();
+    const browser = await dashboard.signedIn({ ...user, passwordHash });
+    expect((await session(browser)).status).toBe(200);
+    await sql(dashboard.databaseUrl, `update sessions set ${change} where user_id = '${user.id}'`);
+    expect((await session(browser)).status).toBe(401);
+  });
+
+  it('ends at once when its user is disabled, and is no session of anybody when the cookie is none of ours', async () => {
+    const user = await addUser();
+    const browser = await dashboard.signedIn({ ...user, passwordHash });
+    await setDisabled(dashboard.database, user.id, true, BY);
+    expect((await session(browser)).status).toBe(401);
+    for (const token of ['', 'x', `${'A'.repeat(43)}'`, '%00', 'A'.repeat(5_000)]) {
+      browser.cookies.set(COOKIE, token);
+      expect((await session(browser)).status).toBe(401);
+    }
+  });
+
+  it('is one of the devices, which are seen and ended by their user alone', async () => {
+    const user = await addUser();
+    const here = await dashboard.signedIn({ ...user, passwordHash });
+    const there = await dashboard.signedIn({ ...user, passwordHash });
+    const stranger = await dashboard.signedIn({ ...(await addUser()), passwordHash });
+    const devices = async () =>
+      (await here.get<{ devices: { id: string; current: boolean }[] }>('/api/devices')).body.devices;
+    const other = (await devices()).find(({ current }) => !current);
+    expect((await devices()).filter(({ current }) => current)).toHaveLength(1);
+    expect((await stranger.send('DELETE', `/api/devices/${other?.id}`)).status).toBe(404);
+    expect((await session(there)).status).toBe(200);
+    const ended = await here.send('DELETE', `/api/devices/${other?.id}`);
+    expect([ended.status, ended.headers['set-cookie']]).toEqual([200, undefined]);
+    expect((await session(there)).status).toBe(401);
+    expect((await here.send('DELETE', `/api/devices/${other?.id}`)).status).toBe(404);
+    const [current] = await devices();
+    await here.send('DELETE', `/api/devices/${current?.id}`);
+    expect(here.cookies.size).toBe(0);
+  });
+});

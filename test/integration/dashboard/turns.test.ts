@@ -1,0 +1,98 @@
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
+import { sql } from '../../harness/database.ts';
+import type { Browser } from './dashboard-browser.ts';
+import { startDashboard, type TestDashboard } from './dashboard-server.ts';
+
+const PASSWORD = 'correct horse battery';
+
+let dashboard: TestDashboard;
+let slow: pg.Client;
+beforeAll(async () => {
+  dashboard = await startDashboard({}, 'gateway_dashboard');
+  slow = new pg.Client({ connectionString: dashboard.databaseUrl });
+  await slow.connect();
+});
+afterAll(async () => {
+  await slow.end();
+  await dashboard.close();
+});
+
+const usage = (browser: Browser, organizationId: string) =>
+  browser.get(`/api/organizations/${organizationId}/usage?from=2026-11-01&to=2026-11-30&by=day`);
+
+/** Every read of usage stands still meanwhile. */
+async function whileUsageIsSlow(work: () => Promise<void>): Promise<void> {
+  await slow.query('begin; lock table daily_usage in access exclusive mode');
+  try {
+    await work();
+  } finally {
+    await slow.query('rollback');
+  }
+}
+
+/** Asked on a connection of its own: a transaction sees the same activity all the time. */
+async function untilWaiting(statements: number): Promise<void> {
+  const waiting = `select count(*)::integer as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+  await expect
+    .poll(async () => (await sql<{ n: number }>(dashboard.databaseUrl, waiting))[0]?.n, { timeout: 20_000 })
+    .toBe(statements);
+}
+
+it.each([6, 30])('%i slow requests of one user keep nobody else from the dashboard', async (requests) => {
+  const organizationId = await dashboard.addOrganization();
+  const otherId = await dashboard.addOrganization('Other');
+  const hog = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] }));
+  const colleague = await dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'owner'] }));
+  const stranger = await dashboard.signedIn(await dashboard.addUser({ in: [otherId, 'owner'] }));
+  const { email } = await dashboard.addUser({ in: [otherId, 'member'], passwordHash: await hashPassword(PASSWORD) });
+  let pending: ReturnType<typeof usage>[] = [];
+  await whileUsageIsSlow(async () => {
+    pending = Array.from({ length: requests }, () => usage(hog, organizationId));
+    await untilWaiting(2);
+    for (const [browser, id] of [
+      [colleague, organizationId],
+      [stranger, otherId],
+    ] as const) {
+      for (const page of ['', '/overview?range=24h&by=model', '/keys', '/requests', '/ledger', '/members', '/audit']) {
+        expect([page, (await browser.get(`/api/organizations/${id}${page}`)).status]).toEqual([page, 200]);
+      }
+    }
+    const entered = await dashboard.browser().send('POST', '/api/session', { email, password: PASSWORD });
+    expect(entered.status).toBe(200);
+  });
+  for (const reply of await Promise.all(pending)) {
+    // 503: PostgreSQL gave up a statement that stood still for longer than it may.
+    expect([200, 429, 503]).toContain(reply.status);
+    if (reply.status === 429) expect(Number(reply.headers['retry-after'])).toBeGreaterThan(0);
+  }
+  expect((await usage(hog, organizationId)).status).toBe(200);
+});
+
+it('an organization has at most its share, however many users it has, and no queue without end', async () => {
+  const organizationId = await dashboard.addOrganization();
+  const members = await Promise.all(
+    Array.from({ length: 5 }, async () =>
+      dashboard.signedIn(await dashboard.addUser({ in: [organizationId, 'member'] })),
+    ),
+  );
+  let pending: ReturnType<typeof usage>[] = [];
+  await whileUsageIsSlow(async () => {
+    let refused = 0;
+    const ask = async (member: Browser) => {
+      const reply = await usage(member, organizationId);
+      if (reply.status === 429) refused++;
+      return reply;
+    };
+    pending = members.flatMap((member) => Array.from({ length: 50 }, () => ask(member)));
+    await untilWaiting(3);
+    // Beyond what may wait, the answer comes at once.
+    expect((await Promise.race(pending)).body.problem).toBe('too_many_requests');
+    // On a busy machine 250 requests take a while to arrive.
+    await expect.poll(() => refused, { timeout: 20_000 }).toBeGreaterThan(100);
+    const operator = await dashboard.signedIn(await dashboard.addUser({ operator: true }));
+    expect((await operator.get(`/api/organizations/${organizationId}`)).status).toBe(200);
+  });
+  await Promise.all(pending);
+});

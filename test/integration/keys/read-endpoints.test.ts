@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import {
+  errorOf,
+  type GatewayClient,
+  gatewayClient,
+  jsonOf,
+  outcome,
+  settledGeneration,
+} from '../../harness/gateway-client.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+let client: GatewayClient;
+let stranger: GatewayClient;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: {
+        full: {
+          capabilities: ['tools', 'vision', 'json_mode'],
+          reasoning_efforts: ['low', 'high'],
+          context_window: 200_000,
+          max_output_tokens: 32_000,
+          usd_per_million_tokens: { input: 0.25, cached_input: 0.025, output: 2 },
+        },
+        small: {},
+        off: { disabled: true },
+      },
+      limits: { read_rpm: 200 },
+    },
+  });
+  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  stranger = gatewayClient(stack.origin, (await stack.operator.customer({ key: { models: ['small'] } })).key);
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+test('models: the enabled ones with what they can do and cost, in the order of the file', async () => {
+  const body = jsonOf<{ object: string; data: Array<Record<string, unknown>> }>(await client.get('/v1/models'));
+  expect(body.object).toBe('list');
+  expect(body.data.map(({ id }) => id)).toEqual(['full', 'small']);
+  expect(body.data[0]).toEqual({
+    id: 'full',
+    object: 'model',
+    created: expect.any(Number),
+    owned_by: expect.any(String),
+    capabilities: ['tools', 'vision', 'json_mode'],
+    context_window: 200_000,
+    max_output_tokens: 32_000,
+    reasoning_efforts: ['low', 'high'],
+    pricing: { input: 0.25, cached_input: 0.025, output: 2 },
+  });
+});
+
+test('models: only those that the key may use', async () => {
+  const body = jsonOf<{ data: Array<{ id: string }> }>(await stranger.get('/v1/models'));
+  expect(body.data.map(({ id }) => id)).toEqual(['small']);
+});
+
+test('a disabled model is not found', async () => {
+  expect(outcome(await client.chat({ model: 'off' }))).toBe('404 model_not_found');
+});
+
+test('generation: what a request used and cost, for its own organization only', async () => {
+  const id = String((await client.chat({ model: 'small' })).headers['x-generation-id']);
+  expect(await settledGeneration(client, id)).toEqual({
+    id,
+    model: 'small',
+    provider_name: 'fake',
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+    streamed: false,
+    cancelled: false,
+    finish_reason: 'stop',
+    tokens_prompt: 10,
+    tokens_completion: 5,
+    tokens_cached: 0,
+    tokens_reasoning: 0,
+    total_cost: 0.000015,
+    latency: expect.any(Number),
+    generation_time: expect.any(Number),
+    api_key_id: expect.stringMatching(/^key-/),
+    upstream_id: 'chatcmpl-provider-1',
+  });
+  expect(outcome(await stranger.get(`/v1/generation?id=${id}`))).toBe('404 generation_not_found');
+});
+
+test.each([
+  ['/v1/generation', '400 invalid_request', 'id'],
+  ['/v1/generation?id=', '400 invalid_request', 'id'],
+  ['/v1/generation?id=nonsense', '404 generation_not_found', 'id'],
+  ['/v1/generation?id=gen-00000000000000000000000000', '404 generation_not_found', 'id'],
+  ['/v1/generation?id=a&verbose=1', '400 unknown_parameter', 'verbose'],
+  ['/v1/models?limit=3', '400 unknown_parameter', 'limit'],
+  ['/v1/credits?x=', '400 unknown_parameter', 'x'],
+])('%s is %s', async (path, expected, param) => {
+  const received = await client.get(path);
+  expect(outcome(received)).toBe(expected);
+  expect(errorOf(received).param).toBe(param);
+});
+
+test('usage: what was used, by day and model', async () => {
+  const before = jsonOf<{ total: { requests: number } }>(await client.get('/v1/usage')).total.requests;
+  await client.chat({ model: 'full' });
+  const body = jsonOf<{ data: Array<Record<string, unknown>>; total: { requests: number } }>(
+    await client.get('/v1/usage?group_by=day,model'),
+  );
+  expect(body.total.requests).toBe(before + 1);
+  expect(body.data).toContainEqual({
+    date: new Date().toISOString().slice(0, 10),
+    model: 'full',
+    requests: 1,
+    tokens_prompt: 10,
+    tokens_completion: 5,
+    tokens_cached: 0,
+    tokens_reasoning: 0,
+    cost: 0.0000125,
+  });
+});
+
+test('usage: a year at most, and the refusal names the longest span that is answered', async () => {
+  const spanning = (days: number) => {
+    const start = new Date(Date.UTC(2026, 10, 21) - days * 86_400_000).toISOString().slice(0, 10);
+    return client.get(`/v1/usage?start_date=${start}&end_date=2026-11-21`);
+  };
+  const refused = await spanning(3660);
+  expect(outcome(refused)).toBe('400 invalid_request');
+  expect(errorOf(refused)).toMatchObject({
+    param: 'start_date',
+    message: 'start_date must be at most 3659 days before end_date.',
+  });
+  expect(outcome(await spanning(3659))).toBe('200');
+});
+
+test.each([
+  'end_date=0001-01-15',
+  'start_date=0000-01-01&end_date=0000-12-31',
+  'start_date=9999-12-31&end_date=9999-12-31',
+])('usage: a day that no request can be of has none: %s', async (query) => {
+  const received = await client.get(`/v1/usage?${query}`);
+  expect(received.status).toBe(200);
+  expect(jsonOf(received)).toMatchObject({ data: [], total: { requests: 0, cost: 0 } });
+});
+
+test('read_rpm: reads of one key are limited, another key is not affected', async () => {
+  const { key } = await stack.operator.customer();
+  const reader = gatewayClient(stack.origin, key);
+  let refused: Awaited<ReturnType<GatewayClient['get']>> | undefined;
+  // Over a minute's end there may be room twice.
+  for (let i = 0; i < 402 && refused === undefined; i++) {
+    const received = await reader.get('/v1/credits');
+    if (received.status !== 200) refused = received;
+  }
+  if (refused === undefined) throw new Error('402 reads were answered');
+  expect(outcome(refused)).toBe('429 rpm_exceeded');
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  expect(outcome(await stranger.get('/v1/credits'))).toBe('200');
+});

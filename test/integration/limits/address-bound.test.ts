@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../../harness/raw-http2.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+
+/** Bounds of one address in Envoy (`listen.address_connections`, `address_rps`); every address of 127.0.0.0/8 is another client. */
+let stack: Stack;
+
+const PER_SECOND = 5;
+const MOST_OPEN = 150;
+const TRUSTED_PROXY = '127.0.0.9';
+
+beforeAll(async () => {
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { nobody: { base_url: 'http://127.0.0.1:9/v1' } },
+      models: { any: {} },
+      address_rps: PER_SECOND,
+      address_connections: MOST_OPEN,
+      trusted_proxies: [TRUSTED_PROXY],
+    },
+  });
+});
+afterAll(() => stack?.close());
+showLogsOnFailure(() => stack);
+
+/** Without a key, so that nothing but the address can be counted. */
+async function ask(localAddress: string): Promise<{ response: IncomingMessage; body: string }> {
+  const outgoing = request(`${stack.origin}/v1/models`, { localAddress, agent: false }).end();
+  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+  return { response, body: await text(response) };
+}
+
+async function manyFrom(address: string): Promise<Awaited<ReturnType<typeof ask>>[]> {
+  return Promise.all(Array.from({ length: 100 }, () => ask(address)));
+}
+
+test('one address is refused beyond its bound, in the envelope, and others are not', async () => {
+  const flooding = await manyFrom('127.0.0.2');
+  const refused = flooding.filter(({ response }) => response.statusCode === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { response, body } of refused) {
+    expect(JSON.parse(body)).toEqual({
+      error: {
+        message: 'Too many requests from this address.',
+        type: 'rate_limit_error',
+        code: 'rpm_exceeded',
+        metadata: {},
+      },
+    });
+    expect(response.headers).toMatchObject({ 'retry-after': '1', 'x-request-id': expect.any(String) });
+  }
+  // Twice as many as in a second at once, and what was added while the requests were sent.
+  expect(flooding.length - refused.length).toBeGreaterThanOrEqual(2 * PER_SECOND);
+  const { response } = await ask('127.0.0.3');
+  expect(response.statusCode).toBe(401);
+});
+
+test('a trusted proxy speaks for many clients and has no bound', async () => {
+  const statuses = (await manyFrom(TRUSTED_PROXY)).map(({ response }) => response.statusCode);
+  expect(new Set(statuses)).toEqual(new Set([401]));
+});
+
+/** How many of them stay open. */
+async function openFrom(localAddress: string, count: number): Promise<Socket[]> {
+  const sockets = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect({ port: stack.apiPort, host: '127.0.0.1', localAddress });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  // Envoy accepts in order: whatever came before this request has been judged when it is answered.
+  await ask(TRUSTED_PROXY);
+  return sockets;
+}
+
+const stillOpen = (sockets: readonly Socket[]): number => sockets.filter(({ closed }) => !closed).length;
+
+test('one address is closed out beyond its connections until some of them are gone, and others are not', async () => {
+  const flooding = await openFrom('127.0.0.4', MOST_OPEN + 50);
+  await expect.poll(() => stillOpen(flooding)).toBe(MOST_OPEN);
+  const [another] = await openFrom('127.0.0.4', 1);
+  await expect.poll(() => another?.closed).toBe(true);
+  expect((await ask('127.0.0.5')).response.statusCode).toBe(401);
+  for (const socket of flooding) socket.destroy();
+  await expect.poll(async () => (await ask('127.0.0.4').catch(() => undefined))?.response.statusCode).toBe(401);
+});
+
+test('a trusted proxy may have more connections', async () => {
+  const sockets = await openFrom(TRUSTED_PROXY, MOST_OPEN + 50);
+  expect(stillOpen(sockets)).toBe(MOST_OPEN + 50);
+  for (const socket of sockets) socket.destroy();
+});
+
+test('one address is closed out that sends HTTP/2 frames of one byte without end', async () => {
+  const flooding = await openRawHttp2(stack.apiPort, { localAddress: '127.0.0.6' });
+  const fields: Field[] = [
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', '/v1/chat/completions'],
+    [':authority', 'gateway'],
+  ];
+  flooding.send(frame(FRAME.headers, END_HEADERS, 1, headerBlock(fields)));
+  const frames = Buffer.concat(Array.from({ length: 10_000 }, () => frame(FRAME.data, 0, 1, Buffer.from(' '))));
+  while (!flooding.socket.destroyed) {
+    flooding.send(frames);
+    await sleep(1);
+  }
+  expect((await ask('127.0.0.7')).response.statusCode).toBe(401);
+});

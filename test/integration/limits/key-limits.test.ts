@@ -1,0 +1,275 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { DAY_MS, MINUTE_MS, utcDayText } from '../../../core/clock.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, jsonOf, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
+import type { Received } from '../../harness/http-client.ts';
+import { BY } from '../../harness/operator.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { createTestClock, type TestClock } from '../../harness/test-clock.ts';
+import { jsonAnswer } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+let clock: TestClock;
+
+beforeAll(async () => {
+  clock = createTestClock();
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    env: clock.env,
+    config: {
+      providers: { fake: { base_url: provider.baseUrl } },
+      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
+      models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
+      timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
+      limits: { read_rpm: 5 },
+    },
+  });
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+  clock?.remove();
+});
+
+showLogsOnFailure(() => stack);
+
+const LIMIT = 100;
+const COST_NANO_USD = 100_000n;
+
+/** So far into a minute of tomorrow's noon that nothing but the test moves the clock over its end. */
+async function toSecond(second: number): Promise<void> {
+  const noon = Math.floor(clock.nowMs() / DAY_MS) * DAY_MS + DAY_MS / 2;
+  minutes += 2;
+  await clock.set(noon + minutes * MINUTE_MS + second * 1000);
+}
+let minutes = 0;
+
+async function toNextMinute(): Promise<void> {
+  await clock.set((Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS + 1000);
+}
+
+function nextMidnight(): number {
+  return (Math.floor(clock.nowMs() / DAY_MS) + 1) * DAY_MS;
+}
+
+function ask(client: GatewayClient, maxTokens = LIMIT): Promise<Received> {
+  return client.chat({ model: 'exact', max_tokens: maxTokens });
+}
+
+function count(outcomes: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const one of outcomes) counts[one] = (counts[one] ?? 0) + 1;
+  return counts;
+}
+
+/** Within a second of what the wall clock said was left until that moment when the request was decided: after it was sent, before now. */
+function expectRetryAfter(received: Received, untilMs: number, sentAtMs: number): void {
+  const told = Number(received.headers['retry-after']);
+  expect(told).toBeGreaterThanOrEqual((untilMs - clock.nowMs()) / 1000 - 1);
+  expect(told).toBeLessThanOrEqual((untilMs - sentAtMs) / 1000 + 1);
+}
+
+const minuteEnd = () => (Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS;
+
+/** 60 at once, held by the provider until all are decided. */
+async function sixtyAtOnce(client: GatewayClient, tokensUsed: number): Promise<readonly Received[]> {
+  const gate = createGate();
+  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: tokensUsed } })));
+  let refused = 0;
+  const answers = Array.from({ length: 60 }, async () => {
+    const received = await ask(client);
+    if (received.status !== 200) refused += 1;
+    return received;
+  });
+  await gate.waitFor(10);
+  await expect.poll(() => refused).toBe(50);
+  expect(gate.arrived()).toBe(10);
+  gate.open();
+  return Promise.all(answers);
+}
+
+test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the next minute opens', async () => {
+  provider.script('exact', jsonAnswer());
+  await toSecond(20);
+  const { key } = await stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
+  const client = gatewayClient(stack.origin, key);
+  const sentAtMs = clock.nowMs();
+  const received = await Promise.all(Array.from({ length: 50 }, () => ask(client)));
+  expect(count(received.map(outcome))).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
+  const served = received.filter(({ status }) => status === 200);
+  const left = served.map(({ headers }) => Number(headers['x-ratelimit-remaining-requests']));
+  expect(left.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  for (const one of received) {
+    expect(one.headers['x-ratelimit-limit-requests']).toBe('10');
+    expect(one.headers['x-ratelimit-reset-requests']).toMatch(/^\d+s$/);
+    expect(one.headers['x-ratelimit-limit-tokens']).toBeUndefined();
+    if (one.status === 200) continue;
+    expect(one.headers['x-ratelimit-remaining-requests']).toBe('0');
+    expect(one.headers['x-should-retry']).toBeUndefined();
+    expectRetryAfter(one, minuteEnd(), sentAtMs);
+  }
+  await toNextMinute();
+  const next = await ask(client);
+  expect(next.status).toBe(200);
+  expect(next.headers['x-ratelimit-remaining-requests']).toBe('9');
+});
+
+test('of key and organization the smaller holds, also when it is lowered later', async () => {
+  provider.script('exact', jsonAnswer());
+  await toSecond(20);
+  const limits = { requestsPerMinute: 3 };
+  const { organizationId, key } = await stack.operator.customer({
+    organization: { limits: { requestsPerMinute: 5 } },
+    key: { limits },
+  });
+  const client = gatewayClient(stack.origin, key);
+  const received = [];
+  for (let i = 0; i < 4; i++) received.push(await ask(client));
+  expect(received.map(outcome)).toEqual(['200', '200', '200', '429 rpm_exceeded']);
+  expect(received[0]?.headers['x-ratelimit-limit-requests']).toBe('3');
+  await toNextMinute();
+  await stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 }, BY);
+  const later = [await ask(client), await ask(client)];
+  expect(later.map(outcome)).toEqual(['200', '429 rpm_exceeded']);
+  expect(later[1]?.headers['x-ratelimit-limit-requests']).toBe('1');
+});
+
+test('full slots are told by retry-after 1, count against nothing, and are free after the answer', async () => {
+  await toSecond(20);
+  const { key } = await stack.operator.customer({
+    organization: { concurrency: 3, limits: { requestsPerMinute: 5 } },
+  });
+  const client = gatewayClient(stack.origin, key);
+  const gate = createGate();
+  provider.script('exact', gate.before(jsonAnswer()));
+  const inFlight = [ask(client), ask(client), ask(client)];
+  await gate.waitFor(3);
+  for (let i = 0; i < 3; i++) {
+    const refused = await ask(client);
+    expect(outcome(refused)).toBe('429 rpm_exceeded');
+    expect(refused.headers['retry-after']).toBe('1');
+    expect(refused.headers['x-ratelimit-remaining-requests']).toBe('2');
+  }
+  gate.open();
+  expect((await Promise.all(inFlight)).map(outcome)).toEqual(['200', '200', '200']);
+  expect([outcome(await ask(client)), outcome(await ask(client))]).toEqual(['200', '200']);
+});
+
+test('tpm counts estimate and limit at admission, and what was used once it is known', async () => {
+  await toSecond(20);
+  const { key } = await stack.operator.customer({ organization: { limits: { tokensPerMinute: 1000 } } });
+  const client = gatewayClient(stack.origin, key);
+  const gate = createGate();
+  const usage = { prompt_tokens: 10, completion_tokens: 5 };
+  provider.script('exact', gate.before(jsonAnswer({ usage })));
+  const inFlight = [ask(client, 400), ask(client, 400)];
+  await gate.waitFor(2);
+  const sentAtMs = clock.nowMs();
+  const refused = await ask(client, 400);
+  expect(outcome(refused)).toBe('429 tpm_exceeded');
+  expectRetryAfter(refused, minuteEnd(), sentAtMs);
+  gate.open();
+  const answers = await Promise.all(inFlight);
+  const left = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining-tokens'])).toSorted((a, b) => b - a);
+  const estimate = 600 - (left[0] ?? 0);
+  expect(estimate).toBeGreaterThan(0);
+  expect(estimate).toBeLessThan(30);
+  expect(left).toEqual([600 - estimate, 200 - 2 * estimate]);
+  await untilNothingHeld(client);
+  const next = await ask(client, 400);
+  expect(outcome(next)).toBe('200');
+  expect(next.headers['x-ratelimit-remaining-tokens']).toBe(String(1000 - 2 * 15 - 400 - estimate));
+  await toNextMinute();
+  // Larger than the whole limit: served when the window is empty, and nothing after it.
+  provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 3000 } }));
+  const large = await ask(client, 5000);
+  expect(outcome(large)).toBe('200');
+  expect(large.headers['x-ratelimit-remaining-tokens']).toBe('0');
+  expect(outcome(await ask(client, 1))).toBe('429 tpm_exceeded');
+});
+
+test.each(['key', 'organization'] as const)(
+  'a daily budget of the %s worth 10, 60 at once: 10 are served; midnight opens it again',
+  async (owner) => {
+    await toSecond(20);
+    const limits = { dailyBudgetNanoUsd: 10n * COST_NANO_USD };
+    const { organizationId, key } = await stack.operator.customer({ [owner]: { limits } });
+    const client = gatewayClient(stack.origin, key);
+    const sentAtMs = clock.nowMs();
+    const received = await sixtyAtOnce(client, LIMIT);
+    expect(count(received.map(outcome))).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
+    for (const one of received.filter(({ status }) => status === 429)) {
+      expect(one.headers['x-should-retry']).toBe('false');
+      expectRetryAfter(one, nextMidnight(), sentAtMs);
+    }
+    await clock.set(nextMidnight() - 2000);
+    const lateAtMs = clock.nowMs();
+    const late = await ask(client);
+    expect(outcome(late)).toBe('429 daily_budget_exceeded');
+    expectRetryAfter(late, nextMidnight(), lateAtMs);
+    await clock.set(nextMidnight() + 100);
+    expect(outcome(await ask(client))).toBe('200');
+    expect(await stack.operator.balance(organizationId)).toBe(100 - 11 * 0.0001);
+    await stack.operator.verifyLedger();
+  },
+);
+
+test('a daily budget counts what was used once it is known', async () => {
+  await toSecond(20);
+  const { key } = await stack.operator.customer({
+    organization: { limits: { dailyBudgetNanoUsd: 10n * COST_NANO_USD } },
+  });
+  const client = gatewayClient(stack.origin, key);
+  expect(count((await sixtyAtOnce(client, LIMIT / 2)).map(outcome))).toEqual({
+    '200': 10,
+    '429 daily_budget_exceeded': 50,
+  });
+  await untilNothingHeld(client);
+  // Spent: half of it. Nine more fit, at half of their hold each: the last of them stands on 95 % and holds the rest.
+  const outcomes = [];
+  for (let i = 0; i < 10; i++) outcomes.push(outcome(await ask(client)));
+  expect(count(outcomes)).toEqual({ '200': 9, '429 daily_budget_exceeded': 1 });
+});
+
+test('a clock that jumps frees nothing that is held, and a request belongs to the day of its admission', async () => {
+  await toSecond(20);
+  await clock.set(nextMidnight() - 5000);
+  const day = Math.floor(clock.nowMs() / DAY_MS);
+  const { key } = await stack.operator.customer({ credit: '0.0001' });
+  const client = gatewayClient(stack.origin, key);
+  const gate = createGate();
+  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: 40 } })));
+  const inFlight = ask(client);
+  await gate.waitFor(1);
+  for (const jumpMs of [20_000, 3_600_000, -3_700_000]) {
+    await clock.set(clock.nowMs() + jumpMs);
+    expect(outcome(await ask(client))).toBe('402 insufficient_credits');
+  }
+  await clock.set((day + 1) * DAY_MS + 60_000);
+  gate.open();
+  expect(outcome(await inFlight)).toBe('200');
+  const date = utcDayText(day);
+  const usage = jsonOf<{ data: unknown[] }>(await client.get(`/v1/usage?start_date=${date}&end_date=${date}`));
+  expect(usage.data).toMatchObject([{ date, requests: 1, cost: 0.00004 }]);
+  await stack.operator.verifyLedger();
+});
+
+test('reads have a limit of their own, which opens with the next minute', async () => {
+  await toSecond(20);
+  provider.script('exact', jsonAnswer());
+  const { key } = await stack.operator.customer();
+  const client = gatewayClient(stack.origin, key);
+  const outcomes = [];
+  for (let i = 0; i < 6; i++) outcomes.push(outcome(await client.get('/v1/models')));
+  expect(count(outcomes)).toEqual({ '200': 5, '429 rpm_exceeded': 1 });
+  const sentAtMs = clock.nowMs();
+  expectRetryAfter(await client.get('/v1/credits'), minuteEnd(), sentAtMs);
+  expect(outcome(await ask(client))).toBe('200');
+  await toNextMinute();
+  expect(outcome(await client.get('/v1/credits'))).toBe('200');
+});

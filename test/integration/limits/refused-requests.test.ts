@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import type { Received } from '../../harness/http-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
+import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { errorAnswer } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+/** `limits.refused_rpm` through a real Envoy. */
+const LIMIT = 6;
+let provider: FakeProvider;
+let stack: Stack;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      limits: { refused_rpm: LIMIT, request_body: '10KiB' },
+      providers: { fake: { base_url: provider.baseUrl } },
+      models: { plain: {}, picky: {} },
+      retries: { per_target: 0 },
+    },
+  });
+});
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => stack);
+
+const BEYOND = '429 rpm_exceeded';
+
+async function customerWith(options: CustomerOptions = {}): Promise<Customer & { readonly client: GatewayClient }> {
+  const customer = await stack.operator.customer(options);
+  return { ...customer, client: gatewayClient(stack.origin, customer.key) };
+}
+
+/** Enough of this minute is left for what a test does in it. */
+async function untilMinuteIsYoung(): Promise<void> {
+  const leftMs = 60_000 - (Date.now() % 60_000);
+  if (leftMs < 20_000) await new Promise((resolve) => setTimeout(resolve, leftMs + 50));
+}
+
+async function times(count: number, send: () => Promise<Received>): Promise<string[]> {
+  const outcomes: string[] = [];
+  for (let i = 0; i < count; i++) outcomes.push(outcome(await send()));
+  return outcomes;
+}
+
+describe.concurrent('requests that are refused before a provider is asked', () => {
+  interface Case {
+    readonly is: string;
+    readonly customer?: CustomerOptions;
+    readonly send: (client: GatewayClient) => Promise<Received>;
+  }
+  const COUNTED: readonly Case[] = [
+    { is: '400 invalid_json', send: (client) => client.send({ path: '/v1/chat/completions', body: '{' }) },
+    { is: '400 unknown_parameter', send: (client) => client.get('/v1/models?a=b') },
+    { is: '402 insufficient_credits', customer: { credit: '0' }, send: (client) => client.chat({ model: 'plain' }) },
+    {
+      is: '403 model_not_allowed',
+      customer: { key: { models: ['other'] } },
+      send: (client) => client.chat({ model: 'plain' }),
+    },
+    { is: '404 model_not_found', send: (client) => client.chat({ model: 'unheard' }) },
+    { is: '404 generation_not_found', send: (client) => client.get('/v1/generation?id=unheard') },
+    {
+      is: '413 request_too_large',
+      send: (client) => client.send({ path: '/v1/chat/completions', body: 'x'.repeat(11_000) }),
+    },
+  ];
+
+  test.each(COUNTED)(
+    '$is: so many of an organization, and then nothing of it is heard',
+    async ({ is, customer, send }) => {
+      const { client, organizationId } = await customerWith(customer);
+      const other = gatewayClient(stack.origin, (await stack.operator.addKey(organizationId)).key);
+      await untilMinuteIsYoung();
+      expect(await times(LIMIT, () => send(client))).toEqual(Array.from({ length: LIMIT }, () => is));
+      const beyond = await send(client);
+      expect(errorOf(beyond)).toMatchObject({ code: 'rpm_exceeded', type: 'rate_limit_error' });
+      expect(Number(beyond.headers['retry-after'])).toBeGreaterThan(0);
+      expect(Number(beyond.headers['retry-after'])).toBeLessThanOrEqual(60);
+      // Every endpoint, and every key of it.
+      expect(outcome(await other.chat({ model: 'plain' }))).toBe(BEYOND);
+      for (const path of ['/v1/models', '/v1/credits', '/v1/usage', '/v1/generation?id=x'])
+        expect(outcome(await other.get(path))).toBe(BEYOND);
+      const neighbour = await customerWith();
+      expect(outcome(await neighbour.client.chat({ model: 'plain' }))).toBe('200');
+      for (const each of [client, other, neighbour.client]) each.close();
+    },
+  );
+
+  test('422 idempotency_key_reused counts', async () => {
+    const { client } = await customerWith();
+    const headers = { 'idempotency-key': 'one' };
+    await untilMinuteIsYoung();
+    expect(outcome(await client.chat({ model: 'plain' }, { headers }))).toBe('200');
+    const reuse = () => client.chat({ model: 'plain', seed: 1 }, { headers });
+    expect(await times(LIMIT + 1, reuse)).toEqual([
+      ...Array.from({ length: LIMIT }, () => '422 idempotency_key_reused'),
+      BEYOND,
+    ]);
+    client.close();
+  });
+
+  test('a body that is still coming is not waited for beyond the limit', async () => {
+    const { client } = await customerWith();
+    await untilMinuteIsYoung();
+    await times(LIMIT, () => client.get('/v1/models?a=b'));
+    const received = await client.send({ path: '/v1/chat/completions', body: 'x'.repeat(200_000) });
+    expect(outcome(received)).toBe(BEYOND);
+    client.close();
+  });
+
+  test('429, what a provider refused, what is served and a route that there is not count nothing', async () => {
+    const { client } = await customerWith({ organization: { limits: { requestsPerMinute: LIMIT + 2 } } });
+    await untilMinuteIsYoung();
+    for (let i = 0; i < LIMIT; i++) provider.script('picky', errorAnswer(400, 'no'));
+    expect(await times(LIMIT, () => client.chat({ model: 'picky' }))).not.toContain(BEYOND);
+    expect(await times(2, () => client.chat({ model: 'plain' }))).toEqual(['200', '200']);
+    expect(await times(LIMIT + 1, () => client.chat({ model: 'plain' }))).toEqual(
+      Array.from({ length: LIMIT + 1 }, () => BEYOND),
+    );
+    expect(await times(LIMIT + 1, () => client.get('/v1/nothing'))).not.toContain(BEYOND);
+    expect(outcome(await client.get('/v1/models'))).toBe('200');
+    client.close();
+  });
+
+  test('the checks before the limit answer as ever, and count', async () => {
+    const { client, organizationId } = await customerWith();
+    const scoped = gatewayClient(stack.origin, (await stack.operator.addKey(organizationId, { scopes: ['chat'] })).key);
+    const elsewhere = gatewayClient(
+      stack.origin,
+      (await stack.operator.addKey(organizationId, { key: { ipRanges: ['192.0.2.0/24'] } })).key,
+    );
+    await untilMinuteIsYoung();
+    const half = LIMIT / 2;
+    expect(await times(half, () => scoped.get('/v1/credits'))).not.toContain(BEYOND);
+    expect(await times(half, () => elsewhere.get('/v1/credits'))).not.toContain(BEYOND);
+    expect(outcome(await client.get('/v1/credits'))).toBe(BEYOND);
+    expect(outcome(await scoped.get('/v1/credits'))).toBe('403 missing_scope');
+    expect(outcome(await elsewhere.get('/v1/credits'))).toBe('401 ip_not_allowed');
+    for (const each of [client, scoped, elsewhere]) each.close();
+  });
+
+  test.each([
+    ['revoked', '401 key_revoked'],
+    ['expired', '401 key_expired'],
+  ])('a key that is %s has a count of its own', async (what, code) => {
+    const { client, organizationId } = await customerWith();
+    const expiry = what === 'expired' ? { key: { expiresAtMs: Date.now() } } : {};
+    const bad = await stack.operator.addKey(organizationId, expiry);
+    if (what === 'revoked') await stack.operator.administration.revokeKey(bad.keyId, BY);
+    const found = gatewayClient(stack.origin, bad.key);
+    await untilMinuteIsYoung();
+    expect(await times(LIMIT + 1, () => found.get('/v1/models'))).toEqual([
+      ...Array.from({ length: LIMIT }, () => code),
+      BEYOND,
+    ]);
+    expect(outcome(await found.chat({ model: 'plain' }))).toBe(BEYOND);
+    expect(outcome(await client.chat({ model: 'plain' }))).toBe('200');
+    // Nor does its organization's limit say anything about it.
+    const second = await stack.operator.addKey(organizationId, expiry);
+    if (what === 'revoked') await stack.operator.administration.revokeKey(second.keyId, BY);
+    await times(LIMIT, () => client.get('/v1/models?a=b'));
+    const again = gatewayClient(stack.origin, second.key);
+    expect(outcome(await again.get('/v1/models'))).toBe(code);
+    for (const each of [client, found, again]) each.close();
+  });
+});
+
+test('they are told among the requests that a limit refused', async () => {
+  const rule = { rule: 'refused' };
+  expect(await metric(stack.metricsOrigin, 'gateway_admissions_refused_total', rule)).toBeGreaterThan(LIMIT);
+});

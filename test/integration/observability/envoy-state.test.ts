@@ -1,0 +1,56 @@
+import { createServer, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { providerCluster } from '../../../core/config/provider-cluster.ts';
+import { readEnvoyState } from '../../../ext-proc/envoy-config/envoy-admin.ts';
+import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+
+/** What Envoy's admin says of itself and of providers that it leaves alone, read from a real one. */
+let provider: Server;
+let envoy: EnvoyProcess;
+
+beforeAll(async () => {
+  provider = createServer((_request, response) => response.writeHead(503).end());
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve));
+  const { port } = provider.address() as AddressInfo;
+  const elsewhere = providerCluster('failing', { baseUrl: new URL('http://192.0.2.1:80') });
+  const here = providerCluster('fine', { baseUrl: new URL(`http://127.0.0.1:${port}`) });
+  // As if it were not on the loopback, where nobody is ejected: its rules with the other's address.
+  const failing = {
+    ...here,
+    ...elsewhere,
+    load_assignment: { ...(here.load_assignment as object), cluster_name: 'failing' },
+  };
+  envoy = await startEnvoy({ clusters: [failing, here] });
+});
+afterAll(async () => {
+  await envoy?.stop();
+  provider?.close();
+});
+
+function call(cluster: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { host: 'provider.example', 'x-gw-cluster': cluster };
+    const outgoing = request({ socketPath: envoy.paths.egressSocket, path: '/', headers }, (response) => {
+      response.resume().on('end', resolve).on('error', reject);
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
+const state = () => readEnvoyState(envoy.paths.envoyAdminSocket);
+
+test('its version, its state, and the provider that failed twenty times in a row', async () => {
+  expect(await state()).toEqual({
+    version: '1.39.3',
+    state: 'LIVE',
+    uptimeMs: expect.any(Number),
+    ejected: new Set(),
+  });
+  for (let failures = 0; failures < 20; failures++) await Promise.all([call('failing'), call('fine')]);
+  await expect.poll(async () => (await state())?.ejected).toEqual(new Set(['failing']));
+});
+
+test('nothing, when there is nobody to ask', async () => {
+  expect(await readEnvoyState(`${envoy.paths.envoyAdminSocket}.absent`)).toBeUndefined();
+});

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { runCommandLine } from '../../../operator/command-line.ts';
+import { EXPRESSIONS, MANUAL, metricsIn } from '../../fixtures/observability-files.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { type MetricsPage, metric, readMetrics } from '../../harness/metrics-page.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import type { TestConfig } from '../../harness/test-config.ts';
+import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+/** Two reports of a process, and time for a busy machine. */
+const SOON = { interval: 200 };
+/** Envoy leaves providers on the loopback alone in no case, and has no figures of it. Nobody asks this one. */
+const FAR = {
+  providers: { far: { base_url: 'https://192.0.2.1/v1' } },
+  models: { far: { targets: [{ provider: 'far', model: 'far' }] } },
+};
+
+let provider: FakeProvider;
+let config: TestConfig;
+let stack: Stack;
+let client: GatewayClient;
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  config = { providers: { fake: { base_url: provider.baseUrl } }, models: { plain: {}, streamed: {}, broken: {} } };
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: { providers: { ...config.providers, ...FAR.providers }, models: { ...config.models, ...FAR.models } },
+  });
+  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  const poor = gatewayClient(stack.origin, (await stack.operator.customer({ credit: '0' })).key);
+  provider.script('plain', jsonAnswer());
+  provider.script('streamed', streamAnswer());
+  provider.script('broken', errorAnswer(500, 'oops'));
+  const answers = [
+    await client.chat({ model: 'plain' }),
+    await client.chat({ model: 'plain' }, { headers: { 'idempotency-key': 'one' } }),
+    await client.chat({ model: 'streamed', stream: true }),
+    await client.chat({ model: 'broken' }),
+    await client.get('/v1/credits'),
+    await poor.chat({ model: 'plain' }),
+  ];
+  poor.close();
+  const refused = ['503 upstream_error', '200', '402 insufficient_credits'];
+  expect(answers.map(outcome)).toEqual(['200', '200', '200', ...refused]);
+});
+afterAll(async () => {
+  client?.close();
+  await stack?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => stack);
+
+const read = (name: string, labels: Readonly<Record<string, string>> = {}) => metric(stack.metricsOrigin, name, labels);
+
+test('dashboard, alerts and rules ask only for metrics that there are, with labels that they have', async () => {
+  const page = await readMetrics(stack.metricsOrigin);
+  const missing: string[] = [];
+  let asked = 0;
+  for (const { at, expr } of EXPRESSIONS) {
+    for (const { name, labels } of metricsIn(expr)) {
+      asked++;
+      const family = familyOf(page, name);
+      if (family === undefined) missing.push(`${at}: ${name}`);
+      const known = new Set(
+        page.samples.filter((sample) => sample.name === name).flatMap(({ labels: of }) => Object.keys(of)),
+      );
+      // What Prometheus adds.
+      for (const label of ['job', 'instance']) known.add(label);
+      if (known.size > 2)
+        missing.push(...labels.filter((label) => !known.has(label)).map((label) => `${at}: ${name}{${label}}`));
+    }
+  }
+  expect(asked).toBeGreaterThan(100);
+  expect(missing).toEqual([]);
+});
+
+/** A histogram is asked for by its parts. */
+function familyOf({ types }: MetricsPage, name: string): string | undefined {
+  const family = name.replace(/_(?:bucket|sum|count)$/, '');
+  return types.has(name) ? name : types.get(family) === 'histogram' ? family : undefined;
+}
+
+test('the manual names no metric of the gateway that there is not', async () => {
+  const { types } = await readMetrics(stack.metricsOrigin);
+  const named = new Set([...MANUAL.matchAll(/`(gateway_[a-z0-9_]+)/g)].map(([, name = '']) => name));
+  expect([...named].filter((name) => !types.has(name))).toEqual([]);
+  expect([...types.keys()].filter((name) => name.startsWith('gateway_') && !named.has(name))).toEqual([]);
+});
+
+test('what a request did is in the figures: of its provider, its stores, its stream', async () => {
+  expect(await read('gateway_upstream_duration_seconds_count', { provider: 'fake' })).toBe(5);
+  expect(await read('gateway_upstream_time_to_first_event_seconds_count', { provider: 'fake' })).toBe(3);
+  expect(await read('gateway_time_to_first_event_seconds_count')).toBe(1);
+  // Of an organization that it does not know yet the store asks for a second look.
+  expect(await read('gateway_limit_store_duration_seconds_count', { operation: 'admit' })).toBe(5 + 2);
+  expect(await read('gateway_database_batch_items_sum', { batch: 'settlement' })).toBe(2);
+  expect(await read('gateway_database_batch_items_sum', { batch: 'claimed_settlement' })).toBe(1);
+  expect(await read('gateway_admissions_refused_total', { rule: 'balance' })).toBe(1);
+  expect(await read('gateway_build_info')).toBe(1);
+  expect(await read('gateway_ready')).toBe(1);
+  expect(await read('envoy_http_ext_proc_streams_failed')).toBe(0);
+  expect(await read('envoy_access_log_process_ratelimit_denied')).toBe(0);
+  expect(await read('envoy_cluster_membership_healthy', { envoy_cluster_name: 'gateway' })).toBe(1);
+  // The probes of readiness, which have asked several times by now, are in none of ours.
+  expect(await read('gateway_requests_total')).toBe(6);
+  expect(await read('gateway_requests_total', { code: 'invalid_api_key' })).toBeNaN();
+});
+
+test('what is under way is in the figures until it ends', async () => {
+  const gate = createGate();
+  provider.script('streamed', gate.before(streamAnswer()));
+  const answer = client.chat({ model: 'streamed', stream: true });
+  await expect.poll(() => read('gateway_streams_in_flight'), SOON).toBe(1);
+  expect(await read('gateway_requests_in_flight')).toBe(1);
+  expect(await read('gateway_holds')).toBe(1);
+  expect(await read('gateway_held_usd')).toBeGreaterThan(0);
+  gate.open();
+  expect(outcome(await answer)).toBe('200');
+  await expect.poll(() => read('gateway_holds'), SOON).toBe(0);
+  expect(await read('gateway_streams_in_flight')).toBe(0);
+  expect(await read('gateway_held_usd')).toBe(0);
+});
+
+test('the doctor finds nothing wrong with what works, and says what it is when something breaks', async () => {
+  // It would try to reach the one far away.
+  stack.writeConfig(config);
+  await expect.poll(() => read('gateway_configuration_reads_total', { result: 'applied' }), SOON).toBe(1);
+  const examine = async () => {
+    const result = await runCommandLine(['doctor'], stack.env);
+    return result.kind === 'done' ? result.text : result.message;
+  };
+  await expect.poll(examine, SOON).toMatch(/\nno problems, no warnings\.$/);
+  stack.writeConfig({ ...config, workers: 0 });
+  await expect.poll(() => read('gateway_configuration_refused'), SOON).toBe(1);
+  expect(await read('gateway_configuration_reads_total', { result: 'refused' })).toBeGreaterThan(0);
+  expect(await examine()).toMatch(/^problem {2}configuration .*workers: /m);
+  stack.writeConfig(config);
+  await expect.poll(() => read('gateway_configuration_refused'), SOON).toBe(0);
+  await stack.envoy.end('SIGKILL');
+  await expect.poll(() => read('gateway_envoy_up'), SOON).toBe(0);
+  await expect.poll(() => read('gateway_ready'), SOON).toBe(0);
+  const text = await examine();
+  expect(text).toMatch(/^problem {2}readiness .*a request through Envoy failed: /m);
+  expect(text).toContain('docs/observability.md#gatewaynotready');
+  await expect.poll(examine, SOON).toMatch(/^problem {2}envoy on .* does not answer/m);
+});

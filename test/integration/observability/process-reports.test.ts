@@ -1,0 +1,171 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { createPool } from '../../../database/connection/connection-pool.ts';
+import { currentConfiguration, heldNow, listProcesses } from '../../../database/process-reports/process-reports.ts';
+import type { ReportedConfiguration, ReportedProcess } from '../../../database/process-reports/report.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
+import type { Customer } from '../../harness/operator.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { PROVIDER_SECRET, type TestConfig } from '../../harness/test-config.ts';
+import { errorAnswer, jsonAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+const silent = { info: () => {}, warn: () => {}, error: () => {} };
+/** Two reports, and time for a busy machine. */
+const SOON = { interval: 50 };
+
+let provider: FakeProvider;
+let stack: Stack;
+let pool: pg.Pool;
+let customer: Customer;
+let client: GatewayClient;
+
+function configWith(models: TestConfig['models']): TestConfig {
+  return { providers: { fake: { base_url: provider.baseUrl } }, models, timeouts: { total: '30s', first_byte: '20s' } };
+}
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: configWith({ one: {} }) });
+  pool = createPool(stack.databaseUrl, 1, { connectMs: 2_000, statementMs: 2_000 }, silent);
+  customer = await stack.operator.customer();
+  client = gatewayClient(stack.origin, customer.key);
+});
+afterAll(async () => {
+  client?.close();
+  await pool?.end();
+  await stack?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => stack);
+
+async function own(): Promise<ReportedProcess | undefined> {
+  return (await listProcesses(pool)).find(({ pid }) => pid === stack.gateway.pid);
+}
+
+async function configuration(): Promise<ReportedConfiguration | undefined> {
+  return currentConfiguration(pool);
+}
+
+const modelIds = async () => (await configuration())?.models.map(({ id }) => id);
+
+test('a gateway process reports that it is ready, again and again, and nothing secret', async () => {
+  await expect.poll(async () => (await own())?.report.notReady, SOON).toBe(null);
+  const first = await own();
+  expect(first).toMatchObject({ host: hostname(), worker: 0 });
+  expect(first?.report.envoy).toMatchObject({ reachable: true, version: '1.39.3', state: 'LIVE' });
+  expect(first?.report.providers).toEqual({ fake: { attempts: 0, failures: 0, lastFailure: null, ejected: false } });
+  expect(Math.abs((first?.startedAtMs ?? 0) - Date.now())).toBeLessThan(60_000);
+  await expect.poll(async () => (await own())?.reportedAtMs, SOON).not.toBe(first?.reportedAtMs);
+  await expect.poll(async () => (await own())?.ageMs, SOON).toBeLessThan(2_000);
+  // Two seconds, less what the report before was late.
+  await expect.poll(async () => (await own())?.report.overMs, SOON).toBeGreaterThan(1_000);
+  const next = await own();
+  // Its own probes and those of this test's start are not what anybody asked.
+  expect(next?.report.requests).toEqual({ inFlight: 0, ended: 0, failed: 0 });
+  const [row] = (await pool.query<{ row: string }>('select p::text as row from gateway_processes p')).rows;
+  expect(row?.row).toContain('"one"');
+  expect(row?.row).not.toContain(PROVIDER_SECRET);
+});
+
+test('what is held for a request shows while it lives, to the nano-dollar', async () => {
+  const gate = createGate();
+  provider.script('one', gate.before(jsonAnswer()));
+  const held = async () => (await heldNow(pool, customer.organizationId)).heldNanoUsd;
+  const inFlight = client.chat({ model: 'one', max_tokens: 1000 });
+  await gate.waitFor(1);
+  await expect.poll(held, SOON).toBeGreaterThan(0n);
+  const credits = jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data;
+  expect(await held()).toBe(BigInt(Math.round(credits.held * 1e9)));
+  expect((await own())?.report).toMatchObject({ requests: { inFlight: 1 }, holds: { count: 1, leftOut: 0 } });
+  gate.open();
+  expect(outcome(await inFlight)).toBe('200');
+  await expect.poll(held, SOON).toBe(0n);
+  expect((await own())?.report.holds).toEqual({ totalNanoUsd: '0', count: 0, organizations: {}, leftOut: 0 });
+});
+
+test('failures show once as failed requests, and for minutes with the provider', async () => {
+  await expect.poll(async () => (await own())?.report.requests.ended, SOON).toBe(0);
+  expect(outcome(await client.chat({ model: 'unknown' }))).toBe('404 model_not_found');
+  provider.script('one', errorAnswer(503, 'secret words of the provider'));
+  expect(outcome(await client.chat({ model: 'one' }))).toBe('503 upstream_error');
+  provider.script('one', streamThen(2, reset));
+  await client.chat({ model: 'one', stream: true });
+  let failed = 0;
+  let ended = 0;
+  const seen = new Set<number>();
+  await expect
+    .poll(async () => {
+      const now = await own();
+      if (now === undefined || seen.has(now.reportedAtMs)) return failed;
+      seen.add(now.reportedAtMs);
+      failed += now.report.requests.failed;
+      ended += now.report.requests.ended;
+      return failed;
+    }, SOON)
+    .toBe(2);
+  expect(ended).toBe(3);
+  const health = (await own())?.report.providers.fake;
+  // Of the first request one attempt and its retry; of the second a stream that broke.
+  expect(health).toMatchObject({ attempts: 4, failures: 3, lastFailure: { result: 'reset' } });
+  expect(JSON.stringify(await own())).not.toContain('secret words');
+  provider.script('one', streamAnswer());
+});
+
+test('a reload shows with its models and prices; a file that is refused with what is wrong and where', async () => {
+  const before = await configuration();
+  expect(before).toMatchObject({ path: join(stack.paths.dataDir, 'gateway.yaml'), refused: null, restartNeeded: [] });
+  expect(before?.providers).toEqual([
+    { name: 'fake', host: new URL(provider.baseUrl).host, scheme: 'http', hasKey: true, onDisconnect: null },
+  ]);
+  stack.writeConfig(
+    configWith({ one: {}, two: { capabilities: ['tools'], context_window: 5_000, max_output_tokens: 9 } }),
+  );
+  await expect.poll(modelIds, SOON).toEqual(['one', 'two']);
+  const after = await configuration();
+  expect(after?.models[1]).toMatchObject({
+    capabilities: ['tools'],
+    contextWindow: 5_000,
+    defaultOutputTokens: 9,
+    prices: { inputPicoUsd: '1000000', outputPicoUsd: '1000000' },
+    targets: [{ provider: 'fake', model: 'two' }],
+  });
+  expect(after?.loadedAtMs).toBeGreaterThan(before?.loadedAtMs ?? 0);
+  expect((await own())?.report.configurationFingerprint).toBe(after?.fingerprint);
+  expect(after?.fingerprint).not.toBe(before?.fingerprint);
+
+  stack.writeConfig(configWith({ one: { context_window: -1 } }));
+  await expect.poll(async () => (await configuration())?.refused?.problems.length, SOON).toBe(1);
+  const refused = await configuration();
+  expect(refused?.refused?.problems[0]?.message).toContain('models.one.context_window');
+  expect(refused?.refused?.problems[0]?.line).toBeGreaterThan(1);
+  expect(refused).toEqual({ ...after, refused: refused?.refused });
+});
+
+test('a field that needs a restart, and a model that cannot work, are told', async () => {
+  stack.writeConfig(configWith({ one: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }));
+  const path = join(stack.paths.dataDir, 'gateway.yaml');
+  const file = JSON.parse(readFileSync(path, 'utf8'));
+  file.listen.metrics = '127.0.0.1:1';
+  writeFileSync(`${path}.new`, JSON.stringify(file));
+  renameSync(`${path}.new`, path);
+  await expect.poll(async () => (await configuration())?.restartNeeded, SOON).toEqual(['listen']);
+  const now = await configuration();
+  expect(now?.models.find(({ id }) => id === 'lost')).toMatchObject({ targets: [], problem: expect.any(String) });
+  expect(now?.warnings.map(({ message }) => message).join()).toContain('models.lost.targets[0].provider');
+  expect(now?.refused).toBe(null);
+});
+
+test('without Envoy it says why it is not ready; a clean end takes the row away', async () => {
+  await stack.envoy.end('SIGKILL');
+  await expect.poll(async () => (await own())?.report.envoy, SOON).toEqual({ reachable: false });
+  expect((await own())?.report.notReady).toContain('a request through Envoy failed');
+  expect((await own())?.report.providers.fake?.ejected).toBe(null);
+  await stack.gateway.end('SIGTERM');
+  expect(await listProcesses(pool)).toEqual([]);
+});

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { openDatabase } from '../../../dashboard/server/stores.ts';
+import { countLeftOut } from '../../../database/request-log/left-out-count.ts';
+import { sql } from '../../harness/database.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { BY, type Customer } from '../../harness/operator.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+
+/** Requests that cost nothing may write a bounded number of rows and lines. */
+let stack: Stack;
+let database: ReturnType<typeof openDatabase>;
+
+beforeAll(async () => {
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: 'http://127.0.0.1:1' } },
+      models: { one: {} },
+      limits: { refused_rpm: 3000 },
+    },
+  });
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  database = openDatabase(stack.databaseUrl, silent);
+});
+afterAll(async () => {
+  await database?.end();
+  await stack?.close();
+});
+showLogsOnFailure(() => stack);
+
+/** How often each outcome came. */
+async function flood(client: GatewayClient, count: number, send: () => Promise<string>): Promise<Map<string, number>> {
+  const outcomes = new Map<string, number>();
+  let left = count;
+  const one = async () => {
+    while (left-- > 0) {
+      const was = await send();
+      outcomes.set(was, (outcomes.get(was) ?? 0) + 1);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, one));
+  client.close();
+  return outcomes;
+}
+
+async function totalOf({ organizationId }: Customer): Promise<number> {
+  const [row] = await sql<{ requests: string }>(
+    stack.databaseUrl,
+    `select coalesce(sum(requests), 0)::text as requests from request_stats where organization_id = '${organizationId}'`,
+  );
+  return Number(row?.requests);
+}
+
+async function rowsOf({ organizationId }: Customer): Promise<number> {
+  const [row] = await sql<{ rows: string }>(
+    stack.databaseUrl,
+    `select count(*)::text as rows from request_log where organization_id = '${organizationId}'`,
+  );
+  return Number(row?.rows);
+}
+
+const accessLines = (customer: Customer) =>
+  stack
+    .logs()
+    .split('\n')
+    .filter((line) => line.includes('"msg":"request"') && line.includes(customer.keyId)).length;
+
+/** Number of minutes that the flood touched. */
+const minutesSince = (startedAtMs: number) => Math.floor(Date.now() / 60_000) - Math.floor(startedAtMs / 60_000) + 1;
+
+test('5,000 requests with a revoked key: a few lines, and the sums have all of them', async () => {
+  const customer = await stack.operator.customer();
+  const { organizationId } = customer;
+  await stack.operator.administration.revokeKey(customer.keyId, BY);
+  const client = gatewayClient(stack.origin, customer.key);
+  const startedAtMs = Date.now();
+  const outcomes = await flood(client, 5_000, async () => outcome(await client.get('/v1/models')));
+  const minutes = minutesSince(startedAtMs);
+  expect([...outcomes.keys()].filter((was) => !/^(401 key_revoked|429 rpm_exceeded)$/.test(was))).toEqual([]);
+  expect(outcomes.get('401 key_revoked')).toBeGreaterThanOrEqual(3_000);
+  await expect.poll(() => totalOf(customer)).toBe(5_000);
+  const rows = await rowsOf(customer);
+  expect(rows).toBeGreaterThan(0);
+  expect(rows).toBeLessThanOrEqual(10 * minutes);
+  expect(await countLeftOut(database, { organizationId })).toBe(5_000 - rows);
+  await expect.poll(() => accessLines(customer)).toBe(rows);
+});
+
+test('a key that is good: a hundred lines of requests that are refused, whatever for, and one for each that is served', async () => {
+  const customer = await stack.operator.customer();
+  const { organizationId } = customer;
+  const client = gatewayClient(stack.origin, customer.key);
+  const startedAtMs = Date.now();
+  let i = 0;
+  const outcomes = await flood(client, 900, async () => {
+    i += 1;
+    if (i % 3 === 0) return outcome(await client.get('/v1/models?a=b'));
+    if (i % 3 === 1) return outcome(await client.chat({ model: 'unheard' }));
+    return outcome(await client.get('/v1/models'));
+  });
+  const minutes = minutesSince(startedAtMs);
+  expect(outcomes.get('200')).toBe(300);
+  await expect.poll(() => totalOf(customer)).toBe(900);
+  const rows = await rowsOf(customer);
+  expect(rows).toBeGreaterThanOrEqual(300 + 100);
+  expect(rows).toBeLessThanOrEqual(300 + 100 * minutes);
+  expect(await countLeftOut(database, { organizationId })).toBe(900 - rows);
+  expect(await countLeftOut(database, { organizationId, outcome: 'succeeded' })).toBe(0);
+  await expect.poll(() => accessLines(customer)).toBe(rows);
+});
+
+test('requests of nobody share their lines', async () => {
+  const client = gatewayClient(stack.origin, 'sk-gw-nobody');
+  const startedAtMs = Date.now();
+  await flood(client, 300, async () => outcome(await client.get('/v1/models')));
+  // The process writes its lines in batches and in order: the line of a later request proves that all of the flood are there.
+  const last = await stack.operator.customer();
+  const later = gatewayClient(stack.origin, last.key);
+  expect(outcome(await later.get('/v1/models'))).toBe('200');
+  later.close();
+  await expect.poll(() => accessLines(last)).toBe(1);
+  const lines = stack
+    .logs()
+    .split('\n')
+    .filter((line) => line.includes('"code":"invalid_api_key"')).length;
+  expect(lines).toBeGreaterThan(0);
+  expect(lines).toBeLessThanOrEqual(100 * minutesSince(startedAtMs));
+});

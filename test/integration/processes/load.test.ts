@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { loadJob, withSilentClients } from '../../load/checks.ts';
+import { type LoadStack, startLoadStack } from '../../load/load-stack.ts';
+
+/** Sizes that still show the traps (rapid reset comes after about 1,000 requests on a connection); test/load/main.ts runs the full ones. */
+const REQUESTS = process.env.CI === 'true' ? 4_000 : 2_000;
+const STREAM_CLIENTS = process.env.CI === 'true' ? 30 : 10;
+
+let load: LoadStack;
+
+beforeAll(async () => {
+  load = await startLoadStack(inject('postgresSocketDir'));
+});
+
+afterAll(() => load?.close());
+
+showLogsOnFailure(() => load?.stack);
+
+test(`${REQUESTS} requests at 64 in flight: no error`, async () => {
+  const result = await load.generator.run(loadJob(load.target, 'json', { concurrency: 64, requests: REQUESTS }));
+  expect(result).toMatchObject({ good: REQUESTS, faults: {} });
+});
+
+test('400 concurrent paced streams: no error, no stream late', async () => {
+  const result = await load.generator.run(loadJob(load.target, 'paced-stream', { concurrency: 400, requests: 400 }));
+  expect(result).toMatchObject({ good: 400, faults: {} });
+});
+
+const MIB = 1024 * 1024;
+
+test.each([
+  { model: 'big-stream', clients: STREAM_CLIENTS, gatewayBound: 200 * MIB },
+  // Whole answers are kept until they are taken: those that find no room are refused, the process stays within its bound.
+  { model: 'big-json', clients: 30, gatewayBound: 1024 * MIB },
+] as const)(
+  '$clients clients that never read 50 MB ($model): memory stays bounded',
+  async ({ model, clients, gatewayBound }) => {
+    const result = await withSilentClients(load.target, load.generator, model, clients, 1500);
+    expect(result.faults).toEqual({});
+    expect(result.envoyGrowthBytes).toBeLessThan(100 * MIB);
+    expect(result.gatewayGrowthBytes).toBeLessThan(gatewayBound);
+  },
+);
+
+test('after all of it every charge is in the ledger once', async () => {
+  await load.stack.operator.verifyLedger();
+});

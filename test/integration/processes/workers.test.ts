@@ -1,0 +1,291 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { sql } from '../../harness/database.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../../harness/redis-server.ts';
+import { requirement } from '../../harness/requirement.ts';
+import { type SupervisedStack, startSupervisedStack } from '../../harness/stack.ts';
+import type { TestConfig } from '../../harness/test-config.ts';
+import { allAtOnce, countOutcomes } from '../../load/all-at-once.ts';
+import { jsonAnswer } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createGate } from '../../provider/gate.ts';
+
+const WORKERS = 4;
+/** A hold is exactly its limit: 100 tokens at 1 USD per million. */
+const LIMIT = 100;
+const COST_OF_ONE = 0.0001;
+const CROWD = { requests: 60, served: 10, maxTokens: LIMIT };
+/** Enough that every process has some. */
+const IN_FLIGHT = 24;
+const MINUTE_MS = 60_000;
+const REFUSED_RPM = 100;
+
+let redis: TestRedis;
+let provider: FakeProvider;
+let stack: SupervisedStack;
+
+requirement(missingRedis, () => {
+  describe('four gateway processes with one Redis', fourProcesses);
+});
+
+function fourProcesses(): void {
+  beforeAll(async () => {
+    redis = await startTestRedis();
+    provider = await startFakeProvider();
+    stack = await startSupervisedStack({
+      postgresSocketDir: inject('postgresSocketDir'),
+      config: config(),
+    });
+  });
+
+  afterAll(async () => {
+    await stack?.close();
+    await provider?.close();
+    await redis?.stop();
+  });
+
+  showLogsOnFailure(() => stack);
+
+  test('60 at once against a balance worth 10: 10 are served, 50 get 402', async () => {
+    const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
+    const received = await allAtOnce(provider, { ...CROWD, clients: [gatewayClient(stack.origin, key)] });
+    expect(countOutcomes(received)).toEqual({ '200': 10, '402 insufficient_credits': 50 });
+    expect(await stack.operator.balance(organizationId)).toBe(0);
+    await stack.operator.verifyLedger();
+  });
+
+  test('60 at once against a key budget worth 10: 10 are served, 50 get 429', async () => {
+    const key = { limits: { dailyBudgetNanoUsd: 1_000_000n } };
+    const customer = await stack.operator.customer({ credit: '1', key });
+    const received = await allAtOnce(provider, { ...CROWD, clients: [gatewayClient(stack.origin, customer.key)] });
+    expect(countOutcomes(received)).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
+    await stack.operator.verifyLedger();
+  });
+
+  test('50 at once at rpm 10: exactly 10, and retry-after is what is left of the minute', async () => {
+    const { key } = await stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
+    const client = gatewayClient(stack.origin, key);
+    const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+    if (leftMs < 15_000) await sleep(leftMs);
+    const received = await Promise.all(
+      Array.from({ length: 50 }, async () => ({
+        sentAtMs: Date.now(),
+        ...(await client.chat({ model: 'exact', max_tokens: LIMIT })),
+        atMs: Date.now(),
+      })),
+    );
+    expect(count(received.map(outcome))).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
+    const untilNextMinuteS = (atMs: number) => (MINUTE_MS - (atMs % MINUTE_MS)) / 1000;
+    for (const { status, headers, sentAtMs, atMs } of received) {
+      if (status !== 429) continue;
+      expect(Number(headers['retry-after'])).toBeGreaterThan(untilNextMinuteS(atMs) - 1.5);
+      expect(Number(headers['retry-after'])).toBeLessThan(untilNextMinuteS(sentAtMs) + 1.5);
+    }
+  });
+
+  test('refused requests are counted of all processes together', async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+    if (leftMs < 25_000) await sleep(leftMs + 100);
+    const outcomes: string[] = [];
+    for (let i = 0; i < REFUSED_RPM + 60; i++) outcomes.push(outcome(await client.get('/v1/models?a=b')));
+    // Each process for itself would refuse four times as many.
+    const refused = count(outcomes)['400 unknown_parameter'] ?? 0;
+    expect(refused).toBeGreaterThanOrEqual(REFUSED_RPM);
+    expect(refused).toBeLessThan(REFUSED_RPM + 40);
+    expect(outcomes.slice(-2 * WORKERS)).toEqual(Array.from({ length: 2 * WORKERS }, () => '429 rpm_exceeded'));
+    expect(outcome(await client.get('/v1/models'))).toBe('429 rpm_exceeded');
+    client.close();
+  });
+
+  test('metrics are those of all processes, and every process served', async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const before = await modelRequests();
+    for (let i = 0; i < 2 * WORKERS; i++) await client.get('/v1/models');
+    expect((await modelRequests()) - before).toBe(2 * WORKERS);
+    const served = new Set(
+      stack
+        .logs()
+        .split('\n')
+        .filter((line) => line.includes('the gateway process listens'))
+        .map((line) => (JSON.parse(line) as { worker: number }).worker),
+    );
+    expect([...served].sort()).toEqual([0, 1, 2, 3]);
+    // Probes of readiness go to any process, and none of them takes them for a caller.
+    expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
+    expect(stack.logs()).not.toContain('invalid_api_key');
+  });
+
+  test("a customer's own identifiers are the same hash from every process", async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const asked = provider.requests('exact').length;
+    const user = { user: 'somebody', max_tokens: LIMIT };
+    for (let i = 0; i < 2 * WORKERS; i++) expect(outcome(await client.chat({ model: 'exact', ...user }))).toBe('200');
+    const seen = provider.requests('exact').slice(asked);
+    expect(seen).toHaveLength(2 * WORKERS);
+    const [hash, ...others] = new Set(seen.map(({ json }) => json?.user));
+    expect(hash).toMatch(/^[0-9a-f]{64}$/);
+    expect(others).toEqual([]);
+  });
+
+  test('every process reports what it holds itself, and one of them Envoy', async () => {
+    const { organizationId, key } = await stack.operator.customer();
+    const gate = createGate();
+    provider.script('exact', gate.before(jsonAnswer()));
+    const client = gatewayClient(stack.origin, key);
+    const answers = Array.from({ length: IN_FLIGHT }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
+    await gate.waitFor(IN_FLIGHT);
+    const reported = async () =>
+      (
+        await sql<{ worker: number; envoy: boolean; holds: number }>(
+          stack.databaseUrl,
+          `select worker, report->>'envoy' is not null as envoy,
+             (report->'holds'->'organizations'->'${organizationId}'->>1)::int as holds
+           from gateway_processes order by worker`,
+        )
+      ).map(({ worker, envoy, holds }) => ({ worker, envoy, holds: holds > 0 }));
+    const expected = [0, 1, 2, 3].map((worker) => ({ worker, envoy: worker === 0, holds: true }));
+    await expect.poll(reported).toEqual(expected);
+    gate.open();
+    expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': IN_FLIGHT });
+  });
+
+  test('a reload reaches every process, and only when Envoy has what it needs', async () => {
+    const { key } = await stack.operator.customer();
+    const client = gatewayClient(stack.origin, key);
+    const second = await startFakeProvider();
+    try {
+      const began = performance.now();
+      stack.writeConfig({
+        ...config(),
+        providers: { fake: { base_url: provider.baseUrl }, second: { base_url: second.baseUrl } },
+        models: { ...config().models, added: { targets: [{ provider: 'second', model: 'added' }] } },
+      });
+      const seen = new Set<string>();
+      // Requests go round, so as many in a row as there are processes have been to each.
+      for (let inARow = 0; inARow < 2 * WORKERS; ) {
+        expect(performance.now() - began).toBeLessThan(40_000);
+        const result = outcome(await client.chat({ model: 'added' }));
+        seen.add(result);
+        inARow = result === '200' ? inARow + 1 : 0;
+        if (inARow === 0) await sleep(50);
+      }
+      seen.delete('404 model_not_found');
+      expect([...seen]).toEqual(['200']);
+    } finally {
+      stack.writeConfig(config());
+      await second.close();
+    }
+  });
+
+  test('Redis is killed and comes back empty: nothing is admitted until what is held is known again', async () => {
+    const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
+    const client = gatewayClient(stack.origin, key);
+    const gate = createGate();
+    provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: LIMIT } })));
+    const answers = Array.from({ length: 10 }, () => client.chat({ model: 'exact', max_tokens: LIMIT }));
+    await gate.waitFor(10);
+    await redis.restart();
+    const ready = async () => (await fetch(`${stack.metricsOrigin}/ready`)).status;
+    await expect.poll(ready).toBe(503);
+    const outcomes = new Set<string>();
+    const began = performance.now();
+    for (;;) {
+      expect(performance.now() - began).toBeLessThan(45_000);
+      const result = outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }));
+      outcomes.add(result);
+      if (result !== '503 no_capacity') break;
+      // For all of the pause, and not only for the moment in which Redis was not reached.
+      if (performance.now() - began > 3000 && performance.now() - began < 9000) expect(await ready()).toBe(503);
+      await sleep(100);
+    }
+    expect([...outcomes]).toEqual(['503 no_capacity', '402 insufficient_credits']);
+    expect(performance.now() - began).toBeGreaterThan(10_000);
+    await expect.poll(ready).toBe(200);
+    expect(gate.arrived()).toBe(10);
+    gate.open();
+    expect(count((await Promise.all(answers)).map(outcome))).toEqual({ '200': 10 });
+    expect(await stack.operator.balance(organizationId)).toBe(0);
+    await stack.operator.verifyLedger();
+  });
+
+  test('kill -9 of one process: the service goes on, and what the process held is free again within 30 s', async () => {
+    const { key } = await stack.operator.customer({ credit: '1' });
+    const client = gatewayClient(stack.origin, key);
+    const gate = createGate();
+    provider.script('exact', gate.before(jsonAnswer()));
+    const outcomes: string[] = [];
+    const answers = Array.from({ length: IN_FLIGHT }, async () => {
+      outcomes.push(outcome(await client.chat({ model: 'exact', max_tokens: LIMIT })));
+    });
+    await gate.waitFor(IN_FLIGHT);
+    expect(await heldUsd(client)).toBeCloseTo(IN_FLIGHT * COST_OF_ONE, 9);
+    const [victim = 0] = gatewayProcesses(stack.supervisorPid).slice(-1);
+    process.kill(victim, 'SIGKILL');
+    const killedAtMs = performance.now();
+    while (gatewayProcesses(stack.supervisorPid).includes(victim)) await sleep(5);
+    // What was with the process ended with it; Envoy takes everything else to those that live.
+    await expect.poll(() => outcomes.length).toBeGreaterThan(0);
+    const after = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/models')));
+    expect(count(after.map(outcome))).toEqual({ '200': 20 });
+    const alive = IN_FLIGHT - outcomes.length;
+    while ((await heldUsd(client)) > alive * COST_OF_ONE + 1e-9) {
+      expect(performance.now() - killedAtMs).toBeLessThan(30_000);
+      await sleep(250);
+    }
+    // What lives was not touched.
+    expect(await heldUsd(client)).toBeCloseTo(alive * COST_OF_ONE, 9);
+    gate.open();
+    await Promise.all(answers);
+    expect(count(outcomes)['200']).toBe(alive);
+    await stack.operator.verifyLedger();
+  });
+}
+
+function config(): TestConfig {
+  return {
+    redis: redis.url,
+    workers: WORKERS,
+    limits: { refused_rpm: REFUSED_RPM },
+    providers: { fake: { base_url: provider.baseUrl } },
+    models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
+    timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
+  };
+}
+
+function count(outcomes: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const text of outcomes) counts[text] = (counts[text] ?? 0) + 1;
+  return counts;
+}
+
+async function heldUsd(client: GatewayClient): Promise<number> {
+  return jsonOf<{ data: { held: number } }>(await client.get('/v1/credits')).data.held;
+}
+
+async function modelRequests(): Promise<number> {
+  const counted = await metric(stack.metricsOrigin, 'gateway_requests_total', { route: 'models', status: '200' });
+  return Number.isNaN(counted) ? 0 : counted;
+}
+
+function gatewayProcesses(supervisorPid: number): number[] {
+  const found: number[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const parent = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
+      if (parent === supervisorPid && command.includes('ext-proc/main.ts')) found.push(Number(name));
+    } catch {
+      // It ended while we were looking.
+    }
+  }
+  return found.sort((a, b) => a - b);
+}

@@ -1,0 +1,163 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ClusterPublisher } from '../../../ext-proc/envoy-config/publish.ts';
+import { call, clusterOf, configOf, type EgressAnswer, until } from '../../harness/cluster-fixture.ts';
+import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { errorAnswer } from '../../provider/acts.ts';
+import { makeCertificate } from '../../provider/certificate.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+/**
+ * How a real Envoy connects to providers by the clusters made of the configuration: TLS, HTTP versions, names, failures. `URX,UF`: no
+ * connection, after the retries; `UH`: no healthy host.
+ */
+
+let envoy: EnvoyProcess;
+let publisher: ClusterPublisher;
+let caPath: string;
+const certificate = makeCertificate();
+const providers: FakeProvider[] = [];
+
+beforeAll(async () => {
+  envoy = await startEnvoy();
+  publisher = new ClusterPublisher({ paths: envoy.paths, onFault: () => {}, drainMarginMs: 0 });
+  caPath = join(envoy.paths.dataDir, 'ca.pem');
+  await writeFile(caPath, certificate.cert);
+});
+afterAll(async () => {
+  publisher?.close();
+  await envoy?.stop();
+});
+afterEach(() => Promise.all(providers.splice(0).map((provider) => provider.close())));
+showLogsOnFailure(() => envoy && { logs: envoy.log });
+
+async function provider(options: Parameters<typeof startFakeProvider>[0] = {}): Promise<FakeProvider> {
+  const started = await startFakeProvider(options);
+  providers.push(started);
+  return started;
+}
+
+/** Publishes one provider at the URL and calls it. */
+async function callAt(url: string, trusted = caPath): Promise<EgressAnswer> {
+  const config = await configOf(envoy, { p: url }, trusted);
+  expect(await publisher.publish(config)).toEqual({ ok: true, confirmed: true });
+  return call(envoy, clusterOf(config, 'p'), new URL(url).host);
+}
+
+describe('over TLS', () => {
+  test.each([
+    ['HTTP/2 where the provider offers it', { http2: true }, '2.0', 'localhost'],
+    ['HTTP/1.1 where it does not', {}, '1.1', 'localhost'],
+    ['an address as host', {}, '1.1', '127.0.0.1'],
+  ])('%s', async (_name, options, version, host) => {
+    const server = await provider({ tls: certificate, ...options });
+    expect((await callAt(`https://${host}:${server.port}/v1`)).status).toBe(200);
+    const [seen] = server.requests();
+    expect(seen?.httpVersion).toBe(version);
+    expect(seen?.headers.host ?? seen?.headers[':authority']).toBe(`${host}:${server.port}`);
+  });
+
+  test('a certificate of a CA that is not trusted is a failed connection', async () => {
+    const server = await provider({ tls: certificate });
+    const other = join(envoy.paths.dataDir, 'other-ca.pem');
+    await writeFile(other, makeCertificate().cert);
+    expect(await callAt(`https://localhost:${server.port}/v1`, other)).toMatchObject({
+      status: 503,
+      headers: { 'x-gw-local': 'URX,UF' },
+    });
+    expect(server.requests()).toEqual([]);
+    await rm(other);
+  });
+
+  test('a certificate for another name is a failed connection', async () => {
+    const server = await provider({ tls: certificate });
+    expect(await callAt(`https://127.0.0.2:${server.port}/v1`)).toMatchObject({
+      status: 503,
+      headers: { 'x-gw-local': 'URX,UF' },
+    });
+    expect(server.requests()).toEqual([]);
+  });
+});
+
+test('over plain HTTP by name, whichever address family the provider listens on', async () => {
+  const server = await provider();
+  expect((await callAt(`http://localhost:${server.port}/v1`)).status).toBe(200);
+});
+
+test('a name that does not resolve is no healthy host, and holds up nothing', async () => {
+  const startMs = performance.now();
+  expect(await callAt('http://nowhere.invalid/v1')).toMatchObject({ status: 503, headers: { 'x-gw-local': 'UH' } });
+  expect(performance.now() - startMs).toBeLessThan(30_000);
+});
+
+describe('a provider that refuses connections', () => {
+  test('on the loopback is tried every time, and answers the moment it is up', async () => {
+    const port = await freePort();
+    const config = await configOf(envoy, { p: `http://127.0.0.1:${port}/v1` });
+    await publisher.publish(config);
+    for (let i = 0; i < 30; i++) {
+      expect(await call(envoy, clusterOf(config, 'p'), 'p')).toMatchObject({
+        status: 503,
+        headers: { 'x-gw-local': 'URX,UF' },
+      });
+    }
+    await provider({ port });
+    expect((await call(envoy, clusterOf(config, 'p'), 'p')).status).toBe(200);
+  });
+
+  test('elsewhere is left alone after 20 failures, and tried again within seconds', async () => {
+    // Linux connects 0.0.0.0 to this machine, yet it is no loopback address: it stands for a provider elsewhere.
+    const port = await freePort();
+    const config = await configOf(envoy, { p: `http://0.0.0.0:${port}/v1` });
+    await publisher.publish(config);
+    const results = new Set<unknown>();
+    await until(async () => {
+      const answer = await call(envoy, clusterOf(config, 'p'), 'p');
+      results.add(answer.headers['x-gw-local']);
+      return answer.headers['x-gw-local'] === 'UH';
+    });
+    expect([...results]).toEqual(['URX,UF', 'UH']);
+    await provider({ port });
+    await until(async () => (await call(envoy, clusterOf(config, 'p'), 'p')).status === 200);
+  });
+});
+
+test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 500 or a 429 is the request's own", async () => {
+  const server = await provider();
+  const config = await configOf(envoy, { p: `http://0.0.0.0:${server.port}/v1` });
+  await publisher.publish(config);
+  const statuses = async (count: number) => {
+    const seen: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const answer = await call(envoy, clusterOf(config, 'p'), 'p');
+      seen.push(`${answer.status} ${answer.headers['x-gw-local'] ?? 'own'}`);
+    }
+    return seen;
+  };
+  server.script('m', errorAnswer(500, 'no'));
+  expect(new Set(await statuses(25))).toEqual(new Set(['500 own']));
+  server.script('m', errorAnswer(429, 'slow down'));
+  expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
+  server.script('m', errorAnswer(503, 'overloaded'));
+  expect(new Set(await statuses(20))).toEqual(new Set(['503 own']));
+  // Envoy's main thread tells its workers, for which a busy machine takes a few more requests; far fewer than twice the 20.
+  let seen: string[] = [];
+  for (let i = 0; i < 15 && seen.at(-1) !== '503 UH'; i++) {
+    await sleep(i * 20);
+    seen = await statuses(1);
+  }
+  expect(seen).toEqual(['503 UH']);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

@@ -1,0 +1,300 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import {
+  balanceOf,
+  errorOf,
+  type GatewayClient,
+  gatewayClient,
+  outcome,
+  untilNothingHeld,
+} from '../../harness/gateway-client.ts';
+import type { Protocol, Received } from '../../harness/http-client.ts';
+import { metric } from '../../harness/metrics-page.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import {
+  endWithoutDone,
+  errorAnswer,
+  errorEvent,
+  htmlBadGateway,
+  jsonAnswer,
+  plainAnswer,
+  raw,
+  rawAnswer,
+  reset,
+  resetAfterBytes,
+  slowly,
+  stall,
+  streamThen,
+} from '../../provider/acts.ts';
+import type { Act } from '../../provider/call.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+
+let provider: FakeProvider;
+let stack: Stack;
+/** Before it is over a machine may stand still for a moment, and the provider answer yet. */
+const LIMIT_MS = 4_000;
+/** Silent ones have models of their own, so that the tests wait for the limits side by side. */
+const SILENT = ['silent-http1', 'silent-http2', 'stalled-http1', 'stalled-http2'] as const;
+/** Nobody listens there; a port that was free a moment ago may be another test's now. */
+const CLOSED_URL = 'http://127.0.0.1:1/v1';
+const MODELS = ['a', 'two-targets', 'refused', ...SILENT] as const;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: {
+      providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: CLOSED_URL } },
+      models: {
+        a: {},
+        'two-targets': {
+          targets: [
+            { provider: 'fake', model: 'first' },
+            { provider: 'fake', model: 'second' },
+          ],
+        },
+        refused: { targets: [{ provider: 'closed', model: 'x' }] },
+        'silent-http1': {},
+        'silent-http2': {},
+        'stalled-http1': {},
+        'stalled-http2': {},
+      } satisfies Record<(typeof MODELS)[number], object>,
+      timeouts: { first_byte: `${LIMIT_MS}ms`, stream_idle: `${LIMIT_MS}ms`, total: '40s' },
+      limits: { response_body: '1MiB' },
+    },
+  });
+});
+
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+
+showLogsOnFailure(() => stack);
+
+async function newClient(protocol: Protocol): Promise<GatewayClient> {
+  const { key } = await stack.operator.customer();
+  return gatewayClient(stack.origin, key, { protocol });
+}
+
+/** Runs `model` once against the acts: what came, how often the provider was asked, and whether anything was charged. */
+async function once(
+  client: GatewayClient,
+  stream: boolean,
+  acts: readonly [Act, ...Act[]],
+  model = 'a',
+): Promise<Once> {
+  const before = await balanceOf(client);
+  const asked = provider.requests(model).length;
+  provider.script(model, ...acts);
+  const received = await client.chat({ model, stream });
+  await untilNothingHeld(client);
+  return {
+    received,
+    attempts: provider.requests(model).length - asked,
+    charged: before - (await balanceOf(client)),
+  };
+}
+
+interface Once {
+  readonly received: Received;
+  readonly attempts: number;
+  readonly charged: number;
+}
+
+const BEFORE_ANY_EVENT: ReadonlyArray<{ name: string; acts: [Act, ...Act[]]; expected: string; attempts: number }> = [
+  { name: 'reset before any answer', acts: [reset], expected: '503 upstream_error', attempts: 1 },
+  { name: 'HTML 502', acts: [htmlBadGateway], expected: '503 upstream_error', attempts: 2 },
+  { name: '401', acts: [errorAnswer(401, 'bad key')], expected: '500 upstream_config_error', attempts: 1 },
+  { name: '403', acts: [errorAnswer(403, 'no')], expected: '500 upstream_config_error', attempts: 1 },
+  { name: '404', acts: [errorAnswer(404, 'no such model')], expected: '500 upstream_config_error', attempts: 1 },
+  { name: '400', acts: [errorAnswer(400, 'top_p is odd')], expected: '400 invalid_request', attempts: 1 },
+  { name: '422', acts: [errorAnswer(422, 'top_p is odd')], expected: '400 invalid_request', attempts: 1 },
+  { name: '429 for good', acts: [errorAnswer(429, 'slow')], expected: '503 no_capacity', attempts: 2 },
+  { name: '529', acts: [errorAnswer(529, 'overloaded')], expected: '503 no_capacity', attempts: 2 },
+  { name: '429 then 200', acts: [errorAnswer(429, 'slow'), plainAnswer], expected: '200', attempts: 2 },
+  { name: '500 then 200', acts: [errorAnswer(500, 'oops'), plainAnswer], expected: '200', attempts: 2 },
+  { name: 'slow first byte', acts: [slowly(LIMIT_MS / 10, plainAnswer)], expected: '200', attempts: 1 },
+  { name: 'not JSON', acts: [rawAnswer(200, {}, 'garbage')], expected: '503 upstream_error', attempts: 1 },
+  { name: 'empty 200', acts: [rawAnswer(200, {}, '')], expected: '503 upstream_error', attempts: 1 },
+];
+
+const IN_A_STREAM: ReadonlyArray<{ name: string; act: Act; code: string }> = [
+  { name: 'reset', act: streamThen(3, reset), code: 'upstream_error' },
+  { name: 'clean end without [DONE]', act: streamThen(3, endWithoutDone), code: 'upstream_error' },
+  { name: 'error event', act: streamThen(3, errorEvent()), code: 'upstream_error' },
+  { name: 'bytes that are no event', act: streamThen(3, raw('data: {"choices": [}\n\n')), code: 'upstream_error' },
+];
+
+describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
+  let client: GatewayClient;
+
+  beforeAll(async () => {
+    client = await newClient(protocol);
+  });
+
+  afterAll(() => client?.close());
+
+  for (const { name, acts, expected, attempts } of BEFORE_ANY_EVENT) {
+    test.each([false, true])(`${name}: ${expected}, asked ${attempts} times (stream: %s)`, async (stream) => {
+      const result = await once(client, stream, acts);
+      expect(outcome(result.received)).toBe(expected);
+      expect(result.attempts).toBe(attempts);
+      if (expected === '200') expect(result.charged).toBeGreaterThan(0);
+      else expect(result.charged).toBe(0);
+    });
+  }
+
+  test('an error event before any other is an ordinary error', async () => {
+    const result = await once(client, true, [errorEvent()]);
+    expect(outcome(result.received)).toBe('503 upstream_error');
+    expect(result.charged).toBe(0);
+  });
+
+  test('a JSON answer that breaks off, or is too large, is an error', async () => {
+    const broken = await once(client, false, [resetAfterBytes(40)]);
+    expect(outcome(broken.received)).toBe('503 upstream_error');
+    const large = await once(client, false, [jsonAnswer({ text: 'x'.repeat(1_100_000) })]);
+    expect(outcome(large.received)).toBe('503 upstream_error');
+    expect(broken.charged + large.charged).toBe(0);
+  });
+
+  test.each(IN_A_STREAM)(
+    '$name midway: one final event, [DONE], a clean end; what came is charged',
+    async ({ act, code }) => {
+      const result = await once(client, true, [act]);
+      expect(result.received.status).toBe(200);
+      expect(result.attempts).toBe(1);
+      expectFinalEvent(result.received, code);
+      expect(result.received.text).toContain('"content":" from"');
+      expect(result.charged).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe.concurrent('a provider that is silent', () => {
+  test.for(['http1', 'http2'] as const)(
+    'before the first event: 408, and not asked again, for it is paid (%s)',
+    async (protocol) => {
+      const client = await newClient(protocol);
+      const result = await once(client, true, [stall], `silent-${protocol}`);
+      expect(outcome(result.received)).toBe('408 request_timeout');
+      expect(result).toMatchObject({ attempts: 1, charged: 0 });
+      client.close();
+    },
+  );
+
+  test.for(['http1', 'http2'] as const)('midway: one final event, [DONE], a clean end (%s)', async (protocol) => {
+    const client = await newClient(protocol);
+    const model = `stalled-${protocol}`;
+    const result = await once(client, true, [streamThen(3, stall)], model);
+    expect(result).toMatchObject({ attempts: 1, received: { status: 200 } });
+    expectFinalEvent(result.received, 'request_timeout', model);
+    expect(result.received.text).toContain('"content":" from"');
+    expect(result.charged).toBeGreaterThan(0);
+    client.close();
+  });
+});
+
+const FINAL_TEXTS: Readonly<Record<string, { message: string; type: string }>> = {
+  upstream_error: { message: 'The model provider failed.', type: 'api_error' },
+  request_timeout: { message: 'The model did not answer in time.', type: 'timeout_error' },
+};
+
+/** INTERFACE 4 to the byte: `error` first, compact, no `event:` line, then `[DONE]`. */
+function expectFinalEvent(received: Received, code: string, model = 'a'): void {
+  const id = String(received.headers['x-generation-id']);
+  const created = /"created":(\d+)/.exec(received.text.slice(received.text.lastIndexOf('data: {"error"')))?.[1];
+  const { message, type } = FINAL_TEXTS[code] ?? { message: '', type: '' };
+  const expected =
+    `data: {"error":{"message":"${message}","type":"${type}","code":"${code}","metadata":{}},` +
+    `"id":"${id}","object":"chat.completion.chunk","created":${created},"model":"${model}",` +
+    '"choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\ndata: [DONE]\n\n';
+  expect(received.text.slice(received.text.indexOf('data: {"error"'))).toBe(expected);
+  expect(received.text).not.toMatch(/^event:/m);
+}
+
+test('the usage chunk that was asked for stands before the final event', async () => {
+  const client = await newClient('http1');
+  provider.script('a', streamThen(3, reset));
+  const received = await client.chat({ model: 'a', stream: true, stream_options: { include_usage: true } });
+  const usageAt = received.text.indexOf('"usage":{');
+  expect(usageAt).toBeGreaterThan(0);
+  expect(usageAt).toBeLessThan(received.text.indexOf('data: {"error"'));
+  expectFinalEvent(received, 'upstream_error');
+});
+
+test('a stream whose choices all finished is complete even without [DONE]', async () => {
+  const client = await newClient('http1');
+  provider.script('a', streamThen(7, endWithoutDone));
+  const received = await client.chat({ model: 'a', stream: true });
+  expect(received.text).not.toContain('"error"');
+  expect(received.text.endsWith('data: [DONE]\n\n')).toBe(true);
+});
+
+test('the next target takes over before the first event, unseen by the client', async () => {
+  const client = await newClient('http1');
+  for (const act of [reset, errorAnswer(401, 'no'), htmlBadGateway, errorEvent()]) {
+    provider.script('first', act);
+    provider.script('second', plainAnswer);
+    const received = await client.chat({ model: 'two-targets', stream: true });
+    expect(received.status).toBe(200);
+    expect(received.text).toContain('"model":"two-targets"');
+  }
+});
+
+test('after the first event nothing is tried again', async () => {
+  const client = await newClient('http1');
+  provider.script('first', streamThen(2, reset));
+  const asked = provider.requests('second').length;
+  const received = await client.chat({ model: 'two-targets', stream: true });
+  expect(received.text).toContain('"finish_reason":"error"');
+  expect(provider.requests('second').length).toBe(asked);
+});
+
+test('a refused connection is 503 upstream_error', async () => {
+  const client = await newClient('http1');
+  expect(outcome(await client.chat({ model: 'refused' }))).toBe('503 upstream_error');
+});
+
+test("an error about the operator's account goes to the next target, is counted, and is not told", async () => {
+  const client = await newClient('http1');
+  const counted = (kind: string) =>
+    metric(stack.metricsOrigin, 'gateway_provider_account_errors_total', { provider: 'fake', kind });
+  const before = [await counted('credentials'), await counted('funds')];
+  const words = 'API key not valid. Please pass a valid API key.';
+  const gemini = rawAnswer(
+    400,
+    { 'content-type': 'application/json' },
+    JSON.stringify([{ error: { code: 400, message: words } }]),
+  );
+  const broke = errorAnswer(429, 'You exceeded your current quota, please check your plan and billing details.');
+  const credentials = await once(client, false, [gemini]);
+  expect(outcome(credentials.received)).toBe('500 upstream_config_error');
+  expect(credentials.received.text).not.toContain('API key');
+  const funds = await once(client, true, [broke]);
+  expect(outcome(funds.received)).toBe('503 no_capacity');
+  expect(funds.received.text).not.toContain('quota');
+  expect(credentials.attempts + funds.attempts).toBe(2);
+  for (const act of [gemini, broke]) {
+    provider.script('first', act);
+    provider.script('second', plainAnswer);
+    expect(outcome(await client.chat({ model: 'two-targets' }))).toBe('200');
+  }
+  expect([await counted('credentials'), await counted('funds')]).toEqual(before.map((count) => count + 2));
+  expect(
+    await metric(stack.metricsOrigin, 'gateway_upstream_attempts_total', {
+      provider: 'fake',
+      result: 'status_400_auth',
+    }),
+  ).toBe(2);
+});
+
+test('errors carry the advice of the catalogue', async () => {
+  const client = await newClient('http1');
+  const busy = await once(client, false, [errorAnswer(429, 'internal words of the provider')]);
+  expect(busy.received.headers['retry-after']).toBe('10');
+  expect(errorOf(busy.received).message).not.toContain('internal words');
+  const invalid = await once(client, false, [errorAnswer(400, 'temperature is not supported with this model')]);
+  expect(errorOf(invalid.received).message).toContain('temperature is not supported with this model');
+});

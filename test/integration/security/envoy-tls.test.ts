@@ -1,0 +1,117 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type ConnectionOptions, connect, type SecureVersion } from 'node:tls';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { temporaryPaths } from '../../harness/envoy-process.ts';
+import { httpClient, type Protocol } from '../../harness/http-client.ts';
+import { startFixture, type TransportFixture } from '../../harness/transport-fixture.ts';
+import { makeCertificate } from '../../provider/certificate.ts';
+
+/** The public listener with `listen.tls`. */
+const first = makeCertificate();
+const second = makeCertificate();
+const HANDSHAKE = 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE';
+let folder: string;
+let gateway: TransportFixture;
+
+beforeAll(async () => {
+  folder = join((await temporaryPaths()).dataDir, 'tls');
+  await mkdir(folder);
+  await put(first);
+  gateway = await startFixture({
+    config: {
+      listen: {
+        api: { host: '127.0.0.1', port: 0 },
+        dashboard: { host: '127.0.0.1', port: 0 },
+        metrics: { host: '127.0.0.1', port: 0 },
+        perAddress: { connections: 0, requestsPerSecond: 0 },
+        tls: { certificatePath: join(folder, 'server.crt'), privateKeyPath: join(folder, 'server.key') },
+      },
+    },
+  });
+});
+afterAll(async () => {
+  await gateway?.close();
+  await rm(dirname(folder), { recursive: true, force: true });
+});
+
+test.each<[Protocol, string]>([
+  ['http1', 'http/1.1'],
+  ['http2', 'h2'],
+])('%s is spoken where ALPN says so', async (protocol, alpn) => {
+  const client = httpClient(`https://localhost:${gateway.port}`, protocol, first.cert);
+  const answer = await client.send({ path: '/x', body: 'hello' });
+  expect(answer.text).toBe('{"bytes":5}');
+  client.close();
+  expect(await handshake(first.cert, [alpn])).toBe(alpn);
+});
+
+test.each<[SecureVersion, string]>([
+  ['TLSv1.2', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
+  ['TLSv1.2', 'ECDHE-ECDSA-CHACHA20-POLY1305'],
+  ['TLSv1.3', 'TLS_AES_128_GCM_SHA256'],
+])('%s with %s is spoken', async (version, ciphers) => {
+  expect(await handshake(first.cert, ['h2'], { minVersion: version, maxVersion: version, ciphers })).toBe('h2');
+});
+
+/** The alert is the server's: without it, the client alone would have given up. */
+test.each<[string, SecureVersion, string, string]>([
+  ['TLS 1.0', 'TLSv1', 'ALL', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
+  ['TLS 1.1', 'TLSv1.1', 'ALL', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
+  [
+    'a cipher in CBC mode',
+    'TLSv1.2',
+    'ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA:ECDHE-ECDSA-AES128-SHA256',
+    HANDSHAKE,
+  ],
+  ['a key exchange without forward secrecy', 'TLSv1.2', 'AES128-GCM-SHA256:AES128-SHA', HANDSHAKE],
+])('%s is refused', async (_, version, ciphers, code) => {
+  const old = { minVersion: version, maxVersion: version, ciphers: `${ciphers}:@SECLEVEL=0` };
+  await expect(handshake(first.cert, ['h2'], old)).rejects.toMatchObject({ code });
+});
+
+test('a certificate that is replaced by rename is served without a restart', async () => {
+  await expect(handshake(second.cert, ['h2'])).rejects.toThrow();
+  await put(second);
+  const deadlineMs = performance.now() + 5_000;
+  for (;;) {
+    const alpn = await handshake(second.cert, ['h2']).catch(() => undefined);
+    if (alpn === 'h2') return;
+    if (performance.now() > deadlineMs) throw new Error('the old certificate is still served');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
+
+async function put(certificate: { key: string; cert: string }): Promise<void> {
+  for (const [name, text] of [
+    ['server.key', certificate.key],
+    ['server.crt', certificate.cert],
+  ] as const) {
+    await writeFile(join(folder, `${name}.new`), text, { mode: 0o600 });
+    await rename(join(folder, `${name}.new`), join(folder, name));
+  }
+}
+
+function handshake(
+  ca: string,
+  alpn: string[],
+  parameters: Pick<ConnectionOptions, 'minVersion' | 'maxVersion' | 'ciphers'> = {},
+): Promise<string | false | null> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(
+      {
+        port: gateway.port,
+        host: '127.0.0.1',
+        servername: 'localhost',
+        ca,
+        ALPNProtocols: alpn,
+        ...parameters,
+      },
+      () => {
+        resolve(socket.alpnProtocol);
+        socket.destroy();
+      },
+    );
+    socket.on('error', reject);
+  });
+}

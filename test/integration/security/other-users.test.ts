@@ -1,0 +1,93 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { runtimePaths } from '../../../core/config/runtime-paths.ts';
+import { identityOf } from '../../../supervisor/process-identity.ts';
+import { REPOSITORY } from '../../harness/deployment.ts';
+import { requirement } from '../../harness/requirement.ts';
+import { chat, type Home, launch, makeHome, startService } from '../../harness/service.ts';
+import { startProcess } from '../../launchers/child-process.ts';
+
+/** Another user of the machine, who would like to have our sockets. */
+const NOBODY = 65_534;
+let home: Home;
+afterEach(() => home.remove());
+
+/** Exit status of what that user tries. */
+function asNobody(...[command = '', ...args]: readonly string[]): number | null {
+  return spawnSync(command, args, { uid: NOBODY, gid: NOBODY, cwd: '/', stdio: 'ignore' }).status;
+}
+
+const command = (env: NodeJS.ProcessEnv, program: string, ...args: string[]) =>
+  startProcess(process.execPath, [join(REPOSITORY, program), ...args], { cwd: REPOSITORY, env });
+
+requirement(process.getuid?.() === 0 ? undefined : 'root, who can be another user too', () => {
+  test('where PostgreSQL runs as another user, that user cannot replace a socket of ours', async () => {
+    home = await makeHome();
+    // A machine without user namespaces, and folders that PostgreSQL's user gets through.
+    chmodSync(home.folder, 0o711);
+    mkdirSync(join(home.folder, 'bin'));
+    writeFileSync(join(home.folder, 'bin/unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    const env = { PATH: `${join(home.folder, 'bin')}:${process.env.PATH}` };
+    // A former release left this: the folder of all sockets belongs to that user, who put something into it.
+    const { dataDir, socketDir, egressSocket } = runtimePaths(home.env);
+    mkdirSync(socketDir, { recursive: true, mode: 0o700 });
+    const children = spawn('sleep', ['600'], { stdio: 'ignore' });
+    writeFileSync(
+      join(socketDir, 'children'),
+      `watch ${children.pid} ${identityOf(children.pid ?? 0).started} TERM 1\n`,
+    );
+    for (const path of [socketDir, join(socketDir, 'children')]) chownSync(path, NOBODY, NOBODY);
+    const service = await startService(home, env);
+    expect(children.exitCode ?? children.signalCode).toBe(null);
+    children.kill();
+    expect(lstatSync(`/proc/${service.childNamed('/postgres').pid}`).uid).toBe(NOBODY);
+    expect([lstatSync(socketDir).uid, lstatSync(socketDir).mode & 0o777]).toEqual([0, 0o700]);
+
+    // The other user gets so far, and no further.
+    expect(asNobody('test', '-x', dataDir)).toBe(0);
+    const mine = join(`${socketDir}-postgres`, 'mine');
+    expect(asNobody('touch', mine)).toBe(0);
+    for (const attempt of [
+      ['mv', '-f', mine, egressSocket],
+      ['rm', '-f', egressSocket],
+      ['ln', '-sf', mine, egressSocket],
+      ['touch', join(socketDir, 'stream-1.sock')],
+      ['mv', socketDir, `${socketDir}-away`],
+    ]) {
+      expect([attempt[0], asNobody(...attempt) === 0]).toEqual([attempt[0], false]);
+    }
+    expect(lstatSync(egressSocket).isSocket()).toBe(true);
+    expect(await chat(home, service)).toMatchObject({ status: 200 });
+    // The command line finds the database where it always is.
+    const listed = command({ ...home.env, ...env }, 'operator/main.ts', 'org', 'list');
+    expect([await listed.exited, listed.output()]).toEqual([0, expect.stringContaining('Demo')]);
+    await service.end('SIGTERM', 15_000);
+  });
+
+  test('a folder that somebody else made in our place in the temporary folder is used by none of our programs', async () => {
+    home = await makeHome();
+    const env = { ...home.env, GATEWAY_DATA: join(home.folder, 'x'.repeat(100)) };
+    const { socketDir } = runtimePaths(env);
+    const said = `${socketDir} belongs to another user, or others can write to it`;
+    for (const [owner, mode] of [
+      [NOBODY, 0o700],
+      [0, 0o777],
+    ] as const) {
+      mkdirSync(socketDir);
+      chmodSync(socketDir, mode);
+      chownSync(socketDir, owner, owner);
+      const programs = [
+        command(env, 'operator/main.ts', 'org', 'list'),
+        launch(home, env),
+        command({ ...env, DATABASE_URL: 'postgres://127.0.0.1:1/d' }, 'ext-proc/main.ts'),
+      ];
+      const ended = await Promise.all(programs.map(({ exited }) => exited));
+      expect([owner, ended]).toEqual([owner, [1, 1, 78]]);
+      for (const { output } of programs) expect(output()).toContain(said);
+      rmSync(socketDir, { recursive: true });
+    }
+    expect(existsSync(socketDir)).toBe(false);
+  });
+});

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { ROUTES } from '../../../dashboard/server/routes.ts';
+import { runCommandLine } from '../../../operator/command-line.ts';
+import type { Result } from '../../../operator/result.ts';
+import { sql } from '../../harness/database.ts';
+import { loginOf } from '../../harness/database-logins.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { eventsOf, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createBrowser } from '../dashboard/dashboard-browser.ts';
+import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
+import { DECISIONS } from '../dashboard/dashboard-routes.ts';
+import { ask, openScene, type Scene } from '../dashboard/dashboard-scene.ts';
+
+/** Every process connected as who may do its own work only (stores/postgres/roles.sql): nothing of a journey is missing. */
+let provider: FakeProvider;
+let stack: Stack;
+let asOperator: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  provider = await startFakeProvider();
+  stack = await startStack({
+    postgresSocketDir: inject('postgresSocketDir'),
+    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { one: {} } },
+    databaseRole: 'gateway_process',
+  });
+  asOperator = { ...stack.env, DATABASE_URL: await loginOf(stack.databaseUrl, 'gateway_operator') };
+});
+afterAll(async () => {
+  await stack?.close();
+  await provider?.close();
+});
+showLogsOnFailure(() => stack);
+
+async function operate<T>(...args: string[]): Promise<T> {
+  const result: Result = await runCommandLine(args, asOperator);
+  if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
+  return result.json as T;
+}
+
+describe('the gateway process and the command line', () => {
+  test('serve, charge and keep what has to be kept', async () => {
+    const { id } = await operate<{ id: string }>('org', 'create', '--name', 'Acme', '--credit', '5', '--rpm', '100');
+    const made = ['--org', id, '--name', 'backend', '--scopes', 'chat,usage:read'];
+    const { key, id: keyId } = await operate<{ key: string; id: string }>('key', 'create', ...made);
+    const client = gatewayClient(stack.origin, key);
+    provider.script('one', jsonAnswer({ text: 'Hello' }));
+    expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
+    const again = { headers: { 'idempotency-key': 'again' } };
+    const first = await client.chat({ model: 'one' }, again);
+    expect((await client.chat({ model: 'one' }, again)).text).toBe(first.text);
+    provider.script('one', streamAnswer({ pieces: ['Hel', 'lo'] }));
+    expect(eventsOf(await client.chat({ model: 'one', stream: true })).at(-1)).toBe('[DONE]');
+    for (const path of ['/v1/models', '/v1/credits', '/v1/usage']) expect(outcome(await client.get(path))).toBe('200');
+    await operate('key', 'revoke', keyId);
+    expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
+    const lines = () => sql(stack.databaseUrl, `select from request_log where organization_id = '${id}'`);
+    await expect.poll(async () => (await lines()).length).toBe(8);
+    const days = () =>
+      sql<{ until: string }>(stack.databaseUrl, 'select summed_until::text as until from request_days');
+    await expect.poll(async () => (await days())[0]?.until).toMatch(/^20/);
+    client.close();
+  });
+
+  test('do all that a command says', async () => {
+    const { id } = await operate<{ id: string }>('org', 'create', '--name', 'Other');
+    await operate('org', 'update', id, '--rpm', '5');
+    await operate('org', 'credit', id, '3', '--reference', 'r1');
+    await operate('org', 'suspend', id);
+    await operate('org', 'resume', id);
+    await operate('org', 'list');
+    await operate('org', 'show', id);
+    await operate('key', 'list', '--org', id);
+    await operate('user', 'create', '--email', 'ada@acme.example', '--org', id);
+    await operate('user', 'reset-password', 'ada@acme.example');
+    await operate('user', 'list');
+    expect(await operate('ledger', 'verify')).toMatchObject({ ok: true });
+    await operate('ledger', 'renew-epoch');
+    expect(await operate('costs', 'report', '--by', 'provider')).toMatchObject([{ provider: 'fake', requests: 3 }]);
+  });
+
+  test.each(['gateway_operator', 'gateway_process'] as const)('let doctor look as %s', async (role) => {
+    const result = await runCommandLine(['doctor'], {
+      ...stack.env,
+      DATABASE_URL: await loginOf(stack.databaseUrl, role),
+    });
+    const { findings } = (result as { json: { findings: { check: string; verdict: string; found: string }[] } }).json;
+    const ofDatabase = findings.filter(({ check }) => /database|ledger|dead letters|gateway process/.test(check));
+    expect(ofDatabase.length).toBeGreaterThan(5);
+    expect(ofDatabase.filter(({ verdict }) => verdict === 'problem')).toEqual([]);
+  });
+
+  test('are told of no missing right', () => {
+    expect(stack.logs()).not.toMatch(/42501|permission denied|could not|cannot/);
+  });
+});
+
+describe('the dashboard', () => {
+  test('starts beside the gateway and lets an operator in', async () => {
+    const DATABASE_URL = await loginOf(stack.databaseUrl, 'gateway_dashboard');
+    const dashboard = await startDashboardProcess(stack, { DATABASE_URL });
+    const { email, password } = await operate<{ email: string; password: string }>(
+      'user',
+      'create',
+      '--email',
+      'root@example.com',
+      '--operator',
+    );
+    const browser = createBrowser(stack.dashboardOrigin);
+    expect((await browser.send('POST', '/api/session', { email, password })).status).toBe(200);
+    const next = 'a completely different one';
+    expect((await browser.send('PUT', '/api/password', { current: password, next })).status).toBe(200);
+    const system = await browser.get<{ processes: unknown[] }>('/api/system');
+    expect([system.status, system.body.processes.length]).toEqual([200, 1]);
+    await dashboard.end();
+    expect(dashboard.output()).not.toMatch(/42501|permission denied/);
+  });
+
+  test('answers every question as it does with all rights', async () => {
+    const scenes: Scene[] = await Promise.all([openScene(), openScene('gateway_dashboard')]);
+    const [withAll, withFew] = await Promise.all(scenes.map(answersOf));
+    expect(withAll?.size).toBe(ROUTES.length);
+    expect(withFew).toEqual(withAll);
+    await Promise.all(scenes.map((scene) => scene.close()));
+  });
+});
+
+/** The operator's own account last: what it does there ends its sessions. */
+async function answersOf(scene: Scene): Promise<ReadonlyMap<string, number>> {
+  const answers = new Map<string, number>();
+  for (const route of ROUTES) {
+    const name = `${route.method} ${route.path}`;
+    const decision = DECISIONS.get(name);
+    if (decision === undefined) throw new Error(`nothing is decided about ${name}`);
+    const browser = await scene.browserOf('operator');
+    const reply = await ask(browser, route, await scene.parametersFor(route, 'operator'), decision);
+    answers.set(name, reply.status);
+  }
+  return answers;
+}

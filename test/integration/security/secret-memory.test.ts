@@ -1,0 +1,74 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how a configuration writes its references.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { REPOSITORY } from '../../harness/deployment.ts';
+import { findInMemory, MARK } from '../../harness/process-memory.ts';
+import { type Home, makeHome, startService } from '../../harness/service.ts';
+import { startProcess } from '../../launchers/child-process.ts';
+
+/** The gateway process has the secrets that the configuration names, and no process that can do without them. */
+const IN_FILES = { key: `${MARK}of-file-4be1`, header: `${MARK}of-header-file-90d7` };
+const IN_ENVIRONMENT = { KEY: `${MARK}of-variable-7c22`, HEADER: `${MARK}of-header-variable-e5f8` };
+const ALL = [...Object.values(IN_FILES), ...Object.values(IN_ENVIRONMENT)];
+
+let home: Home;
+afterEach(() => home.remove());
+
+function name(secrets: Home): string {
+  const path = join(secrets.folder, 'gateway.yaml');
+  const providers = ['${file:secrets/key}', '${KEY}'].map(
+    (key, index) => `one-${index}: {base_url: "http://127.0.0.1:1", api_key: "${key}"}, `,
+  );
+  const text = readFileSync(path, 'utf8').replace('providers: {', `providers: {${providers.join('')}`);
+  const headers = 'authorization: "Bearer ${HEADER}", x-key: "${file:secrets/header}"';
+  writeFileSync(path, `${text}tracing: {otlp_url: "http://127.0.0.1:1", headers: {${headers}}}\n`);
+  mkdirSync(join(secrets.folder, 'secrets'));
+  for (const [file, secret] of Object.entries(IN_FILES)) writeFileSync(join(secrets.folder, 'secrets', file), secret);
+  return path;
+}
+
+test('the gateway process has them, the dashboard, Envoy, PostgreSQL and the demo provider do not', async () => {
+  home = await makeHome();
+  const path = name(home);
+  const service = await startService(home, IN_ENVIRONMENT);
+  const { pid } = service.childNamed('dashboard/server/main.ts');
+  expect(findInMemory(service.childNamed('ext-proc/main.ts').pid, ALL)).toEqual(ALL);
+  expect(findInMemory(service.pid, Object.values(IN_FILES))).toEqual([]);
+  const others = ['envoy.yaml', '/postgres', 'demo/provider.ts'].map((part) => service.childNamed(part).pid);
+  for (const each of [pid, ...others]) expect([each, findInMemory(each, ALL)]).toEqual([each, []]);
+
+  // A change of the file is followed, and brings none of them in.
+  writeFileSync(path, `${readFileSync(path, 'utf8')}top_up_url: "https://pay.example.com"\n`);
+  const reloaded =
+    /"process":"dashboard"[^\n]*configuration reloaded|configuration reloaded[^\n]*"process":"dashboard"/;
+  await expect.poll(() => service.output()).toMatch(reloaded);
+  expect([service.childNamed('dashboard/server/main.ts').pid, findInMemory(pid, ALL)]).toEqual([pid, []]);
+  await service.end('SIGTERM', 15_000);
+});
+
+test('a command reads no file of them, and keeps nothing of what it was given', async () => {
+  home = await makeHome();
+  name(home);
+  const snapshot = join(home.folder, 'snapshot');
+  const script = `import { runCommandLine } from ${JSON.stringify(join(REPOSITORY, 'operator/command-line.ts'))};
+    import { writeHeapSnapshot } from 'node:v8';
+    for (const args of [['org', 'list'], ['check-config'], ['doctor']]) await runCommandLine(args, process.env);
+    writeHeapSnapshot(process.argv[1]);
+    process.send({ type: 'done' });
+    process.once('disconnect', () => process.exit());`;
+  const command = startProcess(process.execPath, ['--input-type=module', '--eval', script, snapshot], {
+    cwd: REPOSITORY,
+    env: { ...home.env, ...IN_ENVIRONMENT },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const done = new Promise((resolve) => command.child.once('message', resolve));
+  await Promise.race([done, command.exited]);
+  expect(command.output()).toBe('');
+  expect(findInMemory(command.pid, Object.values(IN_FILES))).toEqual([]);
+  const heap = readFileSync(snapshot, 'latin1');
+  expect([heap.includes('GATEWAY_CONFIG'), ALL.filter((secret) => heap.includes(secret))]).toEqual([true, []]);
+  // The environment of a command stays where the kernel put it.
+  expect(findInMemory(command.pid, Object.values(IN_ENVIRONMENT))).toEqual(Object.values(IN_ENVIRONMENT));
+  await command.end();
+});

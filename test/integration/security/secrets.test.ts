@@ -1,0 +1,243 @@
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { CreatedKeyView } from '../../../dashboard/contract/keys.ts';
+import type { LinkView, MemberView } from '../../../dashboard/contract/people.ts';
+import { runCommandLine } from '../../../operator/command-line.ts';
+import { sql } from '../../harness/database.ts';
+import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { missingRedis, startTestRedis, type TestRedis } from '../../harness/redis-server.ts';
+import { requirement } from '../../harness/requirement.ts';
+import { addFiles, findSecrets, lookEverywhere, type Places } from '../../harness/secret-places.ts';
+import { type Stack, startStack } from '../../harness/stack.ts';
+import { PROVIDER_SECRET } from '../../harness/test-config.ts';
+import type { TestProcess } from '../../launchers/child-process.ts';
+import { errorAnswer, jsonAnswer, rawAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
+import type { Act, Call } from '../../provider/call.ts';
+import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { createBrowser } from '../dashboard/dashboard-browser.ts';
+import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
+
+/** Nothing secret is anywhere but where it was given: after a journey of a customer, of people in the dashboard, and of a crash. */
+const PROMPT = 'prompt-sentinel-81c2';
+const COMPLETION = 'completion-sentinel-5d7e';
+const WRONG_KEY = 'sk-gw-wrong-key-sentinel-93ab';
+const IDEMPOTENCY_KEY = 'idempotency-sentinel-0c4d';
+const WRONG_PASSWORD = 'wrong password sentinel 7a31';
+const OWN_PASSWORD = 'own password sentinel 52fe';
+const INVITED_PASSWORD = 'invited password sentinel b9d0';
+const MESSAGES = [{ role: 'user', content: PROMPT }];
+
+let provider: FakeProvider;
+let redis: TestRedis;
+let stack: Stack;
+let dashboard: TestProcess;
+let client: GatewayClient;
+/** By name, as they are met. */
+const secrets: Record<string, string> = {
+  PROVIDER_SECRET,
+  PROMPT,
+  COMPLETION,
+  WRONG_KEY,
+  IDEMPOTENCY_KEY,
+  WRONG_PASSWORD,
+  OWN_PASSWORD,
+  INVITED_PASSWORD,
+};
+/** What was answered to those who may not see any secret of others. */
+const errors: string[] = [];
+
+async function operate<T>(...args: string[]): Promise<T> {
+  const result = await runCommandLine(args, stack.env);
+  if (result.kind !== 'done') throw new Error(`${args.join(' ')}: ${result.message}`);
+  return result.json as T;
+}
+
+requirement(missingRedis, () => {
+  beforeAll(async () => {
+    provider = await startFakeProvider();
+    redis = await startTestRedis();
+    stack = await startStack({
+      postgresSocketDir: inject('postgresSocketDir'),
+      env: { LOG_LEVEL: 'trace' },
+      config: {
+        providers: { fake: { base_url: provider.baseUrl } },
+        models: { one: {} },
+        retries: { per_target: 0 },
+        redis: redis.url,
+      },
+    });
+    dashboard = await startDashboardProcess(stack);
+  });
+  afterAll(async () => {
+    client?.close();
+    await dashboard?.end();
+    await stack?.close();
+    await redis?.stop();
+    await provider?.close();
+  });
+  showLogsOnFailure(() => stack);
+
+  describe('a journey', () => {
+    test('of people: keys, passwords and links', peopleDoEverything);
+    test('of requests: good, bad, repeated, streamed, malformed', requestsOfEveryKind);
+    test('leaves no secret behind', async () => {
+      await expect.poll(() => stack.logs().split('"request_id"').length).toBeGreaterThan(20);
+      const places = await lookEverywhere(stack, redis.admin);
+      places.set('errors', errors.join('\n'));
+      places.set("the dashboard's log", dashboard.output());
+      expect([...places.keys()]).toEqual(expect.arrayContaining([expect.stringMatching(/envoy\.yaml$/)]));
+      for (const place of ['metrics', 'Redis', 'the database', "Envoy's /config_dump?include_eds"]) {
+        expect([place, (places.get(place) ?? '').length > 200]).toEqual([place, true]);
+      }
+      expect(Object.keys(secrets).length).toBeGreaterThan(15);
+      expect(findSecrets(places, secrets)).toEqual([]);
+    });
+    test('would be found out', () => {
+      const places: Places = new Map([
+        ['a', `x${secrets.cliKey}`],
+        ['b', Buffer.from(`--${OWN_PASSWORD}--`).toString('base64')],
+      ]);
+      expect(findSecrets(places, secrets)).toEqual(['OWN_PASSWORD in b', 'cliKey in a']);
+    });
+  });
+
+  test('a crash with a charge and an answer in the spool leaves none either', async () => {
+    const name = /@\/(\w+)\?/.exec(stack.databaseUrl)?.[1] ?? '';
+    const server = stack.databaseUrl.replace(`/${name}?`, '/postgres?');
+    const cutDatabase = async (): Promise<void> => {
+      await sql(server, `alter database ${name} allow_connections false`);
+      await sql(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+    };
+    const whenAway = async (call: Call): Promise<void> => {
+      await cutDatabase();
+      await jsonAnswer({ text: COMPLETION })(call);
+    };
+    provider.script('one', whenAway);
+    const headers = { 'idempotency-key': `${IDEMPOTENCY_KEY}-spooled` };
+    expect(outcome(await client.chat({ model: 'one', messages: MESSAGES }, { headers }))).toBe('200');
+    const places: Places = new Map();
+    await stack.restartGateway('SIGKILL', async () => {
+      addFiles(places, stack.paths.dataDir);
+      await sql(server, `alter database ${name} allow_connections true`);
+    });
+    const spooled = [...places].filter(([path]) => path.includes('/spool/')).map(([, content]) => content);
+    expect(spooled.join('')).toContain('gen-');
+    places.set('logs', stack.logs());
+    expect(findSecrets(places, secrets)).toEqual([]);
+  });
+});
+
+async function peopleDoEverything(): Promise<void> {
+  const org = await operate<{ id: string }>('org', 'create', '--name', 'Acme', '--credit', '10');
+  const made = ['--org', org.id, '--name', 'cli', '--scopes', 'chat,usage:read'];
+  secrets.cliKey = (await operate<{ key: string }>('key', 'create', ...made)).key;
+  client = gatewayClient(stack.origin, secrets.cliKey);
+  const user = ['--email', 'owner@acme.example', '--org', org.id];
+  const { email, password } = await operate<{ email: string; password: string }>('user', 'create', ...user);
+  secrets.firstPassword = password;
+  const browser = createBrowser(stack.dashboardOrigin);
+  const signIn = async (with_: string) =>
+    (await browser.send('POST', '/api/session', { email, password: with_ })).status;
+  const noteSession = (name: string, of = browser) => {
+    for (const cookie of ['session', 'browser']) {
+      const token = of.cookies.get(`gateway_${cookie}`) ?? '';
+      expect(token.length).toBeGreaterThan(20);
+      secrets[`${name} ${cookie}`] = token;
+    }
+  };
+  expect(await signIn(WRONG_PASSWORD)).toBe(403);
+  expect(await signIn(password)).toBe(200);
+  noteSession('session');
+  const changed = await browser.send('PUT', '/api/password', { current: password, next: OWN_PASSWORD });
+  expect(changed.status).toBe(200);
+  noteSession('secondSession');
+  const path = `/api/organizations/${org.id}`;
+  const key = await browser.send<CreatedKeyView>('POST', `${path}/keys`, { name: 'page', scopes: ['chat'] });
+  secrets.pageKey = key.body.secret;
+  expect(secrets.pageKey).toMatch(/^sk-gw-/);
+  const replacement = await browser.send<CreatedKeyView>('POST', `${path}/keys/${key.body.key.id}/replacement`, {
+    revokeOldAfterHours: 1,
+  });
+  secrets.replacementKey = replacement.body.secret;
+  const invited = await browser.send<{ member: MemberView; link: LinkView }>('POST', `${path}/members`, {
+    email: 'ada@acme.example',
+    role: 'member',
+  });
+  secrets.linkToken = invited.body.link.url.split('#')[1] ?? '';
+  expect(secrets.linkToken.length).toBeGreaterThan(20);
+  const ada = createBrowser(stack.dashboardOrigin);
+  expect((await ada.send('POST', '/api/password-links/inspection', { token: secrets.linkToken })).status).toBe(200);
+  const used = { token: secrets.linkToken, password: INVITED_PASSWORD };
+  expect((await ada.send('POST', '/api/password-links/use', used)).status).toBe(200);
+  noteSession('adasSession', ada);
+  // Refused, with secrets where nobody expects any.
+  for (const [method, where] of [
+    ['GET', '/api/session'],
+    ['POST', '/api/nowhere'],
+    ['POST', '/api/session'],
+  ] as const) {
+    errors.push(
+      (
+        await ada.send(method, `${where}?token=${secrets.linkToken}`, {
+          email: INVITED_PASSWORD,
+          password: [OWN_PASSWORD],
+        })
+      ).text,
+    );
+  }
+  expect(await signIn(OWN_PASSWORD)).toBe(200);
+  noteSession('thirdSession');
+  secrets.resetPassword = (await operate<{ password: string }>('user', 'reset-password', email)).password;
+  await browser.get(`${path}/audit`);
+}
+
+async function requestsOfEveryKind(): Promise<void> {
+  const nobody = gatewayClient(stack.origin, WRONG_KEY);
+  const ofPage = gatewayClient(stack.origin, secrets.pageKey ?? '');
+  const acts: readonly Act[] = [
+    jsonAnswer({ text: COMPLETION }),
+    streamAnswer({ pieces: [COMPLETION] }),
+    streamThen(2, reset, { pieces: [COMPLETION] }),
+    errorAnswer(401, `bad key ${PROVIDER_SECRET}`),
+    rawAnswer(200, {}, `not json ${COMPLETION}`),
+    reset,
+  ];
+  for (const act of acts) {
+    provider.script('one', act);
+    for (const stream of [false, true]) {
+      const received = await client.chat({ model: 'one', messages: MESSAGES, stream });
+      if (received.status !== 200) errors.push(received.text);
+    }
+  }
+  for (const stream of [false, true]) {
+    provider.script('one', stream ? streamAnswer({ pieces: [COMPLETION] }) : jsonAnswer({ text: COMPLETION }));
+    const headers = { 'idempotency-key': `${IDEMPOTENCY_KEY}-${stream}` };
+    const bodies = [0, 0, 1].map((temperature) => ({ model: 'one', messages: MESSAGES, stream, temperature }));
+    for (const body of bodies) {
+      const received = await ofPage.chat(body, { headers });
+      if (received.status !== 200) errors.push(received.text);
+    }
+  }
+  errors.push(
+    (await client.chat({ model: 'one', messages: MESSAGES, [PROMPT.replaceAll('-', '_')]: 1, temperature: 9 })).text,
+  );
+  errors.push((await client.send({ path: '/v1/chat/completions', body: `{"messages": ["${PROMPT}"` })).text);
+  errors.push((await nobody.chat({ model: 'one', messages: MESSAGES })).text);
+  errors.push((await nobody.get(`/v1/models?api_key=${secrets.cliKey}`)).text);
+  errors.push((await nobody.get(`/nowhere?api_key=${secrets.cliKey}`)).text);
+  for (const head of [`GET /${secrets.cliKey} HTTP/9.9`, `BAD ${PROMPT}\r\nauthorization: Bearer ${secrets.cliKey}`]) {
+    errors.push(await sendRaw(`${head}\r\n\r\n`));
+  }
+  nobody.close();
+  ofPage.close();
+}
+
+/** What Envoy refuses before anybody of ours sees it. */
+async function sendRaw(bytes: string): Promise<string> {
+  const socket = connect(stack.apiPort, '127.0.0.1');
+  socket.setTimeout(5_000, () => socket.destroy());
+  socket.end(bytes);
+  return text(socket);
+}

@@ -1,0 +1,52 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { keepOutput, type LaunchedProcess } from './launched-process.ts';
+
+/** A child process under test: what it writes is kept and shown only when a test fails. */
+export interface TestProcess extends LaunchedProcess {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | NodeJS.Signals>;
+}
+
+export function startProcess(command: string, args: readonly string[], options: SpawnOptions): TestProcess {
+  const child = spawn(command, [...args], options);
+  const { keep, text } = keepOutput();
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
+  const exited = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('exit', (code, signal) => resolve(signal ?? code ?? -1));
+    child.once('error', (error) => {
+      keep(Buffer.from(`${error.message}\n`));
+      resolve(-1);
+    });
+  });
+  const hasEnded = (): boolean => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+  return {
+    child,
+    command: child.spawnargs.join(' '),
+    pid: child.pid ?? 0,
+    output: text,
+    hasEnded,
+    exited,
+    end: async (signal = 'SIGTERM', graceMs = 5000) => {
+      if (hasEnded()) return;
+      const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      child.kill(signal);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** Waits for an IPC message of that type. Rejects with the output when the process ends first. */
+export async function ipcMessage(process: TestProcess, type: string, timeoutMs = 60_000): Promise<void> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const ended = process.exited.then((exit) => {
+    throw new Error(`ended with ${exit} instead of sending '${type}':\n${process.output()}`);
+  });
+  ended.catch(() => {});
+  for (;;) {
+    const [message] = (await Promise.race([once(process.child, 'message', { signal }), ended])) as [{ type?: string }];
+    if (message.type === type) return;
+  }
+}
