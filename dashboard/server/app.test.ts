@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { createLog, type Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { createApp } from './app.ts';
+import type { Deps, Route } from './http/route.ts';
 import { loadStaticFiles } from './http/static-files.ts';
 import { type Listener, listenOn } from './listen.ts';
-import type { Deps, Route } from './route.ts';
 
 const PAGE = '<!doctype html><title>Inference Gateway</title>';
 const SCRIPT = 'export const numbers = "1234567890";\n'.repeat(200);

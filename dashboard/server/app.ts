@@ -3,14 +3,15 @@ import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { callerOf } from './http/caller.ts';
 import { notFound, type Problem, problem, unavailable } from './http/problem.ts';
-import { callerOf } from './http/request-facts.ts';
+import { type AppContext, sendProblem } from './http/responses.ts';
+import type { Deps, Route } from './http/route.ts';
 import { securityHeaders } from './http/security-headers.ts';
-import { serveFile } from './http/serve-file.ts';
 import type { StaticFiles } from './http/static-files.ts';
-import type { Deps, Route } from './route.ts';
-import { type AppContext, sendProblem, serveRoute } from './serve-route.ts';
-import { NoTurn } from './turns.ts';
+import { serveFile } from './http/static-files.ts';
+import { serveRoute } from './serve-route.ts';
+import { NoTurn } from './turns/turns.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 

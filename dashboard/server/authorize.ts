@@ -1,8 +1,8 @@
 import type { SignedIn } from '../../database/sign-in/sessions.ts';
 import type { Role } from '../contract/session.ts';
 import { notFound, type Problem, problem } from './http/problem.ts';
-import type { Access, Deps } from './route.ts';
-import { roleIn } from './sign-in/role-in.ts';
+import type { Access, Deps } from './http/route.ts';
+import { roleIn } from './sign-in/session.ts';
 
 /** What a route can rely on, as far as its access asks for it. */
 export interface Granted {

@@ -1,7 +1,7 @@
 import { type Changer, countChange } from '../../database/audit/change-counts.ts';
 import type { Granted } from './authorize.ts';
 import { type Problem, problem } from './http/problem.ts';
-import type { Deps, Route } from './route.ts';
+import type { Deps, Route } from './http/route.ts';
 
 /**
  * Changes write audit events, which stay for ever. Who ends somebody's access has a share of his own, and what others of the organization

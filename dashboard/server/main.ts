@@ -13,13 +13,13 @@ import { openPostgres, type Postgres } from '../../database/open.ts';
 import { recordProxy } from '../../database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '../../database/schema/migrate.ts';
 import { createApp } from './app.ts';
+import { settingsOf } from './http/settings.ts';
 import { loadStaticFiles } from './http/static-files.ts';
+import { watchProxies } from './http/untrusted-proxies.ts';
 import { listenOn } from './listen.ts';
 import { ROUTES } from './routes.ts';
-import { settingsOf } from './settings.ts';
-import { openDatabase, openEntry } from './stores.ts';
-import { Turns } from './turns.ts';
-import { watchProxies } from './untrusted-proxies.ts';
+import { openDatabase, openEntry } from './turns/stores.ts';
+import { Turns } from './turns/turns.ts';
 
 /**
  * The dashboard process: configuration, database, page, listener, in this order; then `{type: 'listening'}` to the supervisor. Ends on

@@ -1,4 +1,4 @@
-import type { Route } from './route.ts';
+import type { Route } from './http/route.ts';
 import { AUDIT_ROUTES } from './routes/audit-routes.ts';
 import { CSV_ROUTES } from './routes/csv-routes.ts';
 import { KEY_ROUTES } from './routes/keys-routes.ts';

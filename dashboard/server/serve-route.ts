@@ -1,20 +1,16 @@
-import type { HttpBindings } from '@hono/node-server';
-import type { Context } from 'hono';
 import { z } from 'zod';
 import type { IdPrefix } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
+import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
+import { sessionCookie } from './http/cookies.ts';
 import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
-import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/request-facts.ts';
-import { sessionCookie } from './http/session-cookie.ts';
-import { streamCsv } from './http/stream-csv.ts';
+import { type AppContext, sendProblem, streamCsv } from './http/responses.ts';
+import type { Deps, Route } from './http/route.ts';
 import { limitChanges } from './limit-changes.ts';
-import type { Deps, Route } from './route.ts';
 import { isIdOf } from './routes/input-fields.ts';
-import { findSignedIn } from './sign-in/find-signed-in.ts';
-import { storesInTurn } from './stores-in-turn.ts';
-
-export type AppContext = Context<{ Bindings: HttpBindings }>;
+import { findSignedIn } from './sign-in/session.ts';
+import { storesInTurn } from './turns/stores-in-turn.ts';
 
 const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   organization: 'org',
@@ -30,11 +26,6 @@ export async function serveRoute(context: AppContext, route: Route, deps: Deps, 
   if (isProblem(outcome)) return sendProblem(context, outcome);
   if (route.kind === 'csv') return streamCsv(context, outcome as AsyncIterable<string>, log);
   return context.json(outcome);
-}
-
-export function sendProblem(context: Context, { status, view }: Problem): Response {
-  if (view.retryAfterSeconds !== undefined) context.header('retry-after', String(view.retryAfterSeconds));
-  return context.json(view, status as 400);
 }
 
 async function decide(context: AppContext, route: Route, deps: Deps): Promise<object | Problem> {

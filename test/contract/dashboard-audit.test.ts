@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AuditEventView } from '../../dashboard/contract/people.ts';
-import { openDatabase } from '../../dashboard/server/stores.ts';
+import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { type AuditQuery, auditPage } from '../../database/audit/audit-pages.ts';
 import { databaseFigures } from '../../database/process-reports/database-figures.ts';
 import { addCustomer, createDatabase, openStore, sql } from '../harness/database.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, utcDay } from '../../core/clock.ts';
 import type { Overview, OverviewGroup, OverviewRange } from '../../dashboard/contract/organization.ts';
 import { overviewOf, overviewPeriod } from '../../dashboard/server/routes/overview-view.ts';
-import { openDatabase } from '../../dashboard/server/stores.ts';
+import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { readOverview } from '../../database/process-reports/overview-reads.ts';
 import { sumUpRequestDays } from '../../database/request-log/request-day-stats.ts';
 import type { RequestLogEntry } from '../../database/request-log/request-log.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { idMoment, newId } from '../../core/ids.ts';
 import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
-import { openDatabase } from '../../dashboard/server/stores.ts';
+import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { requestDetail } from '../../database/request-log/request-columns.ts';
 import type { RequestLogEntry } from '../../database/request-log/request-log.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
-import { openDatabase } from '../../dashboard/server/stores.ts';
+import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { createPool } from '../../database/connection/connection-pool.ts';
 import { countLeftOut, type LeftOutQuery } from '../../database/request-log/left-out-count.ts';
 import type { LeftOutRequests } from '../../database/request-log/request-log.ts';

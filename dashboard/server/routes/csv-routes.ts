@@ -5,13 +5,11 @@ import { searchRequests } from '../../../database/request-log/request-lookups.ts
 import { findRequests } from '../../../database/request-log/request-pages.ts';
 import type { RequestFilter } from '../../contract/request-log.ts';
 import { isProblem } from '../http/problem.ts';
-import { csvRoute, type Route } from '../route.ts';
-import type { Database } from '../stores.ts';
+import { csvRoute, type Route } from '../http/route.ts';
+import type { Database } from '../turns/stores.ts';
 import { csvLines } from './csv-lines.ts';
 import { LEDGER_COLUMNS, REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
-import { ledgerFilter } from './ledger-input.ts';
-import { requestFilter } from './request-input.ts';
-import { usageInput, usageQuery } from './usage-input.ts';
+import { ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
 
 /** Of one day, or of all where it is not grouped by day. */
 const MOST_USAGE_ROWS = 100_000;

@@ -1,9 +1,10 @@
 import { formatUsd } from '../../../core/money.ts';
 import type { AboveOrganization } from '../../../database/administration/administration.ts';
 import { keyRoom } from '../../../database/keys/key-room.ts';
+import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
 import type { KeyChange } from '../../contract/keys.ts';
 import { type Problem, problem, wrongField } from '../http/problem.ts';
-import type { OrganizationCall } from '../route.ts';
+import type { Deps, OrganizationCall } from '../http/route.ts';
 
 const MAX_USABLE_KEYS = 1_000;
 /** Revoked keys stay in the database. Enough to replace all of them thrice; making and revoking without end would fill it and slow every page. */
@@ -36,4 +37,22 @@ export function aboveOrganization({ limit, organizationLimit }: AboveOrganizatio
       ? `${formatUsd(BigInt(organizationLimit))} USD a day`
       : `${organizationLimit} ${UNIT[limit]}`;
   return wrongField(limit, `Above the organization's limit of ${text}.`);
+}
+
+/**
+ * Only models that the gateway processes are configured with, or that the key has already. Disabled ones are among them: they may come
+ * back. While no process has reported, nobody here knows what there is, and a key for an unknown model does no harm.
+ */
+export async function checkModels(
+  { database }: Deps,
+  models: readonly string[] | null | undefined,
+  former: readonly string[] = [],
+): Promise<Problem | undefined> {
+  const added = models?.filter((id) => !former.includes(id)) ?? [];
+  if (added.length === 0) return undefined;
+  const configuration = await currentConfiguration(database);
+  if (configuration === undefined) return undefined;
+  const known = new Set(configuration.models.map(({ id }) => id));
+  const unknown = added.find((id) => !known.has(id));
+  return unknown === undefined ? undefined : wrongField('models', `There is no model “${unknown}”.`);
 }

@@ -2,7 +2,7 @@ import { utcDay } from '../../../core/clock.ts';
 import type { KeyRecord } from '../../../database/administration/administration.ts';
 import { type KeyCompanions, keyCompanions } from '../../../database/keys/key-companions.ts';
 import type { KeyStateName, KeyView } from '../../contract/keys.ts';
-import type { OrganizationCall } from '../route.ts';
+import type { OrganizationCall } from '../http/route.ts';
 
 /** Owners and operators manage every key of the organization, members those that they made. */
 export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {

@@ -2,12 +2,10 @@ import { newKeySecret } from '../../../core/key-secret.ts';
 import type { KeyRecord } from '../../../database/administration/administration.ts';
 import type { KeyChange, KeyView } from '../../contract/keys.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
-import { type OrganizationCall, type Route, route } from '../route.ts';
-import { actorOf } from '../sign-in/actor.ts';
-import { checkModels } from './check-models.ts';
+import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { keyChange, keyReplacement, keyRestrictions, storedChange, storedSettings } from './key-input.ts';
-import { aboveOrganization, checkExpiry, checkRoom } from './key-rules.ts';
+import { aboveOrganization, checkExpiry, checkModels, checkRoom } from './key-rules.ts';
 import { keyView, keyViews, MAX_REVOKED, mayManage } from './key-view.ts';
 
 const HOUR_MS = 3_600_000;

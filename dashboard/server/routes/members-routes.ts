@@ -17,9 +17,8 @@ import {
 import { findUserByEmail, type MemberRole, type UserRecord } from '../../../database/users/user-rows.ts';
 import type { LinkView, MemberView } from '../../contract/people.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
-import { type OrganizationCall, type Route, route } from '../route.ts';
-import { actorOf } from '../sign-in/actor.ts';
-import { linkWith, makePasswordLink } from '../sign-in/password-link.ts';
+import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
+import { linkWith, makePasswordLink } from '../sign-in/links.ts';
 import { newToken } from '../sign-in/session-token.ts';
 import { email, idOf, nothing } from './input-fields.ts';
 

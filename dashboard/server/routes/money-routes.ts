@@ -1,9 +1,8 @@
 import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
 import { usageRows, usageTotal } from '../../../database/ledger/usage-reads.ts';
 import { isProblem } from '../http/problem.ts';
-import { type Route, route } from '../route.ts';
-import { ledgerPageQuery } from './ledger-input.ts';
-import { usageInput, usageQuery } from './usage-input.ts';
+import { type Route, route } from '../http/route.ts';
+import { ledgerPageQuery, usageInput, usageQuery } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
 /** A table that anybody looks at; the CSV has everything. */

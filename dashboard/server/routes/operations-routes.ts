@@ -1,9 +1,8 @@
 import { databaseFigures } from '../../../database/process-reports/database-figures.ts';
 import { currentConfiguration, listProcesses } from '../../../database/process-reports/process-reports.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { mappingView } from './mapping-view.ts';
-import { processView } from './process-view.ts';
+import { mappingView, processView } from './operations-view.ts';
 
 /** What operators watch. */
 export const OPERATION_ROUTES: readonly Route[] = [

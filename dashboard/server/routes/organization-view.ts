@@ -3,7 +3,7 @@ import type { OrganizationRecord } from '../../../database/administration/admini
 import { organizationMoney } from '../../../database/organizations/organization-reads.ts';
 import type { OrganizationLimits, OrganizationView } from '../../contract/organization.ts';
 import { notFound, type Problem } from '../http/problem.ts';
-import type { Deps } from '../route.ts';
+import type { Deps } from '../http/route.ts';
 
 /** What the page knows of an organization. */
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {

@@ -14,8 +14,7 @@ import {
 import type { OrganizationRow } from '../../contract/operator.ts';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
-import { type OrganizationCall, type Route, route } from '../route.ts';
-import { actorOf } from '../sign-in/actor.ts';
+import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';
 import { idOf, nothing, text } from './input-fields.ts';
 import {
   newOrganization,

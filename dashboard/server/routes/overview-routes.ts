@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { readOverview } from '../../../database/process-reports/overview-reads.ts';
 import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
-import { type Route, route } from '../route.ts';
+import type { ReportedModel } from '../../../database/process-reports/report.ts';
+import type { ModelView } from '../../contract/money.ts';
+import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { modelView } from './models-view.ts';
 import { organizationView } from './organization-view.ts';
 import { overviewOf, overviewPeriod } from './overview-view.ts';
 
@@ -31,3 +32,18 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
     },
   }),
 ];
+
+/** A model as customers see it: that its mapping cannot work is no secret, why is. */
+export function modelView({ prices, disabled, problem, ...model }: ReportedModel): ModelView {
+  const { id, capabilities, reasoningEfforts, contextWindow, maxOutputTokens, defaultOutputTokens } = model;
+  return {
+    id,
+    capabilities,
+    reasoningEfforts,
+    contextWindow,
+    maxOutputTokens,
+    defaultOutputTokens,
+    ...prices,
+    state: disabled ? 'disabled' : problem === null ? 'available' : 'misconfigured',
+  };
+}

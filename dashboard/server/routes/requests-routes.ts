@@ -4,9 +4,9 @@ import { findRequest, searchRequests } from '../../../database/request-log/reque
 import { findRequests } from '../../../database/request-log/request-pages.ts';
 import type { RequestFilter, RequestPage } from '../../contract/request-log.ts';
 import { notFound } from '../http/problem.ts';
-import { type OrganizationCall, type Route, route } from '../route.ts';
+import { type OrganizationCall, type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
-import { requestPageQuery } from './request-input.ts';
+import { requestPageQuery } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
 

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { deleteSession, sessionsOf } from '../../../database/sign-in/sessions.ts';
 import { notFound } from '../http/problem.ts';
-import { type Route, route } from '../route.ts';
+import { type Route, route } from '../http/route.ts';
 import { acceptSignedIn } from '../sign-in/accept-invitation.ts';
-import { findLink, linkGone } from '../sign-in/find-link.ts';
-import { findSignedIn } from '../sign-in/find-signed-in.ts';
-import { sessionView } from '../sign-in/session-view.ts';
+import { findLink, linkGone } from '../sign-in/links.ts';
+import { findSignedIn, sessionView } from '../sign-in/session.ts';
 import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/set-password.ts';
 import { signIn } from '../sign-in/sign-in.ts';
 import { nothing } from './input-fields.ts';

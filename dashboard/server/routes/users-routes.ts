@@ -4,9 +4,8 @@ import { findUser, listUsers, type UserRecord } from '../../../database/users/us
 import { createUser, type KeysOfDisabled, setDisabled } from '../../../database/users/users.ts';
 import type { UserRow } from '../../contract/operator.ts';
 import { conflictingField, isProblem, notFound, type Problem, problem, wrongField } from '../http/problem.ts';
-import { type Route, route, type UserCall } from '../route.ts';
-import { actorOf } from '../sign-in/actor.ts';
-import { makePasswordLink } from '../sign-in/password-link.ts';
+import { actorOf, type Route, route, type UserCall } from '../http/route.ts';
+import { makePasswordLink } from '../sign-in/links.ts';
 import { email, idOf, nothing, text } from './input-fields.ts';
 import { memberRole, organizationFull } from './members-routes.ts';
 

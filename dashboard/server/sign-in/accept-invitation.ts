@@ -3,13 +3,11 @@ import { forgetAttempts } from '../../../database/sign-in/sign-in-attempts.ts';
 import { findCredentials } from '../../../database/users/users.ts';
 import type { SessionView } from '../../contract/session.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
-import type { UserCall } from '../route.ts';
-import { actorOf } from './actor.ts';
-import type { EntryCall } from './entry-call.ts';
-import { findLink, linkGone } from './find-link.ts';
-import { findSignedIn } from './find-signed-in.ts';
+import type { EntryCall, UserCall } from '../http/route.ts';
+import { actorOf } from '../http/route.ts';
+import { findLink, linkGone } from './links.ts';
 import { newPasswordHash } from './new-password.ts';
-import { sessionView } from './session-view.ts';
+import { findSignedIn, sessionView } from './session.ts';
 import { enter, provePassword } from './sign-in.ts';
 
 /** A user with an account accepts with its password, as if signing in; for anybody else the password becomes the new account's. */

@@ -5,12 +5,11 @@ import { countAttempt, forgetAttempts } from '../../../database/sign-in/sign-in-
 import { findCredentials, setPasswordHash } from '../../../database/users/users.ts';
 import type { SessionView } from '../../contract/session.ts';
 import { isProblem, type Problem, problem } from '../http/problem.ts';
-import type { UserCall } from '../route.ts';
+import type { EntryCall, UserCall } from '../http/route.ts';
+import { actorOf } from '../http/route.ts';
 import { acceptInvitation } from './accept-invitation.ts';
-import { actorOf } from './actor.ts';
-import type { EntryCall } from './entry-call.ts';
-import { findLink, linkGone } from './find-link.ts';
 import { attemptOf, noteBrowser } from './known-browser.ts';
+import { findLink, linkGone } from './links.ts';
 import { newPasswordHash } from './new-password.ts';
 import { verifyPassword } from './password.ts';
 import { busy, enter, tooManyAttempts } from './sign-in.ts';

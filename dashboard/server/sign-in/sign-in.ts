@@ -7,12 +7,11 @@ import { normalizeEmail } from '../../../database/users/email-address.ts';
 import { findCredentials } from '../../../database/users/users.ts';
 import type { SessionView } from '../../contract/session.ts';
 import { isProblem, type Problem, problem, unavailable } from '../http/problem.ts';
-import type { EntryCall } from './entry-call.ts';
-import { findSignedIn } from './find-signed-in.ts';
+import type { EntryCall } from '../http/route.ts';
 import { attemptOf, noteBrowser } from './known-browser.ts';
 import { verifyPassword } from './password.ts';
+import { findSignedIn, sessionView } from './session.ts';
 import { newToken } from './session-token.ts';
-import { sessionView } from './session-view.ts';
 
 export async function signIn(
   call: EntryCall,

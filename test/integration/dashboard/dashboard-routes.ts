@@ -1,5 +1,5 @@
 import type { Endpoint } from '../../../dashboard/contract/api.ts';
-import type { Access } from '../../../dashboard/server/route.ts';
+import type { Access } from '../../../dashboard/server/http/route.ts';
 
 /** The decision about one route, made here a second time and independently: who may ask, and what a good request of theirs looks like. */
 export interface Decision {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { newId } from '../../../core/ids.ts';
 import { newKeySecret } from '../../../core/key-secret.ts';
-import type { Route } from '../../../dashboard/server/route.ts';
+import type { Route } from '../../../dashboard/server/http/route.ts';
 import type { Role } from '../../../database/schema/roles.ts';
 import { sessionsOf } from '../../../database/sign-in/sessions.ts';
 import { sql } from '../../harness/database.ts';

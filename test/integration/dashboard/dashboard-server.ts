@@ -1,13 +1,13 @@
 import { newId } from '../../../core/ids.ts';
 import { createLog } from '../../../core/log/log.ts';
 import { createApp } from '../../../dashboard/server/app.ts';
+import type { Settings } from '../../../dashboard/server/http/settings.ts';
+import { watchProxies } from '../../../dashboard/server/http/untrusted-proxies.ts';
 import { listenOn } from '../../../dashboard/server/listen.ts';
 import { ROUTES } from '../../../dashboard/server/routes.ts';
-import type { Settings } from '../../../dashboard/server/settings.ts';
 import { newToken } from '../../../dashboard/server/sign-in/session-token.ts';
-import { openDatabase, openEntry } from '../../../dashboard/server/stores.ts';
-import { Turns } from '../../../dashboard/server/turns.ts';
-import { watchProxies } from '../../../dashboard/server/untrusted-proxies.ts';
+import { openDatabase, openEntry } from '../../../dashboard/server/turns/stores.ts';
+import { Turns } from '../../../dashboard/server/turns/turns.ts';
 import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
 import { invite } from '../../../database/members/invitations.ts';
 import { recordProxy } from '../../../database/process-reports/seen-proxies.ts';

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS, utcDay } from '../../../core/clock.ts';
-import type { Route } from '../../../dashboard/server/route.ts';
+import type { Route } from '../../../dashboard/server/http/route.ts';
 import { ROUTES } from '../../../dashboard/server/routes.ts';
 import { sumUpRequestDays } from '../../../database/request-log/request-day-stats.ts';
 import { addKey, sql } from '../../harness/database.ts';

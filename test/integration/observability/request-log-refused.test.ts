@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { openDatabase } from '../../../dashboard/server/stores.ts';
+import { openDatabase } from '../../../dashboard/server/turns/stores.ts';
 import { countLeftOut } from '../../../database/request-log/left-out-count.ts';
 import { sql } from '../../harness/database.ts';
 import { showLogsOnFailure } from '../../harness/failure-logs.ts';

@@ -1,5 +1,14 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Context } from 'hono';
 import type { Log } from '../../../core/log/log.ts';
-import type { AppContext } from '../serve-route.ts';
+import type { Problem } from './problem.ts';
+
+export type AppContext = Context<{ Bindings: HttpBindings }>;
+
+export function sendProblem(context: Context, { status, view }: Problem): Response {
+  if (view.retryAfterSeconds !== undefined) context.header('retry-after', String(view.retryAfterSeconds));
+  return context.json(view, status as 400);
+}
 
 /** Written as it is read and no faster than its reader takes it, so that a long table is never whole in memory. */
 export function streamCsv(context: AppContext, lines: AsyncIterable<string>, log: Log): Response {

@@ -1,4 +1,4 @@
-import type { Address, DashboardSessionConfig, SharedConfig } from '../../core/config/gateway-config.ts';
+import type { Address, DashboardSessionConfig, SharedConfig } from '../../../core/config/gateway-config.ts';
 
 /** The part of the configuration that the dashboard goes by. */
 export interface Settings {

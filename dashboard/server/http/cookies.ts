@@ -1,6 +1,14 @@
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import type { Cookies } from './request-facts.ts';
+
+/** Cookies of the session and of the browser that its user knows: what came, and what is to be sent. */
+export interface Cookies {
+  readonly token: string | undefined;
+  readonly browserToken: string | undefined;
+  setToken(token: string, maxAgeSeconds: number): void;
+  setBrowserToken(token: string, maxAgeSeconds: number): void;
+  clearToken(): void;
+}
 
 /**
  * HttpOnly: no script reads it. SameSite=Lax: other sites' requests come without it, links from a mail still arrive signed in. Behind TLS it

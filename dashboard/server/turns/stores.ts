@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { createPool, type StoreLog } from '../../database/connection/connection-pool.ts';
+import { createPool, type StoreLog } from '../../../database/connection/connection-pool.ts';
 import { TURN_LIMITS } from './turns.ts';
 
 /** Connections of the dashboard's own: its long reads keep no request of the gateway waiting. */

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { StoreUnavailable } from '../../../core/store-unavailable.ts';
 
 /** The user and organization that ask the database. */
 export interface TurnTaker {

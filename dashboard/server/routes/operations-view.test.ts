@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ProcessReport, ReportedModel, ReportedProcess } from '../../../database/process-reports/report.ts';
 import { configurationWith, holdsOf, reportWith } from '../../../test/fixtures/process-report.ts';
-import { mappingView } from './mapping-view.ts';
-import { modelView } from './models-view.ts';
-import { processView } from './process-view.ts';
+import { mappingView, processView } from './operations-view.ts';
+import { modelView } from './overview-routes.ts';
 
 const MODEL: ReportedModel = {
   id: 'small',

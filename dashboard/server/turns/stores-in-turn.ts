@@ -1,11 +1,16 @@
 import type pg from 'pg';
-import type { Administration } from '../../database/administration/administration.ts';
-import type { Deps } from './route.ts';
+import type { Administration } from '../../../database/administration/administration.ts';
 import type { Database } from './stores.ts';
 import type { Turns, TurnTaker } from './turns.ts';
 
+interface Stores {
+  readonly turns: Turns;
+  readonly database: Database;
+  readonly administration: Administration;
+}
+
 /** The same stores, where every statement and every transaction waits for a turn of whom it is for. */
-export function storesInTurn({ turns, database, administration }: Deps, who: TurnTaker) {
+export function storesInTurn({ turns, database, administration }: Stores, who: TurnTaker) {
   return {
     database: databaseInTurn(database, turns, who),
     administration: administrationInTurn(administration, turns, who),

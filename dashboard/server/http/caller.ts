@@ -1,6 +1,6 @@
 import { clientAddress, withoutPort } from '../../../ext-proc/access/client-address.ts';
 import { inRanges, normalizeAddress } from '../../../ext-proc/access/ip-ranges.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from './settings.ts';
 
 /** What is known of a request before anybody is signed in. */
 export interface Caller {
@@ -12,15 +12,6 @@ export interface Caller {
   readonly userAgent?: string;
   /** Origin under which the browser knows this server: `https://dashboard.example.com`. */
   readonly origin: string;
-}
-
-/** Cookies of the session and of the browser that its user knows: what came, and what is to be sent. */
-export interface Cookies {
-  readonly token: string | undefined;
-  readonly browserToken: string | undefined;
-  setToken(token: string, maxAgeSeconds: number): void;
-  setBrowserToken(token: string, maxAgeSeconds: number): void;
-  clearToken(): void;
 }
 
 export interface RequestHead {

@@ -1,9 +1,9 @@
-import type { SignedIn } from '../../../database/sign-in/sessions.ts';
-import type { SessionView } from '../../contract/session.ts';
-import { type Caller, isTrustedProxy } from '../http/request-facts.ts';
-import type { Deps } from '../route.ts';
-import type { Settings } from '../settings.ts';
-import { roleIn } from './role-in.ts';
+import { findSession, type SignedIn } from '../../../database/sign-in/sessions.ts';
+import type { Role, SessionView } from '../../contract/session.ts';
+import { type Caller, isTrustedProxy } from '../http/caller.ts';
+import type { Deps } from '../http/route.ts';
+import type { Settings } from '../http/settings.ts';
+import { hashToken } from './session-token.ts';
 
 export function sessionView(
   signedIn: SignedIn,
@@ -36,4 +36,22 @@ function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: S
   if (configured !== undefined) return configured;
   const { hostname = 'localhost' } = URL.parse(origin) ?? {};
   return new URL(`${apiSpeaksTls ? 'https' : 'http'}://${hostname}:${api.port}/v1`).href;
+}
+
+/** Who the token of the cookie belongs to, if its session lives and its user is not disabled. */
+export async function findSignedIn(
+  { database, settings }: Deps,
+  token: string | undefined,
+): Promise<SignedIn | undefined> {
+  const tokenHash = token === undefined ? undefined : hashToken(token);
+  return tokenHash && findSession(database, tokenHash, settings().session);
+}
+
+/** `undefined`: none of the organization's people. */
+export function roleIn(
+  { user, memberships }: Pick<SignedIn, 'user' | 'memberships'>,
+  organizationId: string,
+): Role | undefined {
+  if (user.isOperator) return 'operator';
+  return memberships.find((membership) => membership.organizationId === organizationId)?.role;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../settings.ts';
-import { callerOf } from './request-facts.ts';
+import { callerOf } from './caller.ts';
+import type { Settings } from './settings.ts';
 
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },

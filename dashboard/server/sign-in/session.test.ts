@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SignedIn } from '../../../database/sign-in/sessions.ts';
-import type { Settings } from '../settings.ts';
-import { sessionView } from './session-view.ts';
+import type { Settings } from '../http/settings.ts';
+import { sessionView } from './session.ts';
 
 const SETTINGS: Settings = {
   api: { host: '0.0.0.0', port: 8080 },

@@ -1,14 +1,16 @@
 import type { z } from 'zod';
-import type { Administration } from '../../database/administration/administration.ts';
-import type { ChangeLimits } from '../../database/audit/change-counts.ts';
-import type { SignedIn } from '../../database/sign-in/sessions.ts';
-import type { Answer, Api, Body, Endpoint, PathParameter, Query } from '../contract/api.ts';
-import type { Role } from '../contract/session.ts';
-import type { Problem } from './http/problem.ts';
-import type { Caller, Cookies } from './http/request-facts.ts';
+import type { Administration } from '../../../database/administration/administration.ts';
+import type { Actor } from '../../../database/audit/audit.ts';
+import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
+import type { SignedIn } from '../../../database/sign-in/sessions.ts';
+import type { Answer, Api, Body, Endpoint, PathParameter, Query } from '../../contract/api.ts';
+import type { Role } from '../../contract/session.ts';
+import type { Database } from '../turns/stores.ts';
+import type { Turns } from '../turns/turns.ts';
+import type { Caller } from './caller.ts';
+import type { Cookies } from './cookies.ts';
+import type { Problem } from './problem.ts';
 import type { Settings } from './settings.ts';
-import type { Database } from './stores.ts';
-import type { Turns } from './turns.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
@@ -113,3 +115,11 @@ export function csvRoute<I>(
   const serve = (call: UncheckedCall) => definition.lines(call as unknown as OrganizationCall & { readonly input: I });
   return { method: 'GET', path, access, input, kind: 'csv', serve };
 }
+
+/** Who asks, as the audit log tells of it. */
+export function actorOf({ session, caller }: Pick<UserCall, 'session' | 'caller'>): Actor {
+  return { actor: session.user.email, userId: session.user.id, address: caller.address };
+}
+
+/** A call of a route that lets somebody in. */
+export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies'>;

@@ -1,12 +1,12 @@
 import { formatProblem } from '../../../core/config/problem.ts';
-import type {
-  ReportedConfiguration,
-  ReportedModel,
-  ReportedProcess,
-  ReportedProvider,
+import {
+  REPORT_FRESH_MS,
+  type ReportedConfiguration,
+  type ReportedModel,
+  type ReportedProcess,
+  type ReportedProvider,
 } from '../../../database/process-reports/report.ts';
-import type { MappedModelView, MappingView, ProviderView } from '../../contract/operator.ts';
-import { isFresh } from './process-view.ts';
+import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
 
 /** The mapping in force, with what the processes that report have met of each provider. */
 export function mappingView(
@@ -60,5 +60,38 @@ function providerView(
     attempts: health.reduce((sum, { attempts }) => sum + attempts, 0),
     failures: health.reduce((sum, { failures }) => sum + failures, 0),
     ...(lastFailure === undefined ? {} : { lastFailure }),
+  };
+}
+
+export function isFresh({ ageMs }: ReportedProcess): boolean {
+  return ageMs <= REPORT_FRESH_MS;
+}
+
+export function processView(process: ReportedProcess): ProcessView {
+  const { id, host, worker, pid, startedAtMs, reportedAtMs, report } = process;
+  const overSeconds = Math.max(report.overMs, 1) / 1000;
+  return {
+    id,
+    host,
+    worker,
+    pid,
+    version: report.gatewayVersion,
+    startedAtMs,
+    reportedAtMs,
+    state: isFresh(process) ? (report.notReady === null ? 'ready' : 'not_ready') : 'gone',
+    ...(report.notReady === null ? {} : { notReadyReason: report.notReady }),
+    requestsInFlight: report.requests.inFlight,
+    requestsPerSecond: report.requests.ended / overSeconds,
+    failuresPerSecond: report.requests.failed / overSeconds,
+    heldNanoUsd: report.holds.totalNanoUsd,
+    holds: report.holds.count,
+    spoolCharges: report.spool.charges,
+    spoolBytes: report.spool.bytes,
+    logRowsWaiting: report.requestLog?.waiting ?? 0,
+    logRowsDropped: report.requestLog?.dropped ?? 0,
+    eventLoopLagP99Ms: report.eventLoopLagMs.p99,
+    rssBytes: report.rssBytes,
+    cpuFraction: report.cpuFraction,
+    ...(report.envoy === null ? {} : { envoy: report.envoy }),
   };
 }

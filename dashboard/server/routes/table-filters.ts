@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import type { UsageQuery } from '../../../database/ledger/usage-reads.ts';
+import type { UsageGroupName } from '../../contract/money.ts';
+import type { RequestFilter } from '../../contract/request-log.ts';
+import { type Problem, wrongField } from '../http/problem.ts';
+import { idOf } from './input-fields.ts';
+import { dayField, dayOf, momentField, textField, wholeNumberField } from './query-fields.ts';
+
+const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
+/** The API's own bound on a sum of usage. */
+const MOST_DAYS = 3_660;
+
+export interface UsageInput {
+  readonly from: string;
+  readonly to: string;
+  readonly by: string;
+  readonly key?: string;
+  readonly model?: string;
+}
+
+export const usageInput: z.ZodType<UsageInput> = z.strictObject({
+  from: dayField,
+  to: dayField,
+  by: z.string().regex(/^(?:day|model|key)(?:,(?:day|model|key)){0,2}$/, { error: `A list of: ${GROUPS.join(', ')}.` }),
+  key: idOf('key').exactOptional(),
+  model: textField.exactOptional(),
+});
+
+export function usageQuery(organizationId: string, input: UsageInput): UsageQuery | Problem {
+  const { from, to, by, ...filter } = input;
+  const [firstDay, lastDay] = [dayOf(from), dayOf(to)];
+  if (firstDay > lastDay) return wrongField('from', 'This is after the last day.');
+  if (lastDay - firstDay >= MOST_DAYS) return wrongField('from', `At most ${MOST_DAYS} days.`);
+  const groupBy = new Set(GROUPS.filter((group) => by.split(',').includes(group)));
+  return { organizationId, firstDay, lastDay, groupBy, ...filter };
+}
+
+interface LedgerFilter {
+  readonly kind?: 'credit' | 'charge';
+  readonly fromMs?: number;
+  readonly toMs?: number;
+}
+
+const LEDGER_FIELDS = {
+  kind: z.enum(['credit', 'charge'], { error: 'credit or charge.' }).exactOptional(),
+  fromMs: momentField.exactOptional(),
+  toMs: momentField.exactOptional(),
+};
+
+export const ledgerFilter: z.ZodType<LedgerFilter> = z.strictObject(LEDGER_FIELDS);
+
+export const ledgerPageQuery: z.ZodType<LedgerFilter & { before?: number }> = z.strictObject({
+  ...LEDGER_FIELDS,
+  before: wholeNumberField(1, Number.MAX_SAFE_INTEGER).exactOptional(),
+});
+
+const REQUEST_FIELDS = {
+  fromMs: momentField.exactOptional(),
+  toMs: momentField.exactOptional(),
+  key: idOf('key').exactOptional(),
+  model: textField.exactOptional(),
+  outcome: z.enum(['succeeded', 'failed'], { error: 'succeeded or failed.' }).exactOptional(),
+  status: wholeNumberField(100, 599).exactOptional(),
+  code: textField.exactOptional(),
+  search: textField.exactOptional(),
+};
+
+export const requestFilter: z.ZodType<RequestFilter> = z.strictObject(REQUEST_FIELDS);
+
+export const requestPageQuery: z.ZodType<RequestFilter & { before?: string; after?: string }> = z.strictObject({
+  ...REQUEST_FIELDS,
+  before: idOf('log').exactOptional(),
+  after: idOf('log').exactOptional(),
+});

@@ -1,0 +1,55 @@
+import { inspectInvitation, type OpenInvitation } from '../../../database/members/invitation-acceptance.ts';
+import {
+  createPasswordLink,
+  inspectPasswordLink,
+  type LinkPurpose,
+  type PasswordLink,
+} from '../../../database/sign-in/password-links.ts';
+import type { LinkView } from '../../contract/people.ts';
+import { notFound, type Problem, problem } from '../http/problem.ts';
+import { actorOf, type Deps, type UserCall } from '../http/route.ts';
+import { hashToken, newToken } from './session-token.ts';
+
+/** The user of a link, and its purpose. */
+export interface LinkWanted {
+  readonly userId: string;
+  readonly purpose: LinkPurpose;
+}
+
+/** The token stands behind the `#`: browsers send that to no server, so that it is in nobody's log. */
+export function linkWith(token: string, expiresAtMs: number, { caller }: Pick<UserCall, 'caller'>): LinkView {
+  return { url: `${caller.origin}/link#${token}`, expiresAtMs };
+}
+
+export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Promise<LinkView | Problem> {
+  const { token, tokenHash } = newToken();
+  const result = await createPasswordLink(call.deps.database, { ...wanted, tokenHash }, actorOf(call));
+  switch (result.kind) {
+    case 'created':
+      return linkWith(token, result.expiresAtMs, call);
+    case 'unknown_user':
+      return notFound('user');
+    case 'disabled':
+      return problem('conflict', 'This user is disabled.');
+    case 'has_password':
+      return problem('conflict', 'This user has set a password already. Operators can reset it.');
+  }
+}
+
+/** A link as it is in force: to set a user's password, or to join an organization. */
+export type FoundLink =
+  | (PasswordLink & { readonly kind: 'password'; readonly tokenHash: Buffer })
+  | (OpenInvitation & { readonly kind: 'invitation'; readonly tokenHash: Buffer });
+
+export async function findLink({ database }: Deps, token: string): Promise<FoundLink | undefined> {
+  const tokenHash = hashToken(token);
+  if (tokenHash === undefined) return undefined;
+  const link = await inspectPasswordLink(database, tokenHash);
+  if (link) return { ...link, kind: 'password', tokenHash };
+  const invitation = await inspectInvitation(database, tokenHash);
+  return invitation && { ...invitation, kind: 'invitation', tokenHash };
+}
+
+export function linkGone(): Problem {
+  return problem('link_used_or_expired', 'This link has been used or has expired. Ask for another one.');
+}
