@@ -3,3 +3,9 @@ export type Tokenizer = 'o200k_base' | 'cl100k_base';
 
 /** Never fewer tokens than the texts are for that tokenizer, to 0.4 %. `undefined`: they could not be counted in time. Never rejects. */
 export type BoundTokens = (tokenizer: Tokenizer, texts: readonly string[]) => Promise<number | undefined>;
+
+/** Tokens of each text, in order. Never rejects: a text that cannot be counted in time is estimated, so that no charge is lost. */
+export type CountTokens = (texts: readonly string[]) => Promise<readonly number[]>;
+
+/** Estimated tokens of a text, without waiting. */
+export type EstimateTokens = (text: string) => number;

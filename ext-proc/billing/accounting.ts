@@ -8,7 +8,7 @@ import type { OnSent } from '../../database/connection/store-figures.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
-import type { Account, Produced } from '../delivery/delivery.ts';
+import type { Account, Produced } from '../delivery-contract/delivery.ts';
 import type { KeyedAttempt } from '../idempotency/claims.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { UnchargedAttempt } from '../delivery/delivery.ts';
+import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import type { Hold } from './accounting.ts';
 import { settlement } from './settlement.fixture.ts';
 import { providerAttempt, unchargedSettlement } from './uncharged.ts';

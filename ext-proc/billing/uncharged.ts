@@ -3,7 +3,7 @@ import { chargeNanoUsd } from '../../core/pricing.ts';
 import type { LossReason } from '../../database/connection/losses.ts';
 import type { ProviderAttempt, UnchargedReason } from '../../database/costs/provider-attempts.ts';
 import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
-import type { UnchargedAttempt } from '../delivery/delivery.ts';
+import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import type { Hold } from './accounting.ts';
 
 /** Results of attempts at which a provider worked (delivery/provider-failure.ts). Any other: the answer broke off, or was none. */

@@ -2,21 +2,16 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
+import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
+import type { Account, DeliveryOutcome, Produced } from '../delivery-contract/delivery.ts';
+import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
-import type {
-  Account,
-  CountTokens,
-  DeliveryOutcome,
-  EstimateTokens,
-  Order,
-  Produced,
-  UnchargedAttempt,
-} from './delivery.ts';
 import { type Egress, startEgress } from './egress.fixture.ts';
-import { createIdentities } from './identities.ts';
 import { type OrderOptions, order } from './order.fixture.ts';
+import { createIdentities } from './provider/identities.ts';
+import type { Order } from './provider/order.ts';
 
 /** A client, and what reached it. */
 export interface Client {

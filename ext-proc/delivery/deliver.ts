@@ -1,23 +1,25 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Provider } from '../../core/config/gateway-config.ts';
 import type { Refusal } from '../../core/errors/refusal.ts';
+import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
+import type { Account, DeliveryOutcome } from '../delivery-contract/delivery.ts';
 import { type Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { openFirst } from './attempts.ts';
-import type { Account, CountTokens, DeliveryOutcome, EstimateTokens, Order } from './delivery.ts';
-import type { Identify } from './identities.ts';
-import { AnswerReader } from './json/answer-reader.ts';
+import { openFirst } from './attempts/attempts.ts';
+import { chargePrompt, paysItsPrompt } from './attempts/leaving.ts';
+import { RequestMemory } from './attempts/request-memory.ts';
+import type { Run } from './attempts/run.ts';
+import { UnchargedAttempts } from './attempts/uncharged-attempts.ts';
 import { deliverJson } from './json/deliver-json.ts';
+import { type Replay, type ReplayOutcome, replayAnswer } from './json/replay.ts';
+import { answerRefusal } from './json/respond.ts';
 import { type ReadAnswer, sendRead } from './json/send-read.ts';
-import { chargePrompt, paysItsPrompt } from './leaving.ts';
+import type { Identify } from './provider/identities.ts';
+import type { Order } from './provider/order.ts';
 import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES, refusalOf } from './provider/provider-failure.ts';
-import { type Replay, type ReplayOutcome, replayAnswer } from './replay.ts';
-import { RequestMemory } from './request-memory.ts';
-import { answerRefusal } from './respond.ts';
-import type { Run } from './run.ts';
+import { AnswerReader } from './response/answer-reader.ts';
 import { deliverStream } from './stream/deliver-stream.ts';
-import { UnchargedAttempts } from './uncharged-attempts.ts';
 
 /** Takes an admitted order to its provider and the answer to its client. */
 export interface Delivery {

@@ -2,7 +2,7 @@ import { systemClock } from '../../core/clock.ts';
 import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
 import { doneWith } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
-import type { Order } from './delivery.ts';
+import type { Order } from './provider/order.ts';
 
 export function provider(name: string, more: Partial<Provider> = {}): Provider {
   const baseUrl = new URL(`https://${name}.example/api/v1`);

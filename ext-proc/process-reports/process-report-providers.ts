@@ -1,5 +1,5 @@
 import type { ProviderHealth } from '../../database/process-reports/report.ts';
-import type { Attempt } from '../delivery/delivery.ts';
+import type { Attempt } from '../delivery-contract/provider-attempt.ts';
 
 /** How each provider did in the last five minutes, in slices, so that a busy provider takes no more memory than an idle one. */
 export interface ProviderLog {

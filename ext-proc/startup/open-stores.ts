@@ -4,7 +4,7 @@ import type { Log } from '../../core/log/log.ts';
 import { openPostgres, type Postgres } from '../../database/open.ts';
 import { sealMirror } from '../billing/spool/sealed-mirror.ts';
 import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
-import { createIdentities, type Identify } from '../delivery/identities.ts';
+import { createIdentities, type Identify } from '../delivery/provider/identities.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import { watchLimitStore } from '../limits/watch-limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';

@@ -1,7 +1,6 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteName } from '../access/route.ts';
-import type { Attempt } from '../delivery/delivery.ts';
-import type { AccountErrorKind } from '../delivery/provider/account-error.ts';
+import type { AccountErrorKind, Attempt } from '../delivery-contract/provider-attempt.ts';
 import { createCounters, createHistograms } from './series.ts';
 
 export interface RequestMetrics {

@@ -13,7 +13,7 @@ import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc
 import { createHoldKeeper } from '../../ext-proc/billing/holds.ts';
 import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import { watchSpoolRoom } from '../../ext-proc/billing/spool/spool-room.ts';
-import type { Produced } from '../../ext-proc/delivery/delivery.ts';
+import type { Produced } from '../../ext-proc/delivery-contract/delivery.ts';
 import { type Claims, createClaims, type KeyedAttempt } from '../../ext-proc/idempotency/claims.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';

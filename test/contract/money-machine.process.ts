@@ -7,7 +7,7 @@ import { type Admission, admit } from '../../ext-proc/admission/admit.ts';
 import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/billing/accounting.ts';
 import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/holds.ts';
 import { openSpool, type Spool } from '../../ext-proc/billing/spool/spool.ts';
-import type { Produced } from '../../ext-proc/delivery/delivery.ts';
+import type { Produced } from '../../ext-proc/delivery-contract/delivery.ts';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { doneWith } from '../fixtures/chat-request.ts';

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Log } from '../../../core/log/log.ts';
-import type { BoundTokens, Tokenizer } from '../../../core/tokenizer.ts';
-import type { CountTokens } from '../../delivery/delivery.ts';
+import type { BoundTokens, CountTokens, Tokenizer } from '../../../core/tokenizer.ts';
 import type { CountJob, CountResult } from './count-tokens-worker.ts';
 import { mostCuts } from './text-pieces.ts';
 

@@ -1,11 +1,11 @@
-import { AnswerMeter } from '../answer-meter.ts';
-import type { OpenedJson } from '../attempt.ts';
-import { describeAnswer } from '../attempt-span.ts';
-import { chargeAnswer } from '../charge-answer.ts';
-import type { DeliveryOutcome } from '../delivery.ts';
-import { answerRefusal, respond } from '../respond.ts';
-import { elapsedMs, lastBytesMs, type Run } from '../run.ts';
-import { usageJson } from '../usage.ts';
+import type { DeliveryOutcome } from '../../delivery-contract/delivery.ts';
+import type { OpenedJson } from '../attempts/attempt.ts';
+import { describeAnswer } from '../attempts/attempt-span.ts';
+import { chargeAnswer } from '../attempts/charge-answer.ts';
+import { elapsedMs, lastBytesMs, type Run } from '../attempts/run.ts';
+import { AnswerMeter } from '../response/answer-meter.ts';
+import { usageJson } from '../response/usage.ts';
+import { answerRefusal, respond } from './respond.ts';
 import { bytesOf, LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */

@@ -1,6 +1,6 @@
 import type { Room, Yielding } from '../../shared-budget/shared-budget.ts';
 import type { Exchange, ResponseHead, ResponseStream } from '../../transport/exchange.ts';
-import { settlesWithin } from '../wait.ts';
+import { settlesWithin } from '../waits/wait.ts';
 
 /** Above it an answer is written piece by piece, with back-pressure, so that it is seen whether its client reads it. */
 export const LARGE_BYTES = 256 * 1024;

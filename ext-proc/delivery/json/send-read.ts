@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
 import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
 import type { Answer, Exchange } from '../../transport/exchange.ts';
-import { settlesWithin } from '../wait.ts';
+import { settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /** Sends what was read for a client: it costs nothing, and can be read again. */

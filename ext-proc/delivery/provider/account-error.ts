@@ -1,10 +1,5 @@
+import type { AccountErrorKind } from '../../delivery-contract/provider-attempt.ts';
 import type { ProviderWords } from './provider-words.ts';
-
-/**
- * The part of the operator's own account at a provider that an error is about: its credentials and permissions, or its money and quota. Neither is the
- * client's to read or to mend.
- */
-export type AccountErrorKind = 'credentials' | 'funds';
 
 /** Names that providers give such errors. A name decides before the words. */
 const FUNDS_NAME =

@@ -1,5 +1,5 @@
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
-import type { CallLimits, LimitedCall } from './call-limits.ts';
+import type { CallLimits, LimitedCall } from '../waits/call-limits.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 import type { ResponseHead } from './response-head.ts';

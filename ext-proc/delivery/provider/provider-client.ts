@@ -1,4 +1,4 @@
-import { CallLimits } from './call-limits.ts';
+import { CallLimits } from '../waits/call-limits.ts';
 import { ProviderCall, type SentListener } from './provider-call.ts';
 import { type ConnectionKeeper, ProviderConnection } from './provider-connection.ts';
 import { FAILURES } from './provider-failure.ts';

@@ -1,7 +1,8 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
-import type { Order } from '../delivery.ts';
-import { isObject } from '../json/json-object.ts';
-import { type AccountErrorKind, accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
+import type { AccountErrorKind, ProviderWork } from '../../delivery-contract/provider-attempt.ts';
+import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
+import { isObject } from './json-object.ts';
+import type { Order } from './order.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
 import { redactSecrets } from './redact-secrets.ts';
 
@@ -93,12 +94,6 @@ const NOT_SENT = new Set([
   FAILURES.unsendable.result,
   ...BY_ENVOY_FLAG.filter(([, , verdict]) => verdict !== SLOW).map(([, result]) => result),
 ]);
-
-/**
- * What a provider did for an attempt that failed: it was not sent the request, it answered that it had failed or refused, or it worked, at
- * least on the prompt, for what is known.
- */
-export type ProviderWork = 'none' | 'refused' | 'some';
 
 export function workFor({ result }: ProviderFailure, wasSent: boolean): ProviderWork {
   if (!wasSent || NOT_SENT.has(result)) return 'none';

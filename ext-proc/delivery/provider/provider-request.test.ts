@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createIdentities } from '../identities.ts';
 import { order, provider } from '../order.fixture.ts';
+import { createIdentities } from './identities.ts';
 import { providerRequest } from './provider-request.ts';
 
 const identify = createIdentities(Buffer.alloc(32));

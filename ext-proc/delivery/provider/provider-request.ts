@@ -1,8 +1,8 @@
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
 import { untracedHeaders } from '../../tracing/request-trace.ts';
 import type { Span } from '../../tracing/span.ts';
-import type { Order } from '../delivery.ts';
-import type { Identify } from '../identities.ts';
+import type { Identify } from './identities.ts';
+import type { Order } from './order.ts';
 
 export interface ProviderRequest {
   /** All of it, as Latin-1, with the empty line. `undefined`: something in it cannot be said in a header. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../json/json-object.ts';
+import { isObject, type JsonObject } from './json-object.ts';
 
 /** The words of a provider about a request that it did not serve. Nothing in them is redacted yet. */
 export interface ProviderWords {

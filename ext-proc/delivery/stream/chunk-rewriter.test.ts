@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { asCompletion, type Completion } from '../json/completion.ts';
-import { parseObject } from '../json/json-object.ts';
+import { parseObject } from '../provider/json-object.ts';
+import { asCompletion, type Completion } from '../response/completion.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 
 function parsed(text: string): Completion {

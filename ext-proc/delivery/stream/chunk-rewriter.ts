@@ -1,6 +1,6 @@
-import type { Completion } from '../json/completion.ts';
-import { editObject, type MemberEdits, membersOf } from '../json/json-members.ts';
-import { hidingEdits } from '../json/shown-members.ts';
+import type { Completion } from '../response/completion.ts';
+import { editObject, type MemberEdits, membersOf } from '../response/json-members.ts';
+import { hidingEdits } from '../response/shown-members.ts';
 
 /**
  * Gives every chunk of a stream the gateway's `id` and the public model id, and leaves out what is not the client's. Providers begin each chunk of a stream with the same

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { asCompletion, textOf } from '../json/completion.ts';
-import { parseObject } from '../json/json-object.ts';
+import { parseObject } from '../provider/json-object.ts';
+import { asCompletion, textOf } from '../response/completion.ts';
+import { SseSplitter } from '../response/sse-splitter.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
-import { SseSplitter } from './sse-splitter.ts';
 
 function learning(...texts: readonly string[]) {
   const template = new ContentTemplate();

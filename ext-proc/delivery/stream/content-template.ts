@@ -1,6 +1,6 @@
-import { type Completion, textOf } from '../json/completion.ts';
-import { isObject } from '../json/json-object.ts';
-import type { EventRun } from './sse-splitter.ts';
+import { isObject } from '../provider/json-object.ts';
+import { type Completion, textOf } from '../response/completion.ts';
+import type { EventRun } from '../response/sse-splitter.ts';
 
 /** Events in a row that differ in nothing but their content. */
 export interface ContentRun extends EventRun {

@@ -1,14 +1,13 @@
 import { refuse } from '../../../core/errors/refusal.ts';
+import type { DeliveryOutcome, MeteredUsage } from '../../delivery-contract/delivery.ts';
 import type { ResponseStream } from '../../transport/exchange.ts';
-import type { MeteredUsage } from '../answer-meter.ts';
-import { AnswerRecord } from '../answer-record.ts';
-import type { OpenedStream } from '../attempt.ts';
-import { describeAnswer, endStreamSpan } from '../attempt-span.ts';
-import { chargeAnswer } from '../charge-answer.ts';
-import type { DeliveryOutcome } from '../delivery.ts';
+import type { OpenedStream } from '../attempts/attempt.ts';
+import { describeAnswer, endStreamSpan } from '../attempts/attempt-span.ts';
+import { chargeAnswer } from '../attempts/charge-answer.ts';
+import { lastBytesMs, type Run } from '../attempts/run.ts';
 import { brokenStreamRefusal } from '../provider/provider-failure.ts';
-import { lastBytesMs, type Run } from '../run.ts';
-import { settlesWithin } from '../wait.ts';
+import { settlesWithin } from '../waits/wait.ts';
+import { AnswerRecord } from './answer-record.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
 

@@ -1,5 +1,5 @@
 import { envelopeOf, type Refusal } from '../../../core/errors/refusal.ts';
-import type { Order } from '../delivery.ts';
+import type { Order } from '../provider/order.ts';
 
 export const DONE_EVENT = 'data: [DONE]\n\n';
 

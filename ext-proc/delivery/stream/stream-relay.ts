@@ -1,18 +1,18 @@
 import type { ResponseStream } from '../../transport/exchange.ts';
-import { AnswerMeter } from '../answer-meter.ts';
-import type { AnswerRecord } from '../answer-record.ts';
-import type { OpenedStream } from '../attempt.ts';
-import type { Completion } from '../json/completion.ts';
-import { isObject } from '../json/json-object.ts';
-import { leaveBegun } from '../leaving.ts';
+import type { OpenedStream } from '../attempts/attempt.ts';
+import { leaveBegun } from '../attempts/leaving.ts';
+import { elapsedMs, isDrained, type Run, remainingMs } from '../attempts/run.ts';
+import { isObject } from '../provider/json-object.ts';
 import type { END } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { elapsedMs, isDrained, type Run, remainingMs } from '../run.ts';
-import { settlesWithin } from '../wait.ts';
+import { AnswerMeter } from '../response/answer-meter.ts';
+import type { Completion } from '../response/completion.ts';
+import { meaningOf } from '../response/stream-event.ts';
+import { settlesWithin } from '../waits/wait.ts';
+import type { AnswerRecord } from './answer-record.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
-import { meaningOf } from './stream-event.ts';
 import { UsageFrame } from './usage-frame.ts';
 
 /** How a provider's stream ended, and what is needed to charge it and to end the client's. */

@@ -1,9 +1,9 @@
-import type { MeteredUsage } from '../answer-meter.ts';
-import type { Order } from '../delivery.ts';
-import type { Completion } from '../json/completion.ts';
-import { editObject, membersOf } from '../json/json-members.ts';
-import { hidingEdits } from '../json/shown-members.ts';
-import { usageJson } from '../usage.ts';
+import type { MeteredUsage } from '../../delivery-contract/delivery.ts';
+import type { Order } from '../provider/order.ts';
+import type { Completion } from '../response/completion.ts';
+import { editObject, membersOf } from '../response/json-members.ts';
+import { hidingEdits } from '../response/shown-members.ts';
+import { usageJson } from '../response/usage.ts';
 import { dataEvent } from './final-event.ts';
 
 /**

@@ -1,0 +1,48 @@
+import type { Target } from '../../../core/config/gateway-config.ts';
+import type { TokenUsage } from '../../../core/pricing.ts';
+import type { Span } from '../../tracing/span.ts';
+import type { Order } from '../provider/order.ts';
+import type { ProviderFailure } from '../provider/provider-failure.ts';
+import type { AnswerMeter } from '../response/answer-meter.ts';
+
+/** One attempt at a provider as OpenTelemetry's conventions for generative AI describe it, but for prompt and answer. */
+export function beginAttemptSpan({ trace, chat, outputLimit }: Order, { provider, model }: Target): Span | undefined {
+  if (trace === undefined) return undefined;
+  const span = trace.step(`chat ${model}`, 'client');
+  const { hostname, port, protocol } = provider.baseUrl;
+  span.set('gen_ai.operation.name', 'chat');
+  span.set('gen_ai.provider.name', provider.name);
+  span.set('gen_ai.request.model', model);
+  span.set('gen_ai.request.max_tokens', outputLimit);
+  if (chat.completions > 1) span.set('gen_ai.request.choice.count', chat.completions);
+  span.set('server.address', hostname);
+  span.set('server.port', Number(port) || (protocol === 'https:' ? 443 : 80));
+  return span;
+}
+
+/** Of the attempt under way. */
+export function noteFirstEvent({ trace }: Order, latencyMs: number): void {
+  const span = trace?.current;
+  span?.event('first_event');
+  span?.set('gen_ai.response.time_to_first_chunk', latencyMs / 1000);
+}
+
+/** The stream of the attempt under way is over. */
+export function endStreamSpan({ trace }: Order, failure: ProviderFailure | undefined): void {
+  if (failure !== undefined) trace?.current?.fail(failure.result);
+  trace?.current?.end();
+}
+
+/** Of the last attempt, which gave it. */
+export function describeAnswer({ trace }: Order, meter: AnswerMeter, usage: TokenUsage): void {
+  const span = trace?.current;
+  if (span === undefined) return;
+  const { upstreamId, finishReason } = meter.facts();
+  span.set('gen_ai.response.model', meter.model);
+  span.set('gen_ai.response.id', upstreamId);
+  if (finishReason !== undefined) span.set('gen_ai.response.finish_reasons', [finishReason]);
+  span.set('gen_ai.usage.input_tokens', usage.promptTokens);
+  span.set('gen_ai.usage.output_tokens', usage.completionTokens);
+  if (usage.cachedTokens > 0) span.set('gen_ai.usage.cache_read.input_tokens', usage.cachedTokens);
+  if (usage.reasoningTokens > 0) span.set('gen_ai.usage.reasoning.output_tokens', usage.reasoningTokens);
+}

@@ -1,0 +1,181 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../core/clock.ts';
+import { type Client, client, deliverTo, deliveryOver, endsSoonAfter, openDelivery } from '../client.fixture.ts';
+import {
+  COMPLETION,
+  chunk,
+  DONE,
+  envoyReply,
+  event,
+  type ProviderHandler,
+  sendJson,
+  sendStream,
+} from '../egress.fixture.ts';
+import { type OrderOptions, order, provider } from '../order.fixture.ts';
+
+const { egress, delivery } = await openDelivery();
+
+let to: Client;
+beforeEach(() => {
+  to = client();
+});
+
+const ok = sendJson(COMPLETION);
+const reset: ProviderHandler = (response) => response.destroy();
+
+/** Which providers were asked, in order, and the code or status of the answer. */
+async function run(options: OrderOptions, ...handlers: ProviderHandler[]): Promise<string> {
+  egress.answerWith(...handlers);
+  const { outcome } = await deliverTo(delivery, to, order(options));
+  const asked = egress.asked.map(({ headers }) => String(headers['x-gw-cluster']).slice(0, 1)).join('');
+  return `${asked} ${outcome.refusal?.code ?? outcome.status}`;
+}
+
+const two = { providers: [provider('alpha'), provider('beta')] };
+
+describe('the attempts at one target', () => {
+  test.each<[string, string, ProviderHandler[]]>([
+    ['429 then 200', 'aa 200', [sendJson({}, 429), ok]],
+    ['500 then 200', 'aa 200', [sendJson({}, 500), ok]],
+    ['a refused connection, then 200', 'aa 200', [envoyReply('UF,URX'), ok]],
+    ['529 twice', 'aa no_capacity', [sendJson({}, 529), sendJson({}, 529), ok]],
+    [
+      'HTML 502 twice',
+      'aa upstream_error',
+      [(response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<html>')],
+    ],
+    ['401', 'a upstream_config_error', [sendJson({ error: { message: 'bad key' } }, 401), ok]],
+    ['404', 'a upstream_config_error', [sendJson({}, 404), ok]],
+    ['400', 'a invalid_request', [sendJson({ error: { message: 'no' } }, 400), ok]],
+    ['422', 'a invalid_request', [sendJson({ error: { message: 'no' } }, 422), ok]],
+    ['a reset after the request was sent', 'a upstream_error', [reset, ok]],
+    ['a reset that Envoy reports', 'a upstream_error', [envoyReply('UC'), ok]],
+    ['a target that Envoy has ejected', 'a no_capacity', [envoyReply('UH'), ok]],
+    ['a cluster that Envoy does not know', 'a upstream_config_error', [envoyReply('NC'), ok]],
+    ['an answer that is no JSON', 'a upstream_error', [(response) => response.end('<html>'), ok]],
+    ['an error inside a 200, then an answer', 'aa 200', [sendJson({ error: { message: 'busy' } }), ok]],
+  ])('%s', async (_, expected, handlers) => {
+    expect(await run({ retriesPerTarget: 1 }, ...handlers)).toBe(expected);
+  });
+
+  test('are as many as configured', async () => {
+    expect(await run({ retriesPerTarget: 0 }, sendJson({}, 500))).toBe('a upstream_error');
+    expect(await run({ retriesPerTarget: 3 }, sendJson({}, 500))).toBe('aaaa upstream_error');
+  });
+
+  test('wait as the provider asks', async () => {
+    const began = performance.now();
+    expect(await run({}, sendJson({}, 429, { 'retry-after': '1' }), ok)).toBe('aa 200');
+    expect(performance.now() - began).toBeGreaterThan(990);
+  });
+
+  test('wait two seconds at most, and are made although the provider asks for more, when there is no other', async () => {
+    const began = performance.now();
+    expect(await run({}, sendJson({}, 429, { 'retry-after': '60' }), ok)).toBe('aa 200');
+    expect(performance.now() - began).toBeGreaterThan(1990);
+  });
+
+  test('end when the time is over: nothing is tried after the deadline', async () => {
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => performance.now() + passedMs };
+    const late = deliveryOver(egress, { clock });
+    // By the clock one second is left when the answer is there, and the provider asks for two.
+    egress.answerWith((response) => {
+      passedMs = 59_000;
+      response.writeHead(500, { 'retry-after': '2' }).end('{}');
+    }, ok);
+    const { outcome } = await deliverTo(late, to, order());
+    expect(outcome.refusal?.code).toBe('upstream_error');
+    expect(egress.asked).toHaveLength(1);
+    await late.close();
+  });
+});
+
+describe('the targets', () => {
+  test.each<[string, string, ProviderHandler[]]>([
+    ['500, 500, then the next', 'aab 200', [sendJson({}, 500), sendJson({}, 500), ok]],
+    ['reset, then the next at once', 'ab 200', [reset, ok]],
+    ['401, then the next at once', 'ab 200', [sendJson({}, 401), ok]],
+    ['400 ends at once', 'a invalid_request', [sendJson({}, 400), ok]],
+    ['ejected, then the next at once', 'ab 200', [envoyReply('UH'), ok]],
+    ['a long Retry-After is not waited for', 'ab 200', [sendJson({}, 429, { 'retry-after': '20' }), ok]],
+    ['all misconfigured', 'ab upstream_config_error', [sendJson({}, 401), sendJson({}, 403)]],
+    ['misconfigured, then failing', 'abb upstream_error', [sendJson({}, 401), sendJson({}, 500)]],
+    [
+      'busy, then misconfigured: it may work later',
+      'aab no_capacity',
+      [sendJson({}, 429), sendJson({}, 429), sendJson({}, 401)],
+    ],
+    ['failing, then ejected', 'aab no_capacity', [sendJson({}, 500), sendJson({}, 500), envoyReply('UH')]],
+  ])('%s', async (_, expected, handlers) => {
+    expect(await run(two, ...handlers)).toBe(expected);
+  });
+
+  test('are each asked for their own model', async () => {
+    await run(two, reset, ok);
+    expect(
+      egress.asked.map(({ body, headers }) => [JSON.parse(body).model, headers.host, headers.authorization]),
+    ).toEqual([
+      ['alpha-model', 'alpha.example', 'Bearer secret-of-alpha'],
+      ['beta-model', 'beta.example', 'Bearer secret-of-beta'],
+    ]);
+  });
+});
+
+describe('a stream that fails before its first event', () => {
+  const stream = sendStream([chunk({ content: 'hi' }, 'stop'), DONE]);
+  test.each<[string, string, ProviderHandler[]]>([
+    [
+      'error event first, then another attempt',
+      'aa 200',
+      [sendStream([event({ error: { message: 'busy' } })]), stream],
+    ],
+    ['an `event: error`', 'aa 200', [sendStream(['event: error\ndata: {"message":"busy"}\n\n']), stream]],
+    ['error events only', 'aabb upstream_error', [sendStream([event({ error: { message: 'x' } })])]],
+    ['an error event that is a 429', 'aabb no_capacity', [sendStream([event({ error: { code: 429 } })])]],
+    [
+      'an error event that is a 400',
+      'a invalid_request',
+      [sendStream([event({ error: { code: 400, message: 'no' } })])],
+    ],
+    ['a finish reason of error', 'aa 200', [sendStream([chunk({}, 'error')]), stream]],
+    ['an error as JSON with status 200', 'aa 200', [sendJson({ error: { message: 'busy' } }), stream]],
+    ['a whole answer instead of a stream', 'ab 200', [ok, stream]],
+    [
+      'HTML with status 200',
+      'ab 200',
+      [(response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'), stream],
+    ],
+    ['garbage first', 'ab 200', [sendStream(['data: {oops\n\n']), stream]],
+    ['an empty stream', 'ab 200', [sendStream([]), stream]],
+    ['[DONE] only', 'ab 200', [sendStream([DONE]), stream]],
+    ['comments and pings only', 'ab 200', [sendStream([': hi\n\n', event({ type: 'ping' })]), stream]],
+    ['a reset after the head', 'ab 200', [sendStream([': hi\n\n'], (response) => response.destroy()), stream]],
+  ])('%s', async (_, expected, handlers) => {
+    expect(await run({ ...two, stream: true }, ...handlers)).toBe(expected);
+    expect(to.heads).toHaveLength(expected.endsWith(' 200') ? 1 : 0);
+    expect(to.answers).toHaveLength(expected.endsWith(' 200') ? 0 : 1);
+  });
+
+  test('is not asked for when the client has left already', async () => {
+    egress.answerWith(stream);
+    to.leave();
+    const { outcome, charges } = await deliverTo(delivery, to, order({ stream: true }));
+    expect(outcome).toMatchObject({ status: 499, clientGone: true });
+    expect(charges).toEqual([]);
+    expect(egress.asked).toEqual([]);
+  });
+
+  test('is not tried again when the client leaves between attempts', async () => {
+    egress.answerWith((response) => {
+      response.writeHead(429, { 'retry-after': '2' }).end();
+      setTimeout(() => to.leave(), 50);
+    });
+    const delivering = deliverTo(delivery, to, order({ stream: true }));
+    expect(await endsSoonAfter(to.exchange.gone, delivering)).toBe(true);
+    const { outcome, charges } = await delivering;
+    expect(outcome).toMatchObject({ status: 499, clientGone: true });
+    expect(charges).toEqual([]);
+    expect(egress.asked).toHaveLength(1);
+  });
+});

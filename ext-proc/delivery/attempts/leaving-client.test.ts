@@ -1,0 +1,175 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { client, countWords, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
+import {
+  DONE,
+  envoyReply,
+  HELLO,
+  ours,
+  type ProviderHandler,
+  STOP,
+  sendStream,
+  usageChunk,
+} from '../egress.fixture.ts';
+import { type OrderOptions, order, provider } from '../order.fixture.ts';
+import type { Order } from '../provider/order.ts';
+
+const { egress, delivery, deliverStream } = await openDelivery();
+const silent: ProviderHandler = () => undefined;
+
+describe('a client that leaves', () => {
+  const open = { includeUsage: true };
+
+  test('cancels the provider and pays the prompt and what was seen', async () => {
+    egress.answerWith(sendStream(HELLO, () => undefined));
+    const to = client();
+    const delivering = deliverStream(open, to);
+    await expect.poll(() => to.text()).toContain(' there');
+    to.leave();
+    const { outcome, charges } = await delivering;
+    await egress.asked[0]?.cancelled;
+    expect(charges).toMatchObject([
+      { cancelled: true, usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true },
+    ]);
+    expect(outcome).toMatchObject({ status: 200, clientGone: true, attempts: [{ result: 'abandoned' }] });
+    expect(outcome.refusal).toBeUndefined();
+    expect(to.ended).toBe(false);
+  });
+
+  test.each<[string, OrderOptions]>([
+    ['where the provider is drained', { providers: [provider('alpha', { onDisconnect: 'drain' })] }],
+    ['where the model reasons', { reasoningEfforts: ['low'] }],
+  ])('pays the exact usage %s', async (_, options) => {
+    const to = client();
+    egress.answerWith(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(HELLO[0]);
+      await expect.poll(() => to.written.length).toBe(1);
+      to.leave();
+      for (const piece of [...HELLO, STOP, usageChunk(), DONE]) response.write(piece);
+      setTimeout(() => response.end(), 20);
+    });
+    const { outcome, charges, text } = await deliverStream({ ...open, ...options }, to);
+    expect(charges).toMatchObject([
+      { cancelled: true, usage: { promptTokens: 7, completionTokens: 5 }, usageCounted: false },
+    ]);
+    expect(outcome).toMatchObject({ clientGone: true, attempts: [{ result: 'ok' }] });
+    expect(text).toBe(ours(HELLO[0] ?? ''));
+  });
+
+  test('before the first event is drained where the provider is', async () => {
+    const to = client();
+    egress.answerWith(async (response, asked) => {
+      to.leave();
+      await sendStream([...HELLO, STOP, usageChunk(), DONE])(response, asked);
+    });
+    const { charges } = await deliverStream({ reasoningEfforts: ['low'] }, to);
+    expect(charges).toMatchObject([{ cancelled: true, usage: { completionTokens: 5 }, usageCounted: false }]);
+    expect(to.heads).toEqual([]);
+  });
+});
+
+describe('a client that leaves before the first event', () => {
+  /** Asks for a stream, and leaves when the provider has all of the request. */
+  async function leave(what: Order, handler = silent, by = delivery) {
+    const to = client();
+    egress.answerWith(handler);
+    const delivering = deliverTo(by, to, what);
+    await expect.poll(() => egress.asked.length).toBe(1);
+    to.leave();
+    const delivered = await delivering;
+    await egress.asked[0]?.cancelled;
+    expect(delivered.outcome).toMatchObject({ status: 499, clientGone: true, attempts: [{ result: 'abandoned' }] });
+    expect(to.answers).toEqual([]);
+    return delivered;
+  }
+  const stream = (options: OrderOptions = {}) => order({ stream: true, ...options });
+  const prompt = { promptTokens: 3, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
+
+  test.each([
+    ['before any answer', silent],
+    ['after a head only', sendStream([': hi\n\n'], () => undefined)],
+  ])('cancels the provider and pays its prompt: %s', async (_, handler) => {
+    const { charges, uncharged } = await leave(stream(), handler);
+    expect(charges).toEqual([
+      {
+        provider: 'alpha',
+        providerModel: 'alpha-model',
+        usage: prompt,
+        usageCounted: true,
+        cancelled: true,
+        latencyMs: expect.any(Number),
+        generationTimeMs: 0,
+      },
+    ]);
+    expect(uncharged).toEqual([]);
+  });
+
+  test('pays nothing where the provider bills nothing then, and the attempt is told', async () => {
+    const providers = [provider('alpha', { billPromptOnDisconnect: false })];
+    const { charges, uncharged } = await leave(stream({ providers }));
+    expect(charges).toEqual([]);
+    await expect
+      .poll(() => uncharged)
+      .toMatchObject([{ result: 'abandoned', work: 'some', tokens: { usage: prompt } }]);
+  });
+
+  test('keeps its hold until the prompt is counted', async () => {
+    const counting = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    const slow = deliveryOver(egress, {
+      countTokens: (texts) => {
+        counting.resolve();
+        return gate.promise.then(() => countWords(texts));
+      },
+    });
+    let isOver = false;
+    const leaving = leave(stream(), silent, slow).then((delivered) => {
+      isOver = true;
+      return delivered;
+    });
+    await counting.promise;
+    expect(isOver).toBe(false);
+    gate.resolve();
+    expect((await leaving).charges).toHaveLength(1);
+    await slow.close();
+  });
+
+  test('pays nothing while Envoy is known to reach no provider, and its prompt again when it does', async () => {
+    const providers = [provider('alpha')];
+    const options = { providers, retriesPerTarget: 0 };
+    egress.answerWith(envoyReply('UF,URX'));
+    await deliverTo(delivery, client(), stream(options));
+    expect((await leave(stream(options))).charges).toEqual([]);
+    egress.answerWith(sendStream([...HELLO, STOP, DONE]));
+    await deliverTo(delivery, client(), stream(options));
+    expect((await leave(stream(options))).charges).toHaveLength(1);
+  });
+
+  test('pays nothing before all of the request is sent', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'gw-unread-'));
+    const socketPath = join(folder, 's');
+    // It reads nothing, as an Envoy that has no room for more.
+    const server = createServer({ pauseOnConnect: true }, (socket) => void socket.on('error', () => undefined));
+    server.listen(socketPath);
+    await once(server, 'listening');
+    const blocked = deliveryOver({ ...egress, socketPath });
+    const what = stream();
+    const to = client();
+    const chat = { ...what.chat, encodeFor: () => [Buffer.alloc(8 * 1024 * 1024)] };
+    const delivering = deliverTo(blocked, to, { ...what, chat });
+    await once(server, 'connection');
+    to.leave();
+    const { outcome, charges, uncharged } = await delivering;
+    expect(outcome).toMatchObject({ status: 499 });
+    expect(charges).toEqual([]);
+    expect(uncharged).toMatchObject([{ result: 'abandoned', work: 'none' }]);
+    await blocked.close();
+    server.close();
+    await rm(folder, { recursive: true });
+  });
+});

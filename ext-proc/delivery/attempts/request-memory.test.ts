@@ -1,0 +1,131 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { isRefusal } from '../../../core/errors/refusal.ts';
+import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
+import { type Refused, SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { client, deliverTo, openDelivery } from '../client.fixture.ts';
+import { COMPLETION, chunk, DONE, HELLO, type ProviderHandler, STOP, sendJson, sendStream } from '../egress.fixture.ts';
+import { type OrderOptions, order, provider } from '../order.fixture.ts';
+
+const { egress, delivery } = await openDelivery();
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const MIB = 1024 * 1024;
+const BUDGET_BYTES = 16 * MIB;
+
+/** A request whose body is 4 MiB of words, in a budget of its own. */
+async function requestOf(options: OrderOptions) {
+  const refused: Refused[] = [];
+  const budget = new SharedBudget(BUDGET_BYTES, (why) => refused.push(why));
+  const room = budget.open('org-TEST');
+  const stream = options.stream ?? false;
+  const messages = [{ role: 'user', content: 'word '.repeat((4 * MIB) / 5) }];
+  const read = () => {
+    const bytes = Buffer.from(JSON.stringify({ model: 'public-model', stream, messages }));
+    room.take(bytes.length);
+    const chat = readChatRequest(bytes, undefined);
+    if (isRefusal(chat)) throw new Error(chat.code);
+    return { chat, memory: new WeakRef(bytes.buffer), bodyBytes: bytes.length };
+  };
+  const { chat, memory, bodyBytes } = read();
+  const to = client(room);
+  return { budget, refused, room, to, bodyBytes, chat, memory, what: { ...order(options), chat } };
+}
+
+async function isCollected(memory: WeakRef<ArrayBufferLike>): Promise<boolean> {
+  for (let turn = 0; turn < 20; turn++) {
+    await setImmediate();
+    collectGarbage();
+    if (memory.deref() === undefined) return true;
+  }
+  return false;
+}
+
+test('a body is out of memory once the first event is passed on, and its prompt is counted all the same', async () => {
+  const { room, to, bodyBytes, memory, what } = await requestOf({ stream: true });
+  const goOn = Promise.withResolvers<void>();
+  egress.answerWith(async (response, asked) => {
+    expect(asked.body.length).toBeGreaterThan(bodyBytes);
+    Object.assign(asked, { body: '' });
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(HELLO[0]);
+    await goOn.promise;
+    response.end([chunk({ content: 'Hello' }), STOP, DONE].join(''));
+  });
+  const delivered = deliverTo(delivery, to, what);
+  await expect.poll(() => to.written).toHaveLength(1);
+  expect(await isCollected(memory)).toBe(true);
+  expect(room.heldBytes).toBe(256 * 1024);
+  goOn.resolve();
+  const { charges } = await delivered;
+  const words = (4 * MIB) / 5;
+  const counted = charges[0]?.usage.promptTokens ?? 0;
+  expect(charges[0]?.usageCounted).toBe(true);
+  // A token a word, estimated as well.
+  expect(Math.abs(counted - words)).toBeLessThan(words / 20);
+});
+
+test('a body is out of memory while its JSON answer is charged', async () => {
+  const { room, to, memory, what } = await requestOf({});
+  egress.answerWith((response, asked) => {
+    Object.assign(asked, { body: '' });
+    return sendJson(COMPLETION)(response, asked);
+  });
+  let isFree = false;
+  const { outcome } = await deliverTo(delivery, to, what, async () => {
+    isFree = await isCollected(memory);
+    return undefined;
+  });
+  expect([outcome.status, isFree, room.heldBytes]).toEqual([200, true, 256 * 1024]);
+});
+
+test.each([true, false])(
+  'a body that only a further attempt would need gives way to others (stream: %s), and there is no further attempt then',
+  async (stream) => {
+    const providers = [provider('alpha'), provider('beta')];
+    const { budget, refused, room, to, memory, what } = await requestOf({ stream, providers });
+    const fail = Promise.withResolvers<void>();
+    egress.answerWith(async (response, asked) => {
+      Object.assign(asked, { body: '' });
+      await fail.promise;
+      response.writeHead(500).end();
+    });
+    const delivered = deliverTo(delivery, to, what);
+    await expect.poll(() => egress.asked).toHaveLength(1);
+    for (const other of ['org_b', 'org_c', 'org_d']) expect(budget.open(other).take(BUDGET_BYTES / 4)).toBe(true);
+    expect(budget.open('org_e').take(1)).toBe(true);
+    expect([room.heldBytes, refused]).toEqual([0, ['gave_way']]);
+    expect(await isCollected(memory)).toBe(true);
+    fail.resolve();
+    expect((await delivered).outcome).toMatchObject({ status: 503, attempts: [{ provider: 'alpha' }] });
+    expect(egress.asked).toHaveLength(1);
+  },
+);
+
+test('a body is whole for each attempt, and none is made beyond the share of its organization', async () => {
+  const providers = [provider('alpha'), provider('beta')];
+  const failing: ProviderHandler = (response) => response.writeHead(500).end();
+  const { budget, room, to, bodyBytes, what } = await requestOf({ stream: true, providers, retriesPerTarget: 1 });
+  egress.answerWith(failing, failing, sendStream([...HELLO, STOP, DONE]));
+  const { outcome } = await deliverTo(delivery, to, what);
+  expect([outcome.attempts.map(({ result }) => result), room.heldBytes]).toEqual([
+    ['status_500', 'status_500', 'ok'],
+    256 * 1024,
+  ]);
+  expect(egress.asked.map(({ body }) => body.length > bodyBytes)).toEqual([true, true, true]);
+  room.release();
+
+  const again = await requestOf({ stream: true, providers, retriesPerTarget: 0 });
+  egress.answerWith((response) => {
+    for (const other of ['org-TEST', 'org_b', 'org_c'])
+      expect(again.budget.open(other).take(BUDGET_BYTES / 4 - 4096)).toBe(true);
+    return failing(response, egress.asked[0] as (typeof egress.asked)[number]);
+  });
+  expect((await deliverTo(delivery, again.to, again.what)).outcome.attempts).toHaveLength(1);
+  expect(again.refused).toEqual(['share']);
+  expect(budget.heldBytes).toBe(0);
+});

@@ -1,0 +1,206 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, test } from 'vitest';
+import { type Client, client, type Delivered, deliverTo, deliveryOver } from '../client.fixture.ts';
+import {
+  chunk,
+  DONE,
+  type Egress,
+  HELLO,
+  ours,
+  type ProviderHandler,
+  STOP,
+  sendStream,
+  startEgress,
+} from '../egress.fixture.ts';
+import { type OrderOptions, order, provider } from '../order.fixture.ts';
+
+/**
+ * What is cut off in time, and what is not. A process that stands still on a busy machine is over a short limit before the test has done
+ * its part; with this one it may stand still for three seconds. The tests wait for it side by side, each with an egress of its own.
+ */
+const LIMIT_MS = 4_000;
+
+interface Scene {
+  readonly egress: Egress;
+  readonly to: Client;
+  deliver(options: OrderOptions, charge?: () => Promise<undefined>): Promise<Delivered>;
+}
+
+async function withProvider(handlers: readonly ProviderHandler[], act: (scene: Scene) => Promise<void>): Promise<void> {
+  const egress = await startEgress();
+  const delivery = deliveryOver(egress);
+  const to = client();
+  egress.answerWith(...handlers);
+  try {
+    await act({ egress, to, deliver: (options, charge) => deliverTo(delivery, to, order(options), charge) });
+  } finally {
+    await delivery.close();
+    await egress.close();
+  }
+}
+
+const silent: ProviderHandler = () => undefined;
+const stalls = () => undefined;
+const TIMED_OUT =
+  'data: {"error":{"message":"The model did not answer in time.","type":"timeout_error","code":"request_timeout","metadata":{}},"id":"gen-TEST","object":"chat.completion.chunk","created":1732156800,"model":"public-model","choices":[{"index":0,"delta":{"role":"error","content":""},"finish_reason":"error"}]}\n\n';
+
+describe.concurrent('in time', () => {
+  describe('the first event', () => {
+    const stream = sendStream([chunk({ content: 'hi' }, 'stop'), DONE]);
+    test.for<[string, number | string, ProviderHandler[]]>([
+      ['that does not come in time is waited for at the next target, for the first is paid', 200, [silent, stream]],
+      ['after a head only as well', 200, [sendStream([': hi\n\n'], stalls), stream]],
+      ['that never comes is a time-out', 'request_timeout', [silent]],
+    ])('%s', async ([, expected, handlers], { expect }) => {
+      await withProvider(handlers, async ({ egress, to, deliver }) => {
+        const providers = ['alpha', 'beta'].slice(0, handlers.length).map((name) => provider(name));
+        const { outcome } = await deliver({ stream: true, providers, timeouts: { firstByteMs: LIMIT_MS } });
+        expect(outcome.refusal?.code ?? outcome.status).toBe(expected);
+        const clusters = egress.asked.map(({ headers }) => headers['x-gw-cluster']);
+        expect(clusters).toEqual(providers.map(({ cluster }) => cluster));
+        expect([to.heads.length, to.answers.length]).toEqual(expected === 200 ? [1, 0] : [0, 1]);
+      });
+    });
+  });
+
+  describe('a stream', () => {
+    test.for<[string, NonNullable<OrderOptions['timeouts']>, string]>([
+      ['a stall', { streamIdleMs: LIMIT_MS }, 'stall'],
+      ['the total time-out', { totalMs: LIMIT_MS }, 'total_timeout'],
+    ])('that fails midway by %s is ended and charged', async ([, timeouts, result], { expect }) => {
+      await withProvider([sendStream(HELLO, stalls)], async ({ egress, to, deliver }) => {
+        const { outcome, charges } = await deliver({ stream: true, timeouts });
+        expect(to.text()).toBe(HELLO.map(ours).join('') + TIMED_OUT + DONE);
+        expect(to.ended).toBe(true);
+        const usage = { promptTokens: 3, completionTokens: 2 };
+        expect(charges).toMatchObject([{ usage, usageCounted: true, cancelled: false, finishReason: 'error' }]);
+        expect(outcome).toMatchObject({ status: 200, attempts: [{ result }], refusal: { code: 'request_timeout' } });
+        await egress.asked[0]?.cancelled;
+      });
+    });
+
+    test('that said all before it stalls has not failed', async ({ expect }) => {
+      await withProvider([sendStream([...HELLO, STOP], stalls)], async ({ to, deliver }) => {
+        const { outcome } = await deliver({ stream: true, timeouts: { streamIdleMs: LIMIT_MS } });
+        expect(to.text()).toBe([...HELLO, STOP].map(ours).join('') + DONE);
+        expect(outcome.refusal).toBeUndefined();
+      });
+    });
+
+    test('may take longer than the time to its first event, and longer than one silence', async ({ expect }) => {
+      const pieces = HELLO.concat(HELLO, STOP, DONE);
+      const paceMs = LIMIT_MS / 6;
+      const slow: ProviderHandler = async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        for (const piece of pieces) {
+          response.write(piece);
+          await sleep(paceMs);
+        }
+        response.end();
+      };
+      await withProvider([slow], async ({ deliver }) => {
+        const timeouts = { firstByteMs: LIMIT_MS, streamIdleMs: LIMIT_MS };
+        const { outcome } = await deliver({ stream: true, timeouts });
+        // The first piece comes at once, the others at their pace: what is told of the attempt lies around that.
+        const [{ durationMs = 0, firstEventMs = Number.NaN, ...attempt } = {}, ...others] = outcome.attempts;
+        expect([attempt, others]).toEqual([{ provider: 'alpha', result: 'ok' }, []]);
+        expect(firstEventMs).toBeGreaterThanOrEqual(0);
+        expect(durationMs).toBeGreaterThan(LIMIT_MS);
+      });
+    });
+
+    test('whose client left is not paid for beyond the deadline, but for what came', async ({ expect }) => {
+      const to: { leave?: () => void } = {};
+      await withProvider([sendStream(HELLO, () => to.leave?.())], async (scene) => {
+        to.leave = scene.to.leave;
+        const { charges } = await scene.deliver({
+          stream: true,
+          reasoningEfforts: ['low'],
+          timeouts: { totalMs: LIMIT_MS },
+        });
+        expect(charges).toMatchObject([{ cancelled: true, usage: { completionTokens: 2 }, usageCounted: true }]);
+      });
+    });
+  });
+
+  test('a JSON answer that does not come in the total time is a time-out', async ({ expect }) => {
+    await withProvider([silent], async ({ egress, to, deliver }) => {
+      const { charges } = await deliver({ timeouts: { totalMs: LIMIT_MS } });
+      expect(to.answers.map(({ body }) => JSON.parse(body.toString()).error.code)).toEqual(['request_timeout']);
+      expect(charges).toEqual([]);
+      await egress.asked[0]?.cancelled;
+      expect(egress.asked).toHaveLength(1);
+    });
+  });
+
+  describe('a client that does not read', () => {
+    /** Writes until the socket takes no more. */
+    function flood(limitBytes: number, sent: { bytes: number }) {
+      return async (response: ServerResponse) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const piece = chunk({ content: 'x'.repeat(16_000) });
+        let wake: () => void = () => undefined;
+        response.on('drain', () => wake()).on('close', () => wake());
+        while (sent.bytes < limitBytes && !response.destroyed) {
+          sent.bytes += piece.length;
+          const room = new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+          if (!response.write(piece)) await room;
+        }
+        if (!response.destroyed) response.end(STOP + DONE);
+      };
+    }
+
+    test('stops the provider, blames it for nothing, and gets all when it reads again', async ({ expect }) => {
+      const sent = { bytes: 0 };
+      await withProvider([flood(20_000_000, sent)], async ({ to, deliver }) => {
+        to.stopReading();
+        const timeouts = { streamIdleMs: LIMIT_MS };
+        const delivering = deliver({ stream: true, responseBodyBytes: 30_000_000, timeouts });
+        await expect.poll(() => to.written.length).toBe(1);
+        await sleep(LIMIT_MS * 1.25);
+        expect(to.written).toHaveLength(1);
+        expect(sent.bytes).toBeLessThan(3_000_000);
+        to.read();
+        const { outcome } = await delivering;
+        expect(outcome).toMatchObject({ clientGone: false, attempts: [{ result: 'ok' }] });
+        expect(to.text().length).toBeGreaterThan(19_000_000);
+        expect(to.text().endsWith(DONE)).toBe(true);
+      });
+    });
+
+    test('is cut off by the total time-out, and pays what was produced', async ({ expect }) => {
+      await withProvider([flood(20_000_000, { bytes: 0 })], async ({ egress, to, deliver }) => {
+        to.stopReading();
+        const timeouts = { totalMs: LIMIT_MS };
+        const { outcome, charges } = await deliver({ stream: true, responseBodyBytes: 30_000_000, timeouts });
+        await egress.asked[0]?.cancelled;
+        expect(charges).toHaveLength(1);
+        expect(charges[0]?.usage.completionTokens).toBeGreaterThan(0);
+        expect(to.aborted).toBe(true);
+        expect(outcome).toMatchObject({ clientGone: true, refusal: { code: 'request_timeout' } });
+        expect(to.text().length).toBeLessThan(1_000_000);
+      });
+    });
+
+    test('does not delay the charge of an order whose lease is lost', async ({ expect }) => {
+      const lost = new AbortController();
+      await withProvider([sendStream(HELLO, stalls)], async ({ to, deliver }) => {
+        to.stopReading();
+        const startedAtMs = performance.now();
+        let chargedAtMs = Number.POSITIVE_INFINITY;
+        const what = { stream: true, timeouts: { totalMs: LIMIT_MS }, mustEnd: lost.signal };
+        const delivering = deliver(what, async () => {
+          chargedAtMs = performance.now();
+          return undefined;
+        });
+        await expect.poll(() => to.written.length).toBe(1);
+        lost.abort();
+        await delivering;
+        expect(chargedAtMs - startedAtMs).toBeLessThan(LIMIT_MS - 200);
+      });
+    });
+  });
+});

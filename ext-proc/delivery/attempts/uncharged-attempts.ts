@@ -1,0 +1,81 @@
+import type { CountTokens } from '../../../core/tokenizer.ts';
+import type { UnchargedAttempt } from '../../delivery-contract/provider-attempt.ts';
+import { workFor } from '../provider/provider-failure.ts';
+import { promptTokensOf } from '../response/answer-meter.ts';
+import type { AskedProvider, FailedAttempt, Run, UnchargedRecorder } from './run.ts';
+
+/**
+ * What may be counted for the record alone, by the ceilings of prompts, which are near their bytes: so many at once, and so many more each
+ * second. A million take the tokenizer 70 ms of English or code, 1.3 s of Chinese (measured), so that this is 1 to 16 % of its thread. Beyond
+ * it prompts are estimated: a provider that fails must not cost a core, and charges wait for the same thread.
+ */
+const MOST_AT_ONCE = 2 * 1024 * 1024;
+const MOST_PER_SECOND = 128 * 1024;
+/** As in count-tokens.ts. */
+const BYTES_PER_TOKEN = 4;
+
+/** Tells the account of each attempt that is charged to nobody, with what its provider may bill. */
+export class UnchargedAttempts implements UnchargedRecorder {
+  readonly #countTokens: CountTokens;
+  readonly #underWay = new Set<Promise<void>>();
+  #mayCount = MOST_AT_ONCE;
+  #filledAtMs = 0;
+
+  constructor(countTokens: CountTokens) {
+    this.#countTokens = countTokens;
+  }
+
+  /** Returns at once; nobody waits for the count. Call it before the next attempt. */
+  record(run: Run, { target, failure, asked }: FailedAttempt): void {
+    if (asked === undefined) return;
+    const work = workFor(failure, asked.wasSent);
+    const attempt = {
+      attempt: run.attempts.length,
+      provider: target.provider.name,
+      providerModel: target.model,
+      ...(asked.requestId === undefined ? {} : { upstreamId: asked.requestId }),
+      askedAtMs: run.startedAtMs + asked.askedMs,
+      result: failure.result,
+      work,
+    };
+    const { account } = run;
+    if (work === 'some') this.#keep(this.#withTokens(run, asked, attempt).then((whole) => account.uncharged(whole)));
+    else account.uncharged(attempt);
+  }
+
+  /** Resolves when all of them are told. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  #keep(recording: Promise<void>): void {
+    this.#underWay.add(recording);
+    void recording.finally(() => this.#underWay.delete(recording));
+  }
+
+  async #withTokens(run: Run, asked: AskedProvider, attempt: UnchargedAttempt): Promise<UnchargedAttempt> {
+    const { chat, outputLimit } = run.order;
+    const counted = await this.#countPrompt(run);
+    // Of an answer that was not passed on its length is all that is known, and the provider was told how long it may be at most.
+    const produced = chat.stream ? 0 : Math.ceil(asked.answerBytes / BYTES_PER_TOKEN);
+    const completionTokens = Math.min(produced, outputLimit * chat.completions);
+    const promptTokens = counted ?? chat.inputTokens.estimate;
+    const source = counted === undefined || completionTokens > 0 ? 'estimated' : 'counted';
+    return {
+      ...attempt,
+      tokens: { usage: { promptTokens, completionTokens, cachedTokens: 0, reasoningTokens: 0 }, source },
+    };
+  }
+
+  /** `undefined`: too much was counted lately. */
+  async #countPrompt({ order: { chat }, clock }: Run): Promise<number | undefined> {
+    const { ceiling } = chat.inputTokens;
+    const nowMs = clock.monotonicMs();
+    this.#mayCount = Math.min(MOST_AT_ONCE, this.#mayCount + ((nowMs - this.#filledAtMs) / 1000) * MOST_PER_SECOND);
+    this.#filledAtMs = nowMs;
+    if (ceiling > this.#mayCount) return undefined;
+    this.#mayCount -= ceiling;
+    const [counted = 0] = await this.#countTokens([chat.promptText()]);
+    return promptTokensOf(chat, counted);
+  }
+}

@@ -1,0 +1,131 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import type { StoredAnswer } from '../../idempotency/kept-answer.ts';
+import { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { client } from '../client.fixture.ts';
+import { type Replay, replayAnswer } from './replay.ts';
+
+type Piece = string | Error | 'gone';
+
+/** A stored answer in these pieces, and how many of them were read. */
+function storedIn(pieces: readonly Piece[], changes: Partial<Replay & StoredAnswer> = {}) {
+  let read = 0;
+  const bytes = Buffer.byteLength(pieces.join(''));
+  const stored: StoredAnswer = {
+    bytes,
+    memoryBytes: Math.min(bytes, 100),
+    async next() {
+      const piece = pieces[read];
+      if (piece === undefined) return 'end';
+      read += 1;
+      if (piece instanceof Error) throw piece;
+      return piece === 'gone' ? piece : Buffer.from(piece);
+    },
+    ...changes,
+  };
+  const replay: Replay = {
+    generationId: 'gen-EARLIER',
+    organizationId: 'org_a',
+    streamed: false,
+    open: async () => stored,
+    timeoutMs: 60_000,
+    ...changes,
+  };
+  return { replay, read: () => read };
+}
+
+const HEADERS = { 'x-generation-id': 'gen-EARLIER', 'idempotent-replayed': 'true' };
+const PIECES = ['the ', 'same ', 'bytes'];
+/** More than is answered whole. */
+const LARGE = 300_000;
+
+describe('a replay', () => {
+  test('gives JSON whole and a stream as a stream, with the generation id of the first', async () => {
+    const [json, stream] = [client(), client()];
+    const budget = new SharedBudget(100);
+    expect(await replayAnswer(storedIn(PIECES).replay, json.exchange, budget)).toEqual({ answered: true });
+    const { replay } = storedIn(PIECES, { streamed: true });
+    expect(await replayAnswer(replay, stream.exchange, budget)).toEqual({ answered: true });
+    const body = Buffer.from('the same bytes');
+    expect(json.answers).toEqual([{ status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body }]);
+    expect(stream.heads).toEqual([{ status: 200, headers: { ...HEADERS, 'content-type': 'text/event-stream' } }]);
+    expect([stream.text(), stream.ended, budget.heldBytes]).toEqual(['the same bytes', true, 0]);
+  });
+
+  test('of large JSON says how long it is, and goes piece by piece', async () => {
+    const to = client();
+    const { replay } = storedIn(PIECES, { bytes: LARGE });
+    expect(await replayAnswer(replay, to.exchange, new SharedBudget(100))).toEqual({ answered: true });
+    expect(to.heads[0]?.headers).toEqual({
+      ...HEADERS,
+      'content-type': 'application/json',
+      'content-length': String(LARGE),
+    });
+    expect(to.written).toEqual(PIECES);
+  });
+
+  test('reads the next piece when the client has taken the one before, and none for a client that left', async () => {
+    const to = client();
+    to.stopReading();
+    const { replay, read } = storedIn(['one', 'two', 'three'], { streamed: true });
+    const replayed = replayAnswer(replay, to.exchange, new SharedBudget(100));
+    await expect.poll(() => to.written).toEqual(['one']);
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    expect(read()).toBe(1);
+    to.leave();
+    expect(await replayed).toEqual({ answered: true });
+    expect([read(), to.ended]).toEqual([1, false]);
+  });
+
+  test('is refused where there is no room, or the answer is gone; and answers nothing then', async () => {
+    const to = client();
+    const budget = new SharedBudget(99);
+    const refused = { answered: false, refusal: { code: 'no_capacity' } };
+    expect(await replayAnswer(storedIn(PIECES, { memoryBytes: 100 }).replay, to.exchange, budget)).toMatchObject(
+      refused,
+    );
+    const gone = storedIn([], { open: async () => undefined }).replay;
+    for (const replay of [gone, storedIn(['gone']).replay, storedIn(['the ', 'gone']).replay])
+      expect(await replayAnswer(replay, to.exchange, budget)).toMatchObject(refused);
+    expect([to.answers, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
+  });
+
+  test.each([true, false])('that is gone midway is broken off, never complete (stream: %s)', async (streamed) => {
+    const to = client();
+    const { replay } = storedIn(['one', 'gone'], { streamed, bytes: LARGE });
+    const outcome = { answered: true, refusal: { code: 'no_capacity' } };
+    expect(await replayAnswer(replay, to.exchange, new SharedBudget(100))).toMatchObject(outcome);
+    expect([to.text(), to.aborted, to.ended]).toEqual(['one', true, false]);
+  });
+
+  test('of which a later piece is not what was sealed is broken off, and reported', async () => {
+    const to = client();
+    const budget = new SharedBudget(100);
+    const { replay } = storedIn(['one', new Error('changed')], { streamed: true });
+    await expect(replayAnswer(replay, to.exchange, budget)).rejects.toThrow('changed');
+    expect([to.text(), to.aborted, to.ended, budget.heldBytes]).toEqual(['one', true, false, 0]);
+  });
+
+  test('cuts a client off that does not read in time, and reads nothing more for it', async () => {
+    const to = client();
+    to.stopReading();
+    const { replay, read } = storedIn(PIECES, { streamed: true, timeoutMs: 100 });
+    await replayAnswer(replay, to.exchange, new SharedBudget(100));
+    expect([to.aborted, to.ended, read()]).toEqual([true, false, 1]);
+  });
+
+  test.each([true, false])(
+    'cuts a client off that does not read while others need the room (stream: %s)',
+    async (streamed) => {
+      const to = client();
+      to.stopReading();
+      const budget = new SharedBudget(1_000_000);
+      const { replay } = storedIn(PIECES, { streamed, bytes: LARGE, memoryBytes: 900_000 });
+      const replayed = replayAnswer(replay, to.exchange, budget);
+      await expect.poll(() => to.heads.length).toBe(1);
+      expect(budget.open().take(200_000)).toBe(true);
+      expect(await replayed).toEqual({ answered: true });
+      expect([to.aborted, to.ended, budget.heldBytes]).toEqual([true, false, 200_000]);
+    },
+  );
+});

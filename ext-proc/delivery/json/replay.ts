@@ -1,0 +1,124 @@
+import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
+import type { NextBytes, StoredAnswer } from '../../idempotency/kept-answer.ts';
+import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
+import type { Exchange, ResponseStream } from '../../transport/exchange.ts';
+import { pause, settlesWithin } from '../waits/wait.ts';
+import { LARGE_BYTES } from './send-large.ts';
+
+/** A client that leaves with the first byte has left by then, before more is read for it: cut replays would be work for others to wait for. */
+const AFTER_FIRST_MS = 25;
+
+/** The answer of an earlier attempt with the same Idempotency-Key. */
+export interface Replay {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly streamed: boolean;
+  /** `undefined`: it is not there any more. */
+  open(): Promise<StoredAnswer | undefined>;
+  /** How long the client may take to read it. */
+  readonly timeoutMs: number;
+}
+
+/** How a replay ended. */
+export interface ReplayOutcome {
+  /** False: nothing was answered, and the refusal is to be. */
+  readonly answered: boolean;
+  /** Present where a replay that had begun was broken off: the reason. */
+  readonly refusal?: Refusal;
+}
+
+const NO_ROOM: ReplayOutcome = { answered: false, refusal: refuse('no_capacity') };
+const COMPLETE: ReplayOutcome = { answered: true };
+const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity') };
+
+/**
+ * Gives the same bytes once more, with the same generation id (INTERFACE 4), and reads of them only what the client has room for. It costs its
+ * client nothing, and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room
+ * for. Rejects with StoreUnavailable before anything was answered.
+ */
+export async function replayAnswer(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
+  const givenUp = new AbortController();
+  const room = budget.open(replay.organizationId);
+  try {
+    const stored = await replay.open();
+    room.yields({ giveUp: () => givenUp.abort() });
+    if (stored === undefined || !room.take(stored.memoryBytes)) return NO_ROOM;
+    // While it can still be refused: the first bytes are what is missing or changed, if any are.
+    const first = await stored.next();
+    if (typeof first === 'string' || givenUp.signal.aborted) return NO_ROOM;
+    if (!replay.streamed && stored.bytes <= LARGE_BYTES) return await whole(replay, stored, first, exchange);
+    return await inPieces(replay, stored, first, exchange, givenUp.signal);
+  } finally {
+    room.release();
+  }
+}
+
+async function whole(replay: Replay, stored: StoredAnswer, first: Buffer, exchange: Exchange): Promise<ReplayOutcome> {
+  const pieces = [first];
+  for (;;) {
+    const piece = await stored.next();
+    if (piece === 'gone') return NO_ROOM;
+    if (piece === 'end') break;
+    pieces.push(piece);
+  }
+  const headers = { 'content-type': 'application/json', ...headersOf(replay) };
+  await settlesWithin(exchange.respond({ status: 200, headers, body: Buffer.concat(pieces) }), replay.timeoutMs);
+  return COMPLETE;
+}
+
+async function inPieces(
+  replay: Replay,
+  stored: StoredAnswer,
+  first: Buffer,
+  exchange: Exchange,
+  givenUp: AbortSignal,
+): Promise<ReplayOutcome> {
+  const kind = replay.streamed
+    ? { 'content-type': 'text/event-stream' }
+    : { 'content-type': 'application/json', 'content-length': String(stored.bytes) };
+  // The transport bounds this wait.
+  const client = await exchange.openStream({ status: 200, headers: { ...kind, ...headersOf(replay) } });
+  if (client === undefined) return COMPLETE;
+  let isOver = false;
+  const mayGoOn = () => !isOver && !exchange.gone.aborted;
+  const sending = send(client, stored, first, mayGoOn, exchange.gone);
+  try {
+    if (!(await settlesWithin(sending, replay.timeoutMs, givenUp))) {
+      client.abort();
+      return COMPLETE;
+    }
+    return await sending;
+  } catch (error) {
+    // Anything but the stored answer must not look complete.
+    client.abort();
+    throw error;
+  } finally {
+    isOver = true;
+  }
+}
+
+async function send(
+  client: ResponseStream,
+  stored: StoredAnswer,
+  first: Buffer,
+  mayGoOn: () => boolean,
+  gone: AbortSignal,
+): Promise<ReplayOutcome> {
+  for (let piece: NextBytes = first; ; piece = await stored.next()) {
+    if (piece === 'gone') {
+      client.abort();
+      return BROKEN_OFF;
+    }
+    if (piece === 'end') {
+      await client.end();
+      return COMPLETE;
+    }
+    if (!client.write(piece)) await client.drained();
+    if (piece === first) await pause(AFTER_FIRST_MS, [gone]);
+    if (!mayGoOn()) return COMPLETE;
+  }
+}
+
+function headersOf({ generationId }: Replay): Record<string, string> {
+  return { 'x-generation-id': generationId, 'idempotent-replayed': 'true' };
+}

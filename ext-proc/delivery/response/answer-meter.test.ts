@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { countWords } from '../client.fixture.ts';
+import { order } from '../order.fixture.ts';
+import { AnswerMeter } from './answer-meter.ts';
+
+const said = (content: string, index = 0, reason: string | null = null) => ({
+  choices: [{ index, delta: { content }, finish_reason: reason }],
+});
+
+describe('an answer that is finished', () => {
+  test('has an end for each choice that was asked for', () => {
+    const meter = new AnswerMeter(order({ completions: 2 }));
+    expect(meter.allFinished()).toBe(false);
+    meter.take(said('a', 0, 'stop'));
+    expect(meter.allFinished()).toBe(false);
+    meter.take(said('b', 1));
+    expect(meter.allFinished()).toBe(false);
+    meter.take(said('', 1, 'length'));
+    expect(meter.allFinished()).toBe(true);
+    expect(meter.facts().finishReason).toBe('length');
+  });
+
+  test('has no choice left open beyond those', () => {
+    const meter = new AnswerMeter(order());
+    meter.take(said('a', 0, 'stop'));
+    expect(meter.allFinished()).toBe(true);
+    meter.take(said('b', 1));
+    expect(meter.allFinished()).toBe(false);
+  });
+
+  test('may go on with what is not a choice, such as an empty delta after the end', () => {
+    const meter = new AnswerMeter(order());
+    meter.take(said('a', 0, 'stop'));
+    meter.take(said('', 0));
+    meter.take({ choices: [null] });
+    expect(meter.allFinished()).toBe(true);
+  });
+
+  test('takes an empty finish reason for none', () => {
+    const meter = new AnswerMeter(order());
+    meter.take(said('a', 0, ''));
+    expect(meter.allFinished()).toBe(false);
+  });
+});
+
+test("the provider's id is the first that it gives: some begin with a chunk that has none yet", () => {
+  const meter = new AnswerMeter(order());
+  for (const id of ['', 'first', 'second']) meter.take({ ...said('a'), id });
+  expect(meter.facts().upstreamId).toBe('first');
+});
+
+describe('what is charged', () => {
+  const { chat, ...rest } = order();
+
+  test('covers images by their estimate when it has to be counted, and by their ceiling when the client left', async () => {
+    const meter = new AnswerMeter({ ...rest, chat });
+    meter.take(said('a b'));
+    const images = { ...chat, hasImages: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
+    expect((await meter.usage(images, countWords, false)).usage).toMatchObject({
+      promptTokens: 900,
+      completionTokens: 2,
+    });
+    const dear = { ...images, inputTokens: { ...images.inputTokens, imageCeiling: 1500 } };
+    expect((await meter.usage(dear, countWords, false)).usage.promptTokens).toBe(900);
+    // The text and the images at their ceiling, for one that left.
+    expect((await meter.usage(dear, countWords, true)).usage.promptTokens).toBe(1503);
+    expect((await meter.usage({ ...images, hasImages: false }, countWords, false)).usage).toMatchObject({
+      promptTokens: 3,
+    });
+  });
+
+  test('is all text, however many pieces it came in', async () => {
+    const meter = new AnswerMeter({ ...rest, chat });
+    for (let i = 0; i < 1000; i++) meter.take(said(` w${i}`));
+    expect((await meter.usage(chat, countWords, false)).usage.completionTokens).toBe(1000);
+  });
+
+  test('is the last usage that can be believed', async () => {
+    const meter = new AnswerMeter({ ...rest, chat });
+    const usage = { prompt_tokens: 5, completion_tokens: 2 };
+    meter.take({ ...said('a'), usage });
+    meter.take({ choices: [], usage: { ...usage, completion_tokens: 3 } });
+    meter.take({ choices: [], usage: { ...usage, completion_tokens: -3 } });
+    expect(await meter.usage(chat, countWords, false)).toMatchObject({
+      counted: false,
+      usage: { promptTokens: 5, completionTokens: 3 },
+    });
+  });
+});

@@ -1,0 +1,150 @@
+import type { TokenUsage } from '../../../core/pricing.ts';
+import type { CountTokens, EstimateTokens } from '../../../core/tokenizer.ts';
+import type { ChatRequest } from '../../chat/chat-request.ts';
+import type { MeteredUsage, Output, TotalMismatch } from '../../delivery-contract/delivery.ts';
+import { isObject } from '../provider/json-object.ts';
+import type { Order } from '../provider/order.ts';
+import { type Completion, textOf } from './completion.ts';
+import { OutputEstimate } from './output-estimate.ts';
+import { type MeasuredText, ProducedText } from './produced-text.ts';
+
+import { readUsage, totalMismatch, type UsageBounds } from './usage.ts';
+
+/** The provider's ids can be anything; the ledger keeps this much. */
+const MAX_UPSTREAM_ID_CHARACTERS = 200;
+const MAX_FINISH_REASON_CHARACTERS = 64;
+const MAX_MODEL_CHARACTERS = 200;
+
+/** Watches an answer go by and knows, whenever it ends, what it has to be charged. */
+export class AnswerMeter {
+  readonly #bounds: UsageBounds;
+  readonly #open = new Set<unknown>();
+  readonly #finished = new Set<unknown>();
+  readonly #text = new ProducedText();
+  #usage: TokenUsage | undefined;
+  #mismatch: TotalMismatch | undefined;
+  #producedSinceUsage = false;
+  #finishReason: string | undefined;
+  #upstreamId: string | undefined;
+  #model: string | undefined;
+
+  constructor(order: Order) {
+    this.#bounds = { contextWindow: order.model.contextWindow, completions: order.chat.completions };
+  }
+
+  take(completion: Completion): void {
+    if (typeof completion.id === 'string' && completion.id !== '') {
+      this.#upstreamId ??= storable(completion.id, MAX_UPSTREAM_ID_CHARACTERS);
+    }
+    if (typeof completion.model === 'string') this.#model ??= storable(completion.model, MAX_MODEL_CHARACTERS);
+    for (const choice of completion.choices) {
+      if (isObject(choice)) this.#takeChoice(choice);
+    }
+    if (completion.usage === undefined) return;
+    this.#mismatch = totalMismatch(completion.usage) ?? this.#mismatch;
+    const usage = readUsage(completion.usage, this.#bounds);
+    if (usage === undefined) return;
+    this.#usage = usage;
+    this.#producedSinceUsage = false;
+  }
+
+  /** Adds the measure of text that the next answer lacks. */
+  takeMeasured(text: MeasuredText): void {
+    this.#text.addMeasured(text);
+  }
+
+  /** A chunk that brings this text and changes nothing else. */
+  takeContent(text: string): void {
+    this.#text.add(text);
+    this.#producedSinceUsage = true;
+  }
+
+  #takeChoice(choice: Record<string, unknown>): void {
+    const text = textOf(choice);
+    if (text !== '') {
+      this.takeContent(text);
+    }
+    const { index = 0, finish_reason: reason } = choice;
+    if (typeof reason === 'string' && reason !== '') {
+      this.#finished.add(index);
+      this.#open.delete(index);
+      this.#finishReason = storable(reason, MAX_FINISH_REASON_CHARACTERS);
+    } else if (!this.#finished.has(index)) {
+      this.#open.add(index);
+    }
+  }
+
+  facts(): { upstreamId?: string; finishReason?: string } {
+    return {
+      ...(this.#upstreamId === undefined ? {} : { upstreamId: this.#upstreamId }),
+      ...(this.#finishReason === undefined ? {} : { finishReason: this.#finishReason }),
+    };
+  }
+
+  /** What has been produced so far, for whoever asks now and then. */
+  watched(estimateTokens: EstimateTokens): () => Output {
+    const estimate = new OutputEstimate(this.#text, estimateTokens);
+    return () => ({ tokens: estimate.tokens(), upstreamId: this.#upstreamId });
+  }
+
+  /** What the provider calls the model that answered. */
+  get model(): string | undefined {
+    return this.#model;
+  }
+
+  /** How the total of a usage that the provider sent differed from its parts, if it did. */
+  get mismatch(): TotalMismatch | undefined {
+    return this.#mismatch;
+  }
+
+  /** Every choice that was asked for has said why it ended. */
+  allFinished(): boolean {
+    return this.#open.size === 0 && this.#finished.size >= this.#bounds.completions;
+  }
+
+  /**
+   * The provider's own numbers where they cover all of the output; what they leave out is counted, not free (INTERFACE 4). `clientLeft`: what
+   * its images cost only the provider could have said, so that leaving before it does must not pay less.
+   */
+  async usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
+    const reported = this.#usage;
+    if (reported === undefined) {
+      const [prompt = 0, completion = 0] = await countTokens([chat.promptText(), this.#text.kept()]);
+      return {
+        counted: true,
+        usage: {
+          promptTokens: clientLeft ? mostPromptTokensOf(chat, prompt) : promptTokensOf(chat, prompt),
+          completionTokens: this.#text.tokensOfAll(completion),
+          cachedTokens: 0,
+          reasoningTokens: 0,
+        },
+      };
+    }
+    const covers = !this.#producedSinceUsage && (reported.completionTokens > 0 || this.#text.isEmpty());
+    if (covers) return { counted: false, usage: reported };
+    const [kept = 0] = await countTokens([this.#text.kept()]);
+    const counted = this.#text.tokensOfAll(kept);
+    if (counted <= reported.completionTokens) return { counted: false, usage: reported };
+    return { counted: true, usage: { ...reported, completionTokens: counted } };
+  }
+}
+
+/** The text, of which `counted` tokens are, says nothing of what the images cost. */
+export function promptTokensOf({ hasImages, inputTokens, tokensLeftOut }: ChatRequest, counted: number): number {
+  const tokens = counted + tokensLeftOut();
+  return hasImages && inputTokens.estimate > tokens ? inputTokens.estimate : tokens;
+}
+
+/** The same with images at their ceiling, which is held. Estimates of dear models' images are up to 33 times below what these bill. */
+function mostPromptTokensOf(chat: ChatRequest, counted: number): number {
+  const text = counted + chat.tokensLeftOut();
+  return Math.max(promptTokensOf(chat, counted), text + (chat.inputTokens.imageCeiling ?? 0));
+}
+
+/** PostgreSQL takes no NUL in a text; a provider's odd id must not be what a charge fails for. */
+function storable(text: string, maxCharacters: number): string {
+  return text
+    .slice(0, maxCharacters)
+    .replace(/\p{Cc}/gu, '')
+    .toWellFormed();
+}

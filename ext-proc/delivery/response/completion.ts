@@ -1,0 +1,53 @@
+import { isObject, type JsonObject } from '../provider/json-object.ts';
+
+/** A parsed answer or stream chunk that has its choices. */
+export interface Completion extends JsonObject {
+  readonly choices: readonly unknown[];
+}
+
+/** A chunk may be without choices when it only brings the usage; everything else must have the array. */
+export function asCompletion(value: JsonObject): Completion | undefined {
+  if (hasChoices(value)) return value;
+  return isObject(value.usage) ? { ...value, choices: [] } : undefined;
+}
+
+function hasChoices(value: JsonObject): value is Completion {
+  return Array.isArray(value.choices);
+}
+
+/** An error that the provider put into a 200: the field, or the finish reason of gateways such as this one. */
+export function hasError(value: JsonObject): boolean {
+  if (value.error !== undefined && value.error !== null) return true;
+  return (
+    Array.isArray(value.choices) && value.choices.some((choice) => isObject(choice) && choice.finish_reason === 'error')
+  );
+}
+
+/** Where providers put what the model produced, in `message` and `delta` alike. All of it is billed as output. */
+const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
+
+/** The text of one choice, for counting. */
+export function textOf(choice: JsonObject): string {
+  const part = choice.delta ?? choice.message;
+  if (!isObject(part)) return typeof choice.text === 'string' ? choice.text : '';
+  let text = '';
+  for (const field of TEXT_FIELDS) {
+    const value = part[field];
+    if (typeof value === 'string') text += value;
+    else if (Array.isArray(value)) text += partsText(value);
+  }
+  if (Array.isArray(part.tool_calls)) {
+    for (const call of part.tool_calls) text += isObject(call) ? callText(call.function) : '';
+  }
+  if (part.function_call !== undefined) text += callText(part.function_call);
+  return text;
+}
+
+function partsText(parts: readonly unknown[]): string {
+  return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');
+}
+
+function callText(call: unknown): string {
+  if (!isObject(call)) return '';
+  return (typeof call.name === 'string' ? call.name : '') + (typeof call.arguments === 'string' ? call.arguments : '');
+}

@@ -1,0 +1,32 @@
+import type { EstimateTokens } from '../../../core/tokenizer.ts';
+import type { ProducedText } from './produced-text.ts';
+
+/** Text that has come since the last look, in UTF-16 units, before it is looked at: what an estimate of some 30 tokens costs is paid for 30 tokens. */
+const LOOK_EVERY_CHARACTERS = 128;
+
+/** About how many tokens a model has produced so far: cheap enough to be asked for ten times a second. */
+export class OutputEstimate {
+  readonly #text: ProducedText;
+  readonly #estimateTokens: EstimateTokens;
+  #lookedTokens = 0;
+  #lookedCharacters = 0;
+
+  constructor(text: ProducedText, estimateTokens: EstimateTokens) {
+    this.#text = text;
+    this.#estimateTokens = estimateTokens;
+  }
+
+  tokens(): number {
+    const { characters } = this.#text;
+    const fresh = characters - this.#lookedCharacters;
+    // What is too little to be looked at has as many tokens for each character as what came before.
+    if (fresh < LOOK_EVERY_CHARACTERS && this.#lookedCharacters >= LOOK_EVERY_CHARACTERS)
+      return Math.round(this.#lookedTokens * (characters / this.#lookedCharacters));
+    const sample = this.#text.latest(fresh);
+    const tokens = this.#lookedTokens + this.#estimateTokens(sample) * (fresh / Math.max(1, sample.length));
+    if (fresh < LOOK_EVERY_CHARACTERS) return Math.round(tokens);
+    this.#lookedTokens = tokens;
+    this.#lookedCharacters = characters;
+    return Math.round(tokens);
+  }
+}

@@ -1,0 +1,95 @@
+import { isObject, type JsonObject } from '../provider/json-object.ts';
+import type { Completion } from './completion.ts';
+import { editObject, type Member, type MemberEdits, membersOf } from './json-members.ts';
+
+/**
+ * The parts of a provider's answer that its client may see. Prices, accounts and routes of the operator are nobody else's.
+ * Only known members of a usage are shown, because providers add their prices there; elsewhere what is known to tell of the operator is hidden.
+ */
+const OFFICIAL: ReadonlySet<string> = new Set([
+  ...['id', 'object', 'created', 'model', 'choices', 'usage', 'service_tier', 'system_fingerprint', 'obfuscation'],
+]);
+const HIDDEN =
+  /^(?:provider|x_|_)|cost|price|pricing|billing|byok|account|organi[sz]ation|credits|balance|upstream|usd/i;
+/** Hidden in a choice, its message or delta. All else there is the model's work. */
+const HIDDEN_INSIDE = /^(?:usage|provider|provider_?metadata|is_?byok)$|cost|price|pricing|billing/i;
+
+const OF_USAGE: ReadonlySet<string> = new Set([
+  ...['prompt_tokens', 'completion_tokens', 'total_tokens', 'input_tokens', 'output_tokens', 'reasoning_tokens'],
+  // Caches, as DeepSeek, Moonshot and Anthropic's family tell of them at the top.
+  ...['cached_tokens', 'prompt_cache_hit_tokens', 'prompt_cache_miss_tokens', 'cache_read_input_tokens'],
+  ...['cache_creation_input_tokens', 'cost'],
+]);
+const OF_DETAILS: ReadonlySet<string> = new Set([
+  ...['cached_tokens', 'cache_write_tokens', 'cache_creation_tokens', 'cache_read_tokens', 'text_tokens'],
+  ...['audio_tokens', 'image_tokens', 'video_tokens', 'file_tokens', 'reasoning_tokens'],
+  ...['accepted_prediction_tokens', 'rejected_prediction_tokens'],
+]);
+const DETAILS: ReadonlySet<string> = new Set([
+  ...['prompt_tokens_details', 'completion_tokens_details', 'input_tokens_details', 'output_tokens_details'],
+]);
+
+/** Edits that leave out what is not shown; `undefined`, nearly always: there is nothing of the kind. Takes 0.15 us, where parsing the chunk takes 1. */
+export function hidingEdits(completion: Completion): MemberEdits | undefined {
+  let edits: Record<string, string | undefined> | undefined;
+  for (const name in completion) {
+    if (OFFICIAL.has(name) || !HIDDEN.test(name)) continue;
+    // Without a prototype: a member may be called `__proto__`.
+    edits ??= Object.create(null) as Record<string, string | undefined>;
+    edits[name] = undefined;
+  }
+  if (!completion.choices.some(hidesInside)) return edits;
+  return { ...edits, choices: JSON.stringify(completion.choices.map(shownChoice)) };
+}
+
+function hidesInside(choice: unknown): boolean {
+  if (!isObject(choice)) return false;
+  return hidesMember(choice) || hidesMember(choice.delta) || hidesMember(choice.message);
+}
+
+function hidesMember(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  for (const name in value) if (HIDDEN_INSIDE.test(name)) return true;
+  return false;
+}
+
+function shownChoice(choice: unknown): unknown {
+  if (!isObject(choice)) return choice;
+  const { delta, message } = choice;
+  return {
+    ...shownInside(choice),
+    ...(isObject(delta) ? { delta: shownInside(delta) } : {}),
+    ...(isObject(message) ? { message: shownInside(message) } : {}),
+  };
+}
+
+function shownInside(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !HIDDEN_INSIDE.test(name)));
+}
+
+/** The members of a usage's text that count tokens, as they came. */
+export function shownUsage(text: string): string {
+  return kept(text, ({ name, valueStart, valueEnd }) => {
+    const value = text.slice(valueStart, valueEnd);
+    if (DETAILS.has(name))
+      return value.startsWith('{') ? kept(value, (member) => count(value, member, OF_DETAILS)) : 'null';
+    return count(text, { name, valueStart, valueEnd }, OF_USAGE);
+  });
+}
+
+function count(
+  text: string,
+  { name, valueStart, valueEnd }: Omit<Member, 'start'>,
+  known: ReadonlySet<string>,
+): string | undefined {
+  const value = text.slice(valueStart, valueEnd);
+  return known.has(name) && /^(?:[-\d]|null$)/.test(value) ? value : undefined;
+}
+
+function kept(text: string, shown: (member: Member) => string | undefined): string {
+  const members = membersOf(text);
+  const edits = Object.create(null) as Record<string, string | undefined>;
+  // The last member of a name counts, as with every reader that is known.
+  for (const member of members) edits[member.name] = shown(member);
+  return editObject(text, edits, members);
+}

@@ -1,0 +1,36 @@
+import { isObject, parseError, parseObject } from '../provider/json-object.ts';
+import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
+import { asCompletion, type Completion, hasError } from './completion.ts';
+import type { SseEvent } from './sse-splitter.ts';
+
+/** What one event of a provider's stream means. */
+export type StreamEvent = ChunkEvent | { readonly kind: 'done' } | ProviderFailure;
+
+export interface ChunkEvent {
+  readonly kind: 'chunk';
+  readonly completion: Completion;
+}
+
+const DONE = '[DONE]';
+
+/** `undefined`: neither a chunk nor an error, such as a ping or an event without data. It is dropped: clients could not read it either. */
+export function meaningOf({ type, data }: SseEvent): StreamEvent | undefined {
+  if (data === DONE) return { kind: 'done' };
+  const value = parseObject(data);
+  if (value === undefined) {
+    const text = data.trim();
+    if (text === DONE) return { kind: 'done' };
+    if (type === 'error') return bodyFailure(data);
+    return text === '' ? undefined : (errorListIn(text) ?? FAILURES.malformed);
+  }
+  if (type === 'error' || hasError(value)) return bodyFailure(value);
+  const completion = asCompletion(value);
+  return completion && { kind: 'chunk', completion };
+}
+
+/** The error in an array of them, as Gemini sends it. */
+export function errorListIn(text: string): ProviderFailure | undefined {
+  if (!text.trimStart().startsWith('[')) return undefined;
+  const value = parseError(text);
+  return Array.isArray(value) && isObject(value[0]) && hasError(value[0]) ? bodyFailure(value) : undefined;
+}

@@ -1,0 +1,86 @@
+import type { TokenUsage } from '../../../core/pricing.ts';
+import type { TotalMismatch } from '../../delivery-contract/delivery.ts';
+import { isObject } from '../provider/json-object.ts';
+import { editObject, type Member, membersOf } from './json-members.ts';
+import { shownUsage } from './shown-members.ts';
+
+/** What a believable usage can be at most: far above what a model can read or write, far below what a broken counter prints. */
+export interface UsageBounds {
+  readonly contextWindow: number;
+  readonly completions: number;
+}
+
+const BELIEVABLE_WINDOWS = 10;
+
+/** `undefined`: none, or one that cannot be true; it is counted then (INTERFACE 4). */
+export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const promptTokens = count(value.prompt_tokens);
+  const completionTokens = count(value.completion_tokens);
+  const cachedTokens = detail(value.prompt_tokens_details, 'cached_tokens');
+  const reasoningTokens = detail(value.completion_tokens_details, 'reasoning_tokens');
+  if (promptTokens === undefined || completionTokens === undefined) return undefined;
+  if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
+  const mismatch = totalMismatch(value);
+  if (mismatch === 'below') return undefined;
+  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it is part of them (INTERFACE 5).
+  const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
+  const usage = {
+    promptTokens,
+    completionTokens: completionTokens + missing,
+    cachedTokens,
+    reasoningTokens: Math.max(reasoningTokens, missing),
+  };
+  return isBelievable(usage, bounds) ? usage : undefined;
+}
+
+export function totalMismatch(value: unknown): TotalMismatch | undefined {
+  if (!isObject(value)) return undefined;
+  const [total, prompt, completion] = [value.total_tokens, value.prompt_tokens, value.completion_tokens].map(count);
+  if (total === undefined || prompt === undefined || completion === undefined) return undefined;
+  if (total === prompt + completion) return undefined;
+  return total > prompt + completion ? 'above' : 'below';
+}
+
+function isBelievable(usage: TokenUsage, { contextWindow, completions }: UsageBounds): boolean {
+  return (
+    usage.promptTokens > 0 &&
+    usage.cachedTokens <= usage.promptTokens &&
+    usage.reasoningTokens <= usage.completionTokens &&
+    usage.promptTokens <= BELIEVABLE_WINDOWS * contextWindow &&
+    usage.completionTokens <= BELIEVABLE_WINDOWS * contextWindow * completions
+  );
+}
+
+/** The usage that the client is shown is the usage that was charged; what else the provider counted stays as it came, its prices do not. */
+export function usageJson(providerText: string | undefined, usage: TokenUsage, costUsd: number): string {
+  const text = shownUsage(providerText ?? '{}');
+  const members = membersOf(text);
+  return editObject(
+    text,
+    {
+      prompt_tokens: String(usage.promptTokens),
+      completion_tokens: String(usage.completionTokens),
+      total_tokens: String(usage.promptTokens + usage.completionTokens),
+      ...(usage.reasoningTokens > 0 ? { completion_tokens_details: detailsJson(text, members, usage) } : {}),
+      cost: JSON.stringify(costUsd),
+    },
+    members,
+  );
+}
+
+function detailsJson(text: string, members: readonly Member[], { reasoningTokens }: TokenUsage): string {
+  const sent = members.findLast((member) => member.name === 'completion_tokens_details');
+  const details = sent === undefined ? 'null' : text.slice(sent.valueStart, sent.valueEnd);
+  return editObject(details === 'null' ? '{}' : details, { reasoning_tokens: String(reasoningTokens) });
+}
+
+function detail(details: unknown, name: string): number | undefined {
+  if (!isObject(details)) return 0;
+  const value = details[name];
+  return value === undefined || value === null ? 0 : count(value);
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+}

@@ -1,0 +1,47 @@
+import { CallLimits } from './call-limits.ts';
+
+/** Of all waits: a timer for each would be set and cleared with every request. */
+const limits = new CallLimits();
+
+/** Waits for a promise, but not longer than this or than the signal. True: it settled in time. A rejection passes through. */
+export function settlesWithin(promise: Promise<unknown>, delayMs: number, signal?: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      limits.forget(wait);
+      signal?.removeEventListener('abort', tooLate);
+    };
+    const tooLate = () => {
+      end();
+      resolve(false);
+    };
+    const wait = { endsByMs: performance.now() + delayMs, expire: tooLate };
+    limits.watch(wait);
+    limits.lookBy(wait.endsByMs);
+    signal?.addEventListener('abort', tooLate, { once: true });
+    if (signal?.aborted) tooLate();
+    promise.then(
+      () => {
+        end();
+        resolve(true);
+      },
+      (error: unknown) => {
+        end();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Sleeps, or less when a signal aborts. */
+export function pause(delayMs: number, signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, delayMs);
+    for (const signal of signals) signal.addEventListener('abort', done, { once: true });
+    if (signals.some((signal) => signal.aborted)) done();
+  });
+}
