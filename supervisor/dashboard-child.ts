@@ -2,9 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { compileCache } from './compile-cache.ts';
 import type { Environment } from './envoy-child.ts';
 import type { Guard } from './guard.ts';
-import { keepTrying, type TriedProcess } from './kept-process.ts';
 import { startNodeChild } from './node-child.ts';
 import type { Settings } from './settings.ts';
+import { keepTrying, type TriedProcess } from './supervised-process.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /** It gives its requests three seconds. */

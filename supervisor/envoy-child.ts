@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { RuntimePaths } from '../core/config/runtime-paths.ts';
 import { askEnvoyAdmin } from './envoy-admin.ts';
 import type { Guard } from './guard.ts';
-import { type StartFailure, startFailure } from './kept-process.ts';
 import { type Exit, endProcess, exitOf, exitText, type Running } from './running.ts';
+import { type StartFailure, startFailure } from './supervised-process.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 5_000;

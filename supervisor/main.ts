@@ -10,10 +10,10 @@ import { findSignIn, type SignIn } from './demo-user.ts';
 import { isJournaled, keepFirstSignIn } from './first-sign-in.ts';
 import { prepareFolders } from './folders.ts';
 import { childRecord, endFormerChildren } from './former-children.ts';
-import { isStartFailure } from './kept-process.ts';
 import { findListenProblem } from './listen-check.ts';
 import { waitUntilServing } from './readiness.ts';
 import { readSettings, type Settings } from './settings.ts';
+import { isStartFailure } from './supervised-process.ts';
 import { type Supervisor, startSupervisor } from './supervisor.ts';
 
 /** `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of this process, on one data folder. */

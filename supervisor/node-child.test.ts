@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { startGuard } from './guard.ts';
-import { isStartFailure } from './kept-process.ts';
 import { startNodeChild } from './node-child.ts';
 import type { Running } from './running.ts';
+import { isStartFailure } from './supervised-process.ts';
 
 const guard = startGuard();
 const never = new AbortController().signal;

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Guard } from './guard.ts';
-import { type StartFailure, startFailure } from './kept-process.ts';
 import { endProcess, exitOf, exitText, type Running } from './running.ts';
+import { type StartFailure, startFailure } from './supervised-process.ts';
 
 /** `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed why. */
 const CONFIGURATION_EXIT_CODE = 78;

@@ -13,9 +13,15 @@ import { envoyThreads } from './envoy-threads.ts';
 import { childRecord } from './former-children.ts';
 import { GATEWAY_NODE_OPTIONS } from './gateway-node-options.ts';
 import { type Guard, startGuard } from './guard.ts';
-import { isStartFailure, type KeptProcess, keepRunning, type StartFailure, startFailure } from './kept-process.ts';
 import { startNodeChild } from './node-child.ts';
 import type { Settings } from './settings.ts';
+import {
+  isStartFailure,
+  keepRunning,
+  type StartFailure,
+  type SupervisedProcess,
+  startFailure,
+} from './supervised-process.ts';
 
 export interface SupervisorOptions {
   readonly settings: Settings;
@@ -49,11 +55,11 @@ export async function startSupervisor(
   const { settings } = options;
   const guard = startGuard(childRecord(settings.paths));
   const kept: {
-    database?: KeptProcess;
-    demo?: KeptProcess;
-    dashboard?: KeptProcess;
-    envoy?: KeptProcess;
-    gateways: KeptProcess[];
+    database?: SupervisedProcess;
+    demo?: SupervisedProcess;
+    dashboard?: SupervisedProcess;
+    envoy?: SupervisedProcess;
+    gateways: SupervisedProcess[];
   } = { gateways: [] };
 
   const stopAll = async (): Promise<void> => {
@@ -110,7 +116,7 @@ async function startDatabase(
   { settings, report, gaveUp }: SupervisorOptions,
   guard: Guard,
   signal: AbortSignal,
-): Promise<{ url: string; process?: KeptProcess } | StartFailure> {
+): Promise<{ url: string; process?: SupervisedProcess } | StartFailure> {
   if (settings.config.stores.postgres.kind === 'url') return { url: settings.config.stores.postgres.url };
   let server: EmbeddedPostgres | undefined;
   const start = async (): Promise<EmbeddedPostgres | StartFailure> => {
@@ -140,7 +146,7 @@ async function keepDemoProvider(
   { settings, report, gaveUp }: SupervisorOptions,
   guard: Guard,
   signal: AbortSignal,
-): Promise<KeptProcess | StartFailure | undefined> {
+): Promise<SupervisedProcess | StartFailure | undefined> {
   const port = demoProviderPort(settings.config);
   if (port === undefined) return undefined;
   const child = {
@@ -162,7 +168,7 @@ function keepGateway(
   index: number,
   databaseUrl: string,
   signal: AbortSignal,
-): Promise<KeptProcess | StartFailure> {
+): Promise<SupervisedProcess | StartFailure> {
   const child = {
     name: settings.config.workers === 1 ? 'The gateway process' : `Gateway process ${index}`,
     script: gatewayScript ?? sourceFile('ext-proc/main.ts'),
@@ -196,14 +202,14 @@ function keepEnvoy(
   { settings, report, gaveUp }: SupervisorOptions,
   guard: Guard,
   signal: AbortSignal,
-): Promise<KeptProcess | StartFailure> {
+): Promise<SupervisedProcess | StartFailure> {
   const { paths, env, config, drainTimeoutMs } = settings;
   const threads = envoyThreads(config);
   const envoy = { binary: settings.envoyBinary, paths, env, threads, guard, drainTimeoutMs };
   return keepRunning({ name: 'Envoy', start: (abort) => startEnvoy(envoy, abort), report, gaveUp }, signal);
 }
 
-function signalAll(all: readonly (KeptProcess | undefined)[], signal: NodeJS.Signals): void {
+function signalAll(all: readonly (SupervisedProcess | undefined)[], signal: NodeJS.Signals): void {
   for (const one of all) {
     const pid = one?.current()?.pid;
     if (pid !== undefined) process.kill(pid, signal);

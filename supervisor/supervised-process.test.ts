@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
+import { endProcess, exitOf, type Running } from './running.ts';
 import {
   isStartFailure,
-  type KeptProcess,
-  type KeptProcessOptions,
   keepRunning,
   keepTrying,
+  type SupervisedOptions,
+  type SupervisedProcess,
   startFailure,
-} from './kept-process.ts';
-import { endProcess, exitOf, type Running } from './running.ts';
+} from './supervised-process.ts';
 
-const kept: KeptProcess[] = [];
+const kept: SupervisedProcess[] = [];
 const never = new AbortController().signal;
 
 afterEach(async () => {
@@ -25,7 +25,9 @@ function startShell(script: string): Running {
   return { pid: child.pid, exited, stop: () => endProcess(child, exited, [{ signal: 'SIGTERM', waitMs: 500 }]) };
 }
 
-async function keep(options: Partial<KeptProcessOptions> & Pick<KeptProcessOptions, 'start'>): Promise<KeptProcess> {
+async function keep(
+  options: Partial<SupervisedOptions> & Pick<SupervisedOptions, 'start'>,
+): Promise<SupervisedProcess> {
   const result = await keepRunning({ name: 'It', report: () => {}, gaveUp: () => {}, ...options }, never);
   if (isStartFailure(result)) throw new Error(result.message);
   kept.push(result);

@@ -10,26 +10,24 @@ export interface StartFailure {
   readonly final: boolean;
 }
 
-export interface KeptProcessOptions {
+export interface SupervisedOptions {
   /** As the operator calls it: `Envoy`. */
   readonly name: string;
   /** Resolves when the process serves. Gives up when the signal aborts. */
   start(signal: AbortSignal): Promise<Running | StartFailure>;
-  /** An exit after which a restart is pointless. */
-  isFinal?(exit: Exit): boolean;
   report(line: string): void;
   /** It is down for good, and with it the service. */
   gaveUp(message: string): void;
 }
 
 /** What the service can do without: it is started again whatever it says, though not as often. */
-export interface OptionalProcessOptions extends Pick<KeptProcessOptions, 'name' | 'start' | 'report'> {
+export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' | 'start' | 'report'> {
   readonly longestDelayMs: number;
 }
 
-type AnyOptions = OptionalProcessOptions & Partial<KeptProcessOptions>;
+type AnyOptions = OptionalProcessOptions & Partial<SupervisedOptions>;
 
-export interface KeptProcess {
+export interface SupervisedProcess {
   /** The process that is up now. */
   current(): Running | undefined;
   /** Ends it and does not start it again. */
@@ -46,14 +44,14 @@ export function isStartFailure(value: object): value is StartFailure {
 
 /** Starts a process and starts it again, with back-off, whenever it dies. The first start has to succeed. */
 export async function keepRunning(
-  options: KeptProcessOptions,
+  options: SupervisedOptions,
   signal: AbortSignal,
-): Promise<KeptProcess | StartFailure> {
+): Promise<SupervisedProcess | StartFailure> {
   const first = await options.start(signal);
   return isStartFailure(first) ? first : watchOver({ ...options, longestDelayMs: LONGEST_DELAY_MS }, first);
 }
 
-export interface TriedProcess extends KeptProcess {
+export interface TriedProcess extends SupervisedProcess {
   /** Resolves when it is up, or has failed for the first time. */
   readonly tried: Promise<void>;
 }
@@ -65,7 +63,7 @@ export function keepTrying(options: OptionalProcessOptions): TriedProcess {
   return { ...watchOver({ ...options, start }, undefined), tried };
 }
 
-function watchOver(options: AnyOptions, first: Running | undefined): KeptProcess {
+function watchOver(options: AnyOptions, first: Running | undefined): SupervisedProcess {
   const stopping = new AbortController();
   const backOff = createBackOff(options.longestDelayMs);
   let current = first;
@@ -84,7 +82,6 @@ function watchOver(options: AnyOptions, first: Running | undefined): KeptProcess
       const exit: Exit = await current.exited;
       current = undefined;
       if (stopping.signal.aborted) return;
-      if (options.isFinal?.(exit)) return options.gaveUp?.(`${options.name} ended with ${exitText(exit)}`);
       options.report(`${options.name} ended with ${exitText(exit)}; starting it again`);
       await startOnce(performance.now() - startedMs);
     }
