@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { CATALOGUE, type CatalogueEntry } from '../core/errors/catalogue.ts';
 
-/** Writes the table of errors in README.md, between its markers, from the catalogue: `node scripts/error-table.ts`. */
+/** Writes the table of docs/errors.md between its markers from the catalogue: `npm run generate`. */
 const BEGIN = '<!-- errors:begin -->';
 const END = '<!-- errors:end -->';
 
@@ -17,20 +17,20 @@ export function errorTable(): string {
   ].join('\n');
 }
 
-/** What stands between the markers of `readme` now. */
-export function tableIn(readme: string): string {
-  return readme.slice(placeIn(readme).start, placeIn(readme).end).trim();
+/** The text between the markers of `page`. */
+export function tableIn(page: string): string {
+  return page.slice(placeIn(page).start, placeIn(page).end).trim();
 }
 
-export function withTable(readme: string): string {
-  const { start, end } = placeIn(readme);
-  return `${readme.slice(0, start)}\n${errorTable()}\n${readme.slice(end)}`;
+export function withTable(page: string): string {
+  const { start, end } = placeIn(page);
+  return `${page.slice(0, start)}\n${errorTable()}\n${page.slice(end)}`;
 }
 
-function placeIn(readme: string): { readonly start: number; readonly end: number } {
-  const start = readme.indexOf(BEGIN);
-  const end = readme.indexOf(END);
-  if (start < 0 || end < start) throw new Error(`README.md needs ${BEGIN} and, below it, ${END}`);
+function placeIn(page: string): { readonly start: number; readonly end: number } {
+  const start = page.indexOf(BEGIN);
+  const end = page.indexOf(END);
+  if (start < 0 || end < start) throw new Error(`docs/errors.md needs ${BEGIN} and, below it, ${END}`);
   return { start: start + BEGIN.length, end };
 }
 
@@ -44,6 +44,6 @@ function billed(entry: CatalogueEntry): string {
 }
 
 if (import.meta.main) {
-  const file = new URL('../README.md', import.meta.url);
+  const file = new URL('../docs/errors.md', import.meta.url);
   writeFileSync(file, withTable(readFileSync(file, 'utf8')));
 }

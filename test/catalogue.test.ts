@@ -141,22 +141,22 @@ describe('code and catalogue', () => {
   });
 });
 
-describe('README and catalogue', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+describe('documentation and catalogue', () => {
+  const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8');
 
-  it('have the same table; if not: node scripts/error-table.ts', () => {
-    expect(tableIn(readme)).toBe(errorTable());
-    expect(withTable(readme)).toBe(readme);
+  it('have the same table; if not: npm run generate', () => {
+    expect(tableIn(page)).toBe(errorTable());
+    expect(withTable(page)).toBe(page);
   });
 
   it('name the same codes, both ways', () => {
-    const named = [...tableIn(readme).matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
+    const named = [...tableIn(page).matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code);
     expect(named).toEqual(entries.map(([code]) => code));
   });
 
   it('notice when they differ', () => {
-    const changed = readme.replace('| 402 |', '| 499 |');
-    expect(changed).not.toBe(readme);
+    const changed = page.replace('| 402 |', '| 499 |');
+    expect(changed).not.toBe(page);
     expect(tableIn(changed)).not.toBe(errorTable());
     expect(() => tableIn('no markers')).toThrow('errors:begin');
   });

@@ -6,12 +6,16 @@ import { allFiles } from './fixtures/source-files.ts';
 const ROOT = join(import.meta.dirname, '..');
 const PAGES = [
   'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
   'test/README.md',
   'dashboard/web/README.md',
   ...readdirSync(join(ROOT, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
+
+const TOP_LEVEL = new Set(readdirSync(ROOT));
 
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
 
@@ -56,11 +60,27 @@ function missingTests(page: string, text: string): string[] {
     ),
   ];
   return named
-    .filter(([, name]) => !existsSync(join(ROOT, `test/${name}.test.ts`)))
+    .filter(
+      ([, name]) => ![`test/${name}.test.ts`, `test/${name}`, `${name}`].some((path) => existsSync(join(ROOT, path))),
+    )
     .map(([, name]) => `${page}: ${name}`);
 }
 
+/** Files and folders of the repository that a page names in backticks and that do not exist. */
+function missingFiles(page: string, text: string): string[] {
+  const named = [...text.matchAll(/`([\w.-]+\/[\w./-]+)`/g)].map(([, path = '']) => path);
+  return named
+    .filter((path) => TOP_LEVEL.has(path.split('/')[0] ?? '') && !path.includes('NNNN'))
+    .filter((path) => !existsSync(join(ROOT, path)) && !existsSync(join(ROOT, `${path}.test.ts`)))
+    .map((path) => `${page}: ${path}`);
+}
+
 describe('documentation', () => {
+  it('names no file that is not there', () => {
+    expect(PAGES.flatMap((page) => missingFiles(page, read(page)))).toEqual([]);
+    expect(missingFiles('a.md', '`core/nothing.ts`, `core/money.ts`, `a/b`')).toEqual(['a.md: core/nothing.ts']);
+  });
+
   it('has no link to what is not there', () => {
     expect(PAGES.flatMap((page) => brokenLinks(page, read(page)))).toEqual([]);
     expect(

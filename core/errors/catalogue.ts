@@ -1,6 +1,6 @@
 /**
  * The error catalogue: the one place that knows a code's status, type, text, retry advice and whether a request that ends so can have
- * been billed. README's table is generated from it; test/catalogue.test.ts keeps table, README and code in step.
+ * been billed. docs/errors.md is generated from it, and test/catalogue.test.ts keeps page and code in step.
  */
 export interface CatalogueEntry {
   readonly status: number;
@@ -13,7 +13,7 @@ export interface CatalogueEntry {
   readonly param?: string;
   /** Set where a stream that has begun can end so: it is then charged for what was delivered. Absent: such a request is never billed. */
   readonly billed?: 'delivered';
-  /** What a client should do, for README and dashboard. */
+  /** What a client should do, for docs/errors.md and the dashboard. */
   readonly advice: string;
 }
 
