@@ -76,6 +76,7 @@ export default defineConfig({
             'scripts/**/*.test.ts',
             'dashboard/**/*.test.ts',
             'test/*.test.ts',
+            'test/architecture/*.test.ts',
             'test/config/*.test.ts',
             'test/launchers/choose.test.ts',
             'test/provider/*.test.ts',

@@ -1,0 +1,215 @@
+/** A part of the project: one process, or what several processes share. */
+export interface Area {
+  readonly path: string;
+  /** Areas, or folders of them, whose code it may run. All of them stand above it in the list. */
+  readonly uses: readonly string[];
+  /** Folders of the area, without its path, from the lowest to the highest: a folder imports from folders before it only. */
+  readonly folders: readonly string[];
+}
+
+/**
+ * The order of the project, from what everything stands on to what nothing stands on. A folder imports only from folders before it,
+ * so there is no cycle between folders, and only from the areas that its own area uses. Imports of types count.
+ */
+export const AREAS: readonly Area[] = [
+  { path: 'proto', uses: [], folders: ['generated'] },
+  { path: 'packages', uses: [], folders: ['http2-server'] },
+  { path: 'core', uses: [], folders: ['', 'net', 'errors', 'log', 'config'] },
+  { path: 'dashboard/contract', uses: [], folders: [''] },
+  {
+    path: 'database',
+    uses: ['core', 'dashboard/contract'],
+    folders: [
+      'connection',
+      'schema',
+      'partitions',
+      'limits-ownership',
+      'costs',
+      'request-log',
+      'process-reports',
+      'idempotency',
+      'audit',
+      'organizations',
+      'keys',
+      'members',
+      'users',
+      'sign-in',
+      'ledger',
+      'checkpoints',
+      'ledger-verification',
+      'administration',
+      '',
+    ],
+  },
+  {
+    path: 'ext-proc',
+    uses: ['core', 'database', 'packages', 'proto'],
+    folders: [
+      'shared-budget',
+      'access',
+      'billing/spool',
+      'limits',
+      'limits/memory',
+      'limits/redis',
+      'telemetry',
+      'tracing',
+      'idempotency',
+      'chat/json',
+      'chat/tokens',
+      'chat',
+      'transport',
+      'delivery/provider',
+      'delivery/json',
+      'delivery/stream',
+      'delivery',
+      'billing/journal',
+      'billing',
+      'admission',
+      'turns',
+      'endpoints',
+      'envoy-config',
+      'request-log',
+      'process-reports',
+      'startup',
+      '',
+    ],
+  },
+  {
+    path: 'dashboard/server',
+    uses: ['core', 'dashboard/contract', 'database'],
+    folders: ['http', 'sign-in', 'routes', ''],
+  },
+  {
+    path: 'dashboard/web',
+    uses: ['core', 'dashboard/contract'],
+    folders: [
+      'styles',
+      'format',
+      'search',
+      'api',
+      'components',
+      'forms',
+      'overlays',
+      'table',
+      'charts',
+      'shell',
+      'pages/account',
+      'pages/credits',
+      'pages/audit',
+      'pages/errors',
+      'pages/models',
+      'pages/keys',
+      'pages/link',
+      'pages/members',
+      'pages/operator-audit',
+      'pages/operator-mapping',
+      'pages/operator-organizations',
+      'pages/operator-system',
+      'pages/operator-users',
+      'pages/overview',
+      'pages/requests',
+      'pages/sign-in',
+      'pages/usage',
+      'public',
+      '',
+    ],
+  },
+  {
+    path: 'operator',
+    uses: ['core', 'database', 'ext-proc/access', 'ext-proc/limits', 'dashboard/server/sign-in'],
+    folders: [''],
+  },
+  { path: 'supervisor', uses: ['core', 'database', 'ext-proc/envoy-config', 'operator'], folders: [''] },
+  { path: 'demo', uses: [], folders: [''] },
+  { path: 'scripts', uses: ['core'], folders: ['setup', ''] },
+  {
+    path: 'test',
+    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'proto'],
+    folders: [
+      'architecture',
+      'fixtures',
+      'launchers',
+      'provider',
+      'contract',
+      'integration',
+      'bench',
+      'deploy',
+      'load',
+      'faults',
+      'browser',
+      'sdk',
+      'protocol',
+      '',
+    ],
+  },
+];
+
+/** Code that only the named folders may import, beyond the order. */
+export interface Seam {
+  readonly name: string;
+  readonly comment: string;
+  /** A regular expression of what is imported. */
+  readonly to: string;
+  /** Folders that may import it, or areas: everything below the path may. */
+  readonly only: readonly string[];
+}
+
+export const SEAMS: readonly Seam[] = [
+  {
+    name: 'only-transport-knows-ext-proc',
+    comment: 'Nothing but the transport knows that requests arrive by ext_proc over gRPC.',
+    to: '^(proto/generated/ext_proc|packages/http2-server/)',
+    only: ['ext-proc/transport', 'packages'],
+  },
+  {
+    name: 'exchange-is-the-seam',
+    comment: 'A request is an Exchange to the gateway process. Only its start knows the servers.',
+    to: '^ext-proc/transport/(?!exchange\\.ts$)',
+    only: ['ext-proc/transport', 'ext-proc/envoy-config', 'ext-proc/startup', 'ext-proc'],
+  },
+  {
+    name: 'stores-know-no-http',
+    comment: 'HTTP is served and asked by what is named here, never by a store.',
+    to: '^(node:)?(http|https|http2)$',
+    only: [
+      'core/net',
+      'dashboard/server',
+      'demo',
+      'ext-proc/envoy-config',
+      'ext-proc/telemetry',
+      'operator',
+      'supervisor',
+    ],
+  },
+];
+
+const REACT = ['dashboard/web'];
+
+/** Which folders may import a package from npm. A path stands for everything below it. */
+export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@base-ui/react': ['dashboard/web', 'dashboard/web/forms', 'dashboard/web/overlays', 'dashboard/web/shell'],
+  '@bufbuild/protobuf': ['proto/generated'],
+  '@hono/node-server': ['dashboard/server'],
+  '@tanstack/react-query': REACT,
+  '@tanstack/react-router': REACT,
+  '@vitejs/plugin-react': ['dashboard/web'],
+  'gpt-tokenizer': ['ext-proc/chat/tokens'],
+  hono: ['dashboard/server'],
+  ioredis: ['ext-proc/limits/redis'],
+  pg: ['database', 'dashboard/server'],
+  pino: ['core/log'],
+  'prom-client': ['ext-proc/telemetry'],
+  react: REACT,
+  'react-dom': ['dashboard/web'],
+  uplot: ['dashboard/web/charts'],
+  vite: ['dashboard/web'],
+  yaml: ['core/config', 'ext-proc/envoy-config'],
+  zod: ['core/config', 'dashboard/server', 'dashboard/server/routes'],
+};
+
+/** Files that are started or served, and imported by nothing. */
+export const ENTRIES =
+  '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/';
+
+/** Tests and what only tests import: they may import everything. */
+export const TESTS = '\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';

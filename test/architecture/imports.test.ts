@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ICruiseResult } from 'dependency-cruiser';
+import { beforeAll, describe, expect, it } from 'vitest';
+import packageFile from '../../package.json' with { type: 'json' };
+import { AREAS, PACKAGES, SEAMS, TESTS } from './import-order.ts';
+import { FOLDERS } from './import-rules.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const isTest = new RegExp(TESTS);
+
+let result: ICruiseResult;
+/** Imports outside tests, as file and what it resolved to. */
+let imports: (readonly [from: string, to: string])[];
+
+beforeAll(() => {
+  const [command = '', ...args] = packageFile.scripts.imports.split(' ');
+  const { stdout, stderr } = spawnSync(command, [...args, '--output-type', 'json'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    timeout: 60_000,
+  });
+  expect(stderr).toBe('');
+  result = JSON.parse(stdout) as ICruiseResult;
+  imports = result.modules
+    .filter(({ source }) => !isTest.test(source))
+    .flatMap(({ source, dependencies }) => dependencies.map(({ resolved }) => [source, resolved] as const));
+});
+
+const isBelow = (path: string, folder: string) => path.startsWith(`${folder}/`);
+
+describe('imports', () => {
+  it('follow the order of areas and folders, without a cycle', () => {
+    const { violations, totalCruised } = result.summary;
+    expect(totalCruised).toBeGreaterThan(1000);
+    expect(violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`)).toEqual([]);
+  });
+});
+
+describe('the order', () => {
+  it('lists each area after those that it uses', () => {
+    const paths = AREAS.map(({ path }) => path);
+    const late = AREAS.flatMap(({ path, uses }, index) =>
+      uses
+        .filter((used) => !paths.slice(0, index).some((former) => isBelow(`${used}/`, former) || isBelow(former, used)))
+        .map((used) => `${path} uses ${used}`),
+    );
+    expect(late).toEqual([]);
+  });
+
+  it('lists no folder that has no files', () => {
+    const folders = new Set(result.modules.map(({ source }) => dirname(source)));
+    expect(FOLDERS.filter((folder) => !folders.has(folder))).toEqual([]);
+  });
+
+  it('names no area as used that is not', () => {
+    const unused = AREAS.flatMap(({ path, uses }) =>
+      uses
+        .filter((used) => !imports.some(([from, to]) => isBelow(from, path) && isBelow(to, used)))
+        .map((used) => `${path} uses ${used}`),
+    );
+    expect(unused).toEqual([]);
+  });
+
+  it('lets no folder through a seam, or to a package, that does not need it', () => {
+    const allowed = [
+      ...SEAMS.map(({ to, only }) => ({ to: new RegExp(to), only })),
+      ...Object.entries(PACKAGES).map(([name, only]) => ({ to: new RegExp(`^node_modules/${name}/`), only })),
+    ];
+    const unused = allowed.flatMap(({ to, only }) =>
+      only
+        .filter((folder) => !imports.some(([from, resolved]) => isBelow(from, folder) && to.test(resolved)))
+        .map((folder) => `${to.source} from ${folder}`),
+    );
+    expect(unused).toEqual([]);
+  });
+});
