@@ -1,22 +1,23 @@
-/** What stores tell of their own work, for metrics: nothing is decided by it. */
+import type { BatchFigures as FiguresOfOne } from '../../core/batching/joined-calls.ts';
+import type { OnLoss } from './losses.ts';
 
-/** Calls that shared one round trip. */
-export interface BatchFigures {
+/** Figures about the database's work, for metrics. No decision depends on them. */
+
+export interface BatchFigures extends FiguresOfOne {
   readonly batch: BatchName;
-  readonly items: number;
-  /** How long its first item waited until it was sent. */
-  readonly waitedMs: number;
-  readonly tookMs: number;
-  /** No item of it succeeded. */
-  readonly failed: boolean;
 }
-
-/** The call is on its way, with this many that share its round trip, itself among them. */
-export type OnSent = (items: number) => void;
 
 export type OnBatch = (figures: BatchFigures) => void;
 
 export type BatchName = 'key_lookup' | 'settlement' | 'claimed_settlement';
+
+/** Options of all batches that a process sends. */
+export interface BatchOptions {
+  /** Other processes use the database as well. */
+  readonly severalProcesses?: boolean;
+  readonly onBatch?: OnBatch;
+  readonly onLoss?: OnLoss;
+}
 
 /** The connections of one pool now. */
 export interface PoolFigures {

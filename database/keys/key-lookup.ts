@@ -1,9 +1,10 @@
 import type pg from 'pg';
+import { createJoinedCalls, type Outcome } from '../../core/batching/joined-calls.ts';
 import type { UtcDay } from '../../core/clock.ts';
 import type { Principal, RateLimits, Scope } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { type BatchOptions, createBatching, type Outcome } from '../connection/batching.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
+import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
 import type { ReadFences } from '../limits-ownership/shard-fences.ts';
 import type { KeyStore } from './key-store.ts';
@@ -13,12 +14,12 @@ const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 2,
   paceMs: 2,
-  company: { perItemMs: 3, mostPaceMs: 8 },
+  growingPace: { perItemMs: 3, longestPaceMs: 8 },
   maxWaiting: 20_000,
   waitMs: 2_000,
 };
-/** Each of several processes has a part of the company only: it waits for more from 125 calls a second on, and twice as long. */
-const SHARED_BOUNDS = { ...BOUNDS, company: { perItemMs: 8, mostPaceMs: 16 } };
+/** Each of several processes has a part of the calls, so calls wait from 125 a second on, and twice as long. */
+const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 8, longestPaceMs: 16 } };
 
 /**
  * A time of revocation in the future is a plan. PostgreSQL's clock judges it, so that all processes agree; a clock that is set back makes
@@ -108,11 +109,12 @@ export function createKeyLookup(
   claim: LimitsClaim,
   { severalProcesses = false, onBatch }: BatchOptions,
 ): KeyStore {
-  const find = createBatching<Lookup, Principal | undefined>(
-    severalProcesses ? SHARED_BOUNDS : BOUNDS,
-    (lookups) => findBatch(pool, lookups, claim),
-    (figures) => onBatch?.({ batch: 'key_lookup', ...figures }),
-  );
+  const find = createJoinedCalls<Lookup, Principal | undefined>({
+    store: 'PostgreSQL',
+    bounds: severalProcesses ? SHARED_BOUNDS : BOUNDS,
+    runBatch: (lookups) => findBatch(pool, lookups, claim),
+    onBatch: (figures) => onBatch?.({ batch: 'key_lookup', ...figures }),
+  });
   return { findByHash: (hash, day) => find({ hash, day }) };
 }
 

@@ -1,10 +1,10 @@
 import type pg from 'pg';
+import { createJoinedCalls, type OnSent, type Outcome } from '../../core/batching/joined-calls.ts';
 import type { UtcDay } from '../../core/clock.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
-import { type BatchOptions, createBatching, type Outcome } from '../connection/batching.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import type { LossReason, OnLoss } from '../connection/losses.ts';
-import type { OnSent } from '../connection/store-figures.ts';
+import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
 import { chargeRecords } from './charge-records.ts';
 import { ChargeRefused } from './charge-refused.ts';
@@ -20,12 +20,12 @@ const BOUNDS = {
   maxBatch: 500,
   maxInFlight: 1,
   paceMs: 3,
-  company: { perItemMs: 4, mostPaceMs: 12 },
+  growingPace: { perItemMs: 4, longestPaceMs: 12 },
   maxWaiting: 20_000,
   waitMs: 10_000,
 };
 /** For each of several processes: from 83 charges a second on, and twice as long. */
-const SHARED_BOUNDS = { ...BOUNDS, company: { perItemMs: 12, mostPaceMs: 24 } };
+const SHARED_BOUNDS = { ...BOUNDS, growingPace: { perItemMs: 12, longestPaceMs: 24 } };
 /** Each brings an answer of up to `limits.response_body`, which is sent by itself; so their batches are small, and keep nobody else waiting. */
 const CLAIMED_BOUNDS = { maxBatch: 16, maxInFlight: 2, paceMs: 0, maxWaiting: 20_000, waitMs: 10_000 };
 /** Batches lock in organization order and cannot deadlock each other; an operator's session could. */
@@ -71,11 +71,12 @@ export function createSettlementWriter(
     tellLosses(charged, onLoss);
     return snapshotsOf(charged, batch);
   };
-  return createBatching(
-    severalProcesses ? SHARED_BOUNDS : BOUNDS,
-    (batch) => commit(batch, once),
-    (figures) => onBatch?.({ batch: 'settlement', ...figures }),
-  );
+  return createJoinedCalls({
+    store: 'PostgreSQL',
+    bounds: severalProcesses ? SHARED_BOUNDS : BOUNDS,
+    runBatch: (batch) => commit(batch, once),
+    onBatch: (figures) => onBatch?.({ batch: 'settlement', ...figures }),
+  });
 }
 
 /** Answers stored for Idempotency-Keys: the most of an organization, and how to tell that some gave way. */
@@ -113,15 +114,16 @@ export function createClaimedSettlementWriter(
     const snapshots = snapshotsOf(charged, owned);
     return batch.map((settlement) => snapshots[owned.indexOf(settlement)] ?? { ok: true, value: undefined });
   };
-  return createBatching(
-    CLAIMED_BOUNDS,
-    async (batch) => {
+  return createJoinedCalls({
+    store: 'PostgreSQL',
+    bounds: CLAIMED_BOUNDS,
+    runBatch: async (batch: readonly ClaimedSettlement[]) => {
       const outcomes: Outcome<AccountSnapshot | undefined>[] = [];
       for (const part of inParts(batch)) outcomes.push(...(await commit(part, once)));
       return outcomes;
     },
-    (figures) => onBatch?.({ batch: 'claimed_settlement', ...figures }),
-  );
+    onBatch: (figures) => onBatch?.({ batch: 'claimed_settlement', ...figures }),
+  });
 }
 
 /** A row that PostgreSQL refuses is halved out, so that it fails alone; its neighbours commit in two or more transactions instead of one. */

@@ -1,10 +1,10 @@
+import type { OnSent } from '../../core/batching/joined-calls.ts';
 import type { Clock, UtcDay } from '../../core/clock.ts';
 import { refuse } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
 import { type NanoUsd, usdNumber } from '../../core/money.ts';
 import { chargeNanoUsd, type Prices } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
-import type { OnSent } from '../../database/connection/store-figures.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';

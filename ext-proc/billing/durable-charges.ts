@@ -1,7 +1,7 @@
+import type { OnSent } from '../../core/batching/joined-calls.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { OnSent } from '../../database/connection/store-figures.ts';
 import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
 import { isClaimed } from '../../database/ledger/settlement-json.ts';

@@ -1,43 +1,60 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type BufferBounds, BufferedWriter } from '../../core/batching/buffered-writer.ts';
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import { backOffMs } from '../../core/retry/back-off.ts';
 import type { LeftOutRequests, LeftOutStore, RequestLogEntry } from '../../database/request-log/request-log.ts';
 
 export interface LeftOutOptions {
   readonly store: LeftOutStore;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Called for requests that could not even be counted. */
   readonly onDropped: (requests: number) => void;
   readonly everyMs?: number;
 }
 
-const EVERY_MS = 1_000;
-const LONGEST_PAUSE_MS = 10_000;
 /** Most kinds of requests that wait to be written; a kind takes some 500 bytes. */
 const MOST_KINDS = 10_000;
-const BATCH = 500;
+/** A kind is at most once in the batch in flight and once behind it. */
+const BOUNDS: BufferBounds = {
+  capacity: 2 * MOST_KINDS,
+  batch: 500,
+  everyMs: 1_000,
+  firstRetryMs: 1_000,
+  longestRetryMs: 10_000,
+};
 
 interface Kind {
+  readonly id: string;
   counted: LeftOutRequests;
-  /** As the store has it. */
+  /** Behind the batch in flight, so that growth needs no second place. */
+  isWaiting: boolean;
+  /** Requests that the store has counted. */
   written: number;
 }
 
 /**
- * Counts refused requests that have no line in the request log, by kind and minute, and writes the counts beside the requests. Each is a sum since
- * the minute began, so that writing one again changes nothing.
+ * Counts refused requests that have no row in the request log, by kind and minute, and writes the
+ * counts in batches. Each count is a sum since the minute began, so writing one again changes nothing.
  */
 export class LeftOutCounts {
   readonly #options: LeftOutOptions;
   readonly #kinds = new Map<string, Kind>();
-  #timer: NodeJS.Timeout | undefined;
-  #writing: Promise<void> | undefined;
-  /** In a row. */
-  #failures = 0;
+  readonly #writer: BufferedWriter<Kind>;
 
   constructor(options: LeftOutOptions) {
     this.#options = options;
+    const { everyMs = BOUNDS.everyMs } = options;
+    this.#writer = new BufferedWriter<Kind>({
+      write: (kinds) => this.#write(kinds),
+      bounds: { ...BOUNDS, everyMs, firstRetryMs: everyMs },
+      onDropped: () => undefined,
+      log: options.log,
+      messages: {
+        failing: 'counts of refused requests cannot be written now: they wait',
+        recovered: 'counts of refused requests are written again',
+        full: 'counts of refused requests cannot be written: the newest are dropped',
+        lost: 'counts of refused requests are lost: the time to stop is over',
+      },
+    });
   }
 
   add(entry: RequestLogEntry, nowMs: number): void {
@@ -46,72 +63,40 @@ export class LeftOutCounts {
     const model = entry.modelKnown ? (entry.model ?? '') : '';
     const code = entry.code ?? '';
     const id = `${keyId} ${minute} ${status} ${code} ${model}`;
-    const kind = this.#kinds.get(id);
-    if (kind === undefined && this.#kinds.size >= MOST_KINDS) {
+    const known = this.#kinds.get(id);
+    if (known === undefined && this.#kinds.size >= MOST_KINDS) {
       this.#options.onDropped(1);
       return;
     }
-    const requests = (kind?.counted.requests ?? 0) + 1;
+    const requests = (known?.counted.requests ?? 0) + 1;
     const counted = { organizationId, keyId, minute, model, code, status, requests, lastAtMs: arrivedAtMs, address };
-    this.#kinds.set(id, { counted, written: kind?.written ?? 0 });
-    this.#timer ??= this.#schedule();
+    const kind = known ?? { id, counted, isWaiting: false, written: 0 };
+    kind.counted = counted;
+    if (known === undefined) this.#kinds.set(id, kind);
+    if (kind.isWaiting) return;
+    kind.isWaiting = true;
+    this.#writer.add(kind);
   }
 
-  #schedule(): NodeJS.Timeout {
-    const { everyMs = EVERY_MS } = this.#options;
-    const timer = setTimeout(
-      () => void this.#write(),
-      backOffMs(this.#failures + 1, { firstMs: everyMs, longestMs: LONGEST_PAUSE_MS }),
-    );
-    timer.unref();
-    return timer;
-  }
-
-  #write(): Promise<void> {
-    this.#writing ??= this.#writeBatch().finally(() => {
-      this.#writing = undefined;
-      clearTimeout(this.#timer);
-      this.#timer = this.#kinds.size > 0 ? this.#schedule() : undefined;
+  async #write(kinds: readonly Kind[]): Promise<void> {
+    for (const kind of kinds) kind.isWaiting = false;
+    const counts = kinds.map(({ counted }) => counted);
+    await this.#options.store.write(counts);
+    kinds.forEach((kind, index) => {
+      kind.written = counts[index]?.requests ?? kind.written;
     });
-    return this.#writing;
-  }
-
-  async #writeBatch(): Promise<void> {
-    const due = [...this.#kinds]
-      .filter(([, { counted, written }]) => counted.requests > written)
-      .slice(0, BATCH)
-      .map(([id, { counted }]) => ({ id, counted }));
-    try {
-      if (due.length > 0) await this.#options.store.write(due.map(({ counted }) => counted));
-      this.#failures = 0;
-    } catch (error) {
-      if (this.#failures === 0)
-        this.#options.log.warn({ err: error }, 'counts of refused requests cannot be written now');
-      this.#failures += 1;
-      return;
-    }
-    for (const { id, counted } of due) {
-      const kind = this.#kinds.get(id);
-      if (kind) kind.written = counted.requests;
-    }
     this.#forget(Math.floor(Date.now() / MINUTE_MS));
   }
 
   /** Forgets counts that are written and will not grow any more. */
   #forget(minute: number): void {
-    for (const [id, { counted, written }] of this.#kinds) {
+    for (const { id, counted, written } of this.#kinds.values()) {
       if (counted.minute < minute - 1 && counted.requests === written) this.#kinds.delete(id);
     }
   }
 
-  /** Writes what is waiting, and ends; what is not written by the deadline is lost. */
+  /** Writes what waits, and ends. Counts that are not written within this time, in ms, are lost. */
   async close(withinMs: number): Promise<void> {
-    const deadlineMs = performance.now() + withinMs;
-    const isWaiting = () => [...this.#kinds.values()].some(({ counted, written }) => counted.requests > written);
-    while (isWaiting() && performance.now() < deadlineMs) {
-      await this.#write();
-      if (this.#failures > 0) await sleep(100);
-    }
-    clearTimeout(this.#timer);
+    await this.#writer.close(withinMs);
   }
 }

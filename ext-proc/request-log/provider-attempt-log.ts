@@ -1,23 +1,27 @@
+import { type BufferBounds, BufferedWriter } from '../../core/batching/buffered-writer.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { ProviderAttempt, ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { ChargeMetrics } from '../telemetry/charge-metrics.ts';
 import type { ProviderAttemptMetrics } from '../telemetry/provider-attempt-metrics.ts';
-import { BatchedLog, type BatchedLogBounds, type BatchStore } from './batched-log.ts';
 
-/** Takes attempts that nobody was charged for and writes them in batches, beside the requests. */
+/** Takes uncharged attempts and writes them in batches: no request waits for it or fails with it. */
 export interface ProviderAttemptLog extends ProviderAttempts {
-  /** Writes what is waiting, and ends; what is not written by the deadline is lost. */
+  /** Writes what waits, and ends. Attempts that are not written within this time, in ms, are lost. */
   close(withinMs: number): Promise<void>;
 }
 
 export interface ProviderAttemptLogOptions {
-  readonly store: BatchStore<ProviderAttempt>;
+  readonly store: {
+    /** As RequestLogStore.write(). */
+    write(batch: readonly ProviderAttempt[]): Promise<{ readonly refused: number }>;
+    close(): Promise<void>;
+  };
   readonly metrics: ProviderAttemptMetrics & Pick<ChargeMetrics, 'lost'>;
   readonly log: Log;
 }
 
-/** Few requests have one, so that an hour without PostgreSQL fits. */
-const BOUNDS: BatchedLogBounds = {
+/** Few requests have an uncharged attempt, so an hour without PostgreSQL fits. */
+const BOUNDS: BufferBounds = {
   capacity: 20_000,
   batch: 500,
   everyMs: 500,
@@ -26,13 +30,21 @@ const BOUNDS: BatchedLogBounds = {
 };
 
 export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemptLogOptions): ProviderAttemptLog {
-  const attempts = new BatchedLog({
-    name: 'the record of attempts at providers',
-    store,
-    log,
+  const attempts = new BufferedWriter<ProviderAttempt>({
+    async write(batch) {
+      const { refused } = await store.write(batch);
+      metrics.providerAttemptsWritten(batch.length - refused);
+      if (refused > 0) metrics.providerAttemptsDropped(refused);
+    },
     bounds: BOUNDS,
-    onWritten: metrics.providerAttemptsWritten,
-    onDropped: metrics.providerAttemptsDropped,
+    onDropped: (_reason, size) => metrics.providerAttemptsDropped(size),
+    log,
+    messages: {
+      failing: 'uncharged attempts cannot be written now: they wait',
+      recovered: 'uncharged attempts are written again',
+      full: 'uncharged attempts cannot be written: the newest are dropped',
+      lost: 'uncharged attempts are lost: the time to stop is over',
+    },
   });
   return {
     record(attempt) {
@@ -41,6 +53,8 @@ export function createProviderAttemptLog({ store, metrics, log }: ProviderAttemp
       if (loss) metrics.lost(loss.reason, loss.amountNanoUsd);
       attempts.add(attempt);
     },
-    close: (withinMs) => attempts.close(withinMs),
+    async close(withinMs) {
+      if (await attempts.close(withinMs)) await store.close();
+    },
   };
 }

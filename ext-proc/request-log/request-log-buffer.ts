@@ -1,19 +1,29 @@
+import { type BufferBounds, BufferedWriter } from '../../core/batching/buffered-writer.ts';
 import type { Log } from '../../core/log/log.ts';
 import type { RequestLogEntry, RequestLogStore } from '../../database/request-log/request-log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { BatchedLog, type BatchedLogBounds } from './batched-log.ts';
 
-/** Takes a line for every request and writes them in batches, beside the requests: none ever waits for it or fails with it. */
-export type RequestLog = Pick<BatchedLog<RequestLogEntry>, 'add' | 'waiting' | 'dropped' | 'close'>;
+/** Takes a row for every request and writes them in batches: no request waits for it or fails with it. */
+export interface RequestLog {
+  /** Takes the row, or drops it when too many wait. Never throws. */
+  add(row: RequestLogEntry): void;
+  /** Rows that are not written yet. */
+  waiting(): number;
+  /** Rows that were never written, since the start of the process. */
+  dropped(): number;
+  /** Writes what waits, and ends. Rows that are not written within this time, in ms, are lost. */
+  close(withinMs: number): Promise<void>;
+}
 
 export interface RequestLogOptions {
   readonly store: Pick<RequestLogStore, 'write' | 'close'>;
   readonly metrics: Metrics;
   readonly log: Log;
-  readonly bounds?: BatchedLogBounds;
+  readonly bounds?: BufferBounds;
 }
 
-const BOUNDS: BatchedLogBounds = {
+/** A row takes about 1 KB. */
+const BOUNDS: BufferBounds = {
   capacity: 20_000,
   batch: 500,
   everyMs: 500,
@@ -22,17 +32,37 @@ const BOUNDS: BatchedLogBounds = {
 };
 
 export function createRequestLog({ store, metrics, log, bounds = BOUNDS }: RequestLogOptions): RequestLog {
-  const lines = new BatchedLog({
-    name: 'the request log',
-    store,
-    log,
+  let dropped = 0;
+  const drop = (rows: number): void => {
+    dropped += rows;
+    metrics.requestLogDropped(rows);
+  };
+  const rows = new BufferedWriter<RequestLogEntry>({
+    async write(batch) {
+      const { refused } = await store.write(batch);
+      metrics.requestLogWritten(batch.length - refused);
+      if (refused > 0) drop(refused);
+    },
     bounds,
-    onWritten: metrics.requestLogWritten,
-    onDropped: metrics.requestLogDropped,
+    onDropped: (_reason, size) => drop(size),
+    log,
+    messages: {
+      failing: 'the request log cannot be written now: its rows wait',
+      recovered: 'the request log is written again',
+      full: 'the request log cannot be written: its newest rows are dropped',
+      lost: 'rows of the request log are lost: the time to stop is over',
+    },
   });
   metrics.watchRequestLog(
-    () => lines.waiting(),
-    () => lines.stalledMs(),
+    () => rows.waiting(),
+    () => rows.stalledMs(),
   );
-  return lines;
+  return {
+    add: (row) => rows.add(row),
+    waiting: () => rows.waiting(),
+    dropped: () => dropped,
+    async close(withinMs) {
+      if (await rows.close(withinMs)) await store.close();
+    },
+  };
 }

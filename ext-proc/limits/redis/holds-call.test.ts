@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AdmissionRequest, HoldRelease } from '../limit-store.ts';
-import { answerHolds, type HoldRequest } from './holds-call.ts';
+import { type HoldRequest, holdsCall, outcomesOf } from './holds-call.ts';
 
 const NOW_MS = 1_763_800_000_000;
 const DAY = 20_414;
@@ -13,25 +13,29 @@ const admission: AdmissionRequest = {
 };
 const release: HoldRelease = { ...asked, holdId: 'freed', tokensUsed: 1 };
 
-function waiting() {
-  const requests: HoldRequest[] = [];
-  const take = () =>
-    new Promise((resolve, reject) => requests.push({ kind: 'take', asked: admission, resolve, reject }));
-  const free = () =>
-    new Promise<void>((resolve, reject) => requests.push({ kind: 'free', asked: release, resolve, reject }));
-  return { requests, take, free };
-}
+const take: HoldRequest = { kind: 'take', asked: admission };
+const free: HoldRequest = { kind: 'free', asked: release };
+const admitted = ['admitted', DAY, Math.floor(NOW_MS / 60_000), '', 1, 1, 1, 1];
+const ADMITTED = { ok: true, value: { kind: 'admitted', day: DAY, windows: {} } };
+const RELEASED = { ok: true, value: undefined };
 
-describe('what a shared call of Redis answers', () => {
-  test('an admission that is answered as a release took nothing that is known of: it is rejected, and its neighbours are not', async () => {
-    const { requests, take, free } = waiting();
-    const answered = Promise.allSettled([free(), take(), take()]);
-    const admitted = ['admitted', DAY, Math.floor(NOW_MS / 60_000), '', 1, 1, 1, 1];
-    expect(answerHolds(requests, [NOW_MS, 'done', 'done', ...admitted])).toBe(false);
-    expect(await answered).toEqual([
-      { status: 'fulfilled', value: undefined },
-      { status: 'rejected', reason: new Error('Redis: an admission was answered as a release') },
-      { status: 'fulfilled', value: { kind: 'admitted', day: DAY, windows: {} } },
-    ]);
+describe('outcomes of a shared call of Redis', () => {
+  test('an admission that is answered as a release fails, since what it took is unknown; its neighbours do not', () => {
+    const inOrder = [free, take, take].map((request, position) => ({ request, position }));
+    expect(outcomesOf(inOrder, [NOW_MS, 'done', 'done', ...admitted])).toEqual({
+      outcomes: [RELEASED, { ok: false, error: new Error('Redis: an admission was answered as a release') }, ADMITTED],
+      anyClosed: false,
+    });
+  });
+
+  test('outcomes are in the order of the requests, whichever order the call had', () => {
+    const of = (organizationId: string): HoldRequest => ({ kind: 'free', asked: { ...release, organizationId } });
+    const { inOrder } = holdsCall([of('a'), take, of('a'), take], { of: () => 0 });
+    expect(inOrder.map(({ position }) => position)).toEqual([0, 2, 1, 3]);
+    const reply = [NOW_MS, 'done', 'done', ...admitted, 'closed'];
+    const { outcomes, anyClosed } = outcomesOf(inOrder, reply);
+    expect(outcomes.slice(0, 3)).toEqual([RELEASED, ADMITTED, RELEASED]);
+    expect(outcomes[3]).toMatchObject({ ok: false });
+    expect(anyClosed).toBe(true);
   });
 });

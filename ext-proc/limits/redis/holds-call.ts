@@ -1,3 +1,4 @@
+import type { Outcome } from '../../../core/batching/joined-calls.ts';
 import { DAY_MS, MINUTE_MS } from '../../../core/clock.ts';
 import type { AccountSnapshot, RateLimits } from '../../../core/principal.ts';
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
@@ -14,44 +15,42 @@ import { availableAmount, takenAmount } from './amounts.ts';
 import { shardKeyOf, shardOf } from './shards.ts';
 import { refusedByScript } from './unavailable.ts';
 
-/** An admission or a release that waits for its answer. */
-export type HoldRequest = Taking | Freeing;
+/** An admission or a release that shares a call of Redis with others. */
+export type HoldRequest =
+  | { readonly kind: 'take'; readonly asked: AdmissionRequest }
+  | { readonly kind: 'free'; readonly asked: HoldRelease };
 
-export interface Taking {
-  readonly kind: 'take';
-  readonly asked: AdmissionRequest;
-  readonly resolve: (result: AdmissionResult) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-export interface Freeing {
-  readonly kind: 'free';
-  readonly asked: HoldRelease;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
-}
+/** `undefined`: a release is done. */
+export type HoldResult = AdmissionResult | undefined;
 
 /** One call of holds-n.lua. */
 export interface HoldsCall {
   readonly keys: readonly string[];
   readonly hasAdmissions: boolean;
   readonly json: string;
-  /** As they are answered. */
-  readonly requests: readonly HoldRequest[];
+  /** The requests in the order of the reply, each with its position among those that were given. */
+  readonly inOrder: readonly OrderedRequest[];
+}
+
+interface OrderedRequest {
+  readonly request: HoldRequest;
+  readonly position: number;
 }
 
 export function holdsCall(requests: readonly HoldRequest[], fences: Pick<ShardFences, 'of'>): HoldsCall {
   const keys: string[] = [];
   const asked: (string | number)[] = [];
-  const inOrder: HoldRequest[] = [];
+  const inOrder: OrderedRequest[] = [];
+  const ordered = requests.map((request, position): OrderedRequest => ({ request, position }));
   let hasAdmissions = false;
-  for (const [organizationId, those] of Map.groupBy(requests, (request) => request.asked.organizationId)) {
+  for (const [organizationId, those] of Map.groupBy(ordered, ({ request }) => request.asked.organizationId)) {
     keys.push(shardKeyOf(organizationId));
     asked.push(organizationId, those.length, 0, fences.of(shardOf(organizationId)));
     const end = asked.length - 2;
-    for (const request of those) asked.push(request.asked.holdId);
-    for (const request of those) {
-      inOrder.push(request);
+    for (const { request } of those) asked.push(request.asked.holdId);
+    for (const one of those) {
+      const { request } = one;
+      inOrder.push(one);
       if (request.kind === 'free') addRelease(asked, request.asked);
       else {
         hasAdmissions = true;
@@ -61,7 +60,7 @@ export function holdsCall(requests: readonly HoldRequest[], fences: Pick<ShardFe
     // Lua counts from 1.
     asked[end] = asked.length + 1;
   }
-  return { keys, hasAdmissions, json: JSON.stringify(asked), requests: inOrder };
+  return { keys, hasAdmissions, json: JSON.stringify(asked), inOrder };
 }
 
 function addAdmission(asked: (string | number)[], request: AdmissionRequest): void {
@@ -97,27 +96,44 @@ function addSnapshot(asked: (string | number)[], { ledgerEpoch, organization, ke
 /** As the script returns it: what the header of holds-n.lua says, one after the other. */
 export type HoldsReply = readonly (string | number)[];
 
-/** Answers everybody who waits. Returns whether a shard was closed to one of them. */
-export function answerHolds(requests: readonly HoldRequest[], reply: HoldsReply): boolean {
+/** What Redis replied to the requests of one call, by their positions. */
+export interface HoldsOutcomes {
+  readonly outcomes: readonly Outcome<HoldResult>[];
+  /** A shard was closed to one of the admissions. */
+  readonly anyClosed: boolean;
+}
+
+export function outcomesOf(inOrder: HoldsCall['inOrder'], reply: HoldsReply): HoldsOutcomes {
   const serverNowMs = reply[0] as number;
+  const outcomes: Outcome<HoldResult>[] = [];
   let at = 1;
   let anyClosed = false;
-  for (const request of requests) {
+  for (const { request, position } of inOrder) {
     const verdict = reply[at] as Verdict;
-    if (verdict === 'failed') request.reject(refusedByScript(String(reply[at + 1])));
-    else if (request.kind === 'free') request.resolve();
-    else if (verdict === 'closed') {
-      anyClosed = true;
-      request.reject(new StoreUnavailable(FORGOT));
-    } else if (verdict === 'fenced_off') {
-      anyClosed = true;
-      request.reject(new StoreUnavailable(FENCED_OFF));
-    } else if (verdict === 'done') request.reject(new Error('Redis: an admission was answered as a release'));
-    else request.resolve(admissionResult(request.asked, verdict, reply, at, serverNowMs));
+    if (request.kind === 'take' && (verdict === 'closed' || verdict === 'fenced_off')) anyClosed = true;
+    outcomes[position] = outcomeOf(request, verdict, reply, at, serverNowMs);
     at += LENGTHS[verdict];
   }
-  return anyClosed;
+  return { outcomes, anyClosed };
 }
+
+function outcomeOf(
+  request: HoldRequest,
+  verdict: Verdict,
+  reply: HoldsReply,
+  at: number,
+  serverNowMs: number,
+): Outcome<HoldResult> {
+  if (verdict === 'failed') return { ok: false, error: refusedByScript(String(reply[at + 1])) };
+  if (request.kind === 'free') return { ok: true, value: undefined };
+  if (verdict === 'closed') return { ok: false, error: new StoreUnavailable(FORGOT) };
+  if (verdict === 'fenced_off') return { ok: false, error: new StoreUnavailable(FENCED_OFF) };
+  if (verdict === 'done') return { ok: false, error: new Error(ANSWERED_AS_RELEASE) };
+  return { ok: true, value: admissionResult(request.asked, verdict, reply, at, serverNowMs) };
+}
+
+/** Nothing is known then of what the admission took. */
+export const ANSWERED_AS_RELEASE = 'Redis: an admission was answered as a release';
 
 const FORGOT = 'Redis lost what was held; admissions wait until the live holds are known again';
 

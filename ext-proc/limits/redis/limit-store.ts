@@ -1,3 +1,4 @@
+import { createLanesOfCalls } from '../../../core/batching/joined-calls.ts';
 import { MINUTE_MS } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
@@ -18,8 +19,15 @@ import {
 } from '../limit-store.ts';
 import { takenAmount } from './amounts.ts';
 import { type ConnectionOptions, connectRedis } from './connection.ts';
-import { createGathering } from './gathering.ts';
-import { answerHolds, FENCED_OFF, type HoldRequest, type HoldsReply, holdsCall } from './holds-call.ts';
+import {
+  ANSWERED_AS_RELEASE,
+  FENCED_OFF,
+  type HoldRequest,
+  type HoldResult,
+  type HoldsReply,
+  holdsCall,
+  outcomesOf,
+} from './holds-call.ts';
 import { createMarkers, TOUCH_EVERY_MS } from './markers.ts';
 import { organizationKeys, readsKey, refusedKey, shardKeyOf, shardOf } from './shards.ts';
 import { createSpoolMirror } from './spool-mirror.ts';
@@ -49,7 +57,7 @@ const LONGEST_QUARANTINE_MS = 61 * MINUTE_MS;
 /** One call must not keep Redis from the others: 200 renewals take it about a millisecond. */
 const MOST_RENEWALS = 200;
 /** 100 admissions take Redis about a millisecond. */
-const HOLDS = { mostTogether: 100, mostWaiting: 20_000 };
+const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };
 
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
@@ -62,19 +70,21 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   const clock = (nowMs: number): string => (isCallers ? String(nowMs) : serverClock());
   const markers = createMarkers(connection, { ...options, clock: serverClock });
 
-  const ask = createGathering<HoldRequest>(HOLDS, async (requests) => {
-    try {
-      const { keys, hasAdmissions, json, requests: inOrder } = holdsCall(requests, fences);
+  const ask = createLanesOfCalls<HoldRequest, HoldResult>({
+    store: 'Redis',
+    bounds: HOLDS,
+    runBatch: async (requests) => {
+      const { keys, hasAdmissions, json, inOrder } = holdsCall(requests, fences);
       const revision = fences.revision();
       const nowMs = requests[0]?.asked.nowMs ?? 0;
       const args = [clock(nowMs), leaseMs, idleMs, hasAdmissions ? 1 : 0, json];
-      const reply = await connection.run('holds', keys, args);
+      const reply = (await connection.run('holds', keys, args)) as HoldsReply;
       refuseFormer(revision);
-      if (isCallers && (reply as HoldsReply).includes('closed')) await markers.fence(clock(nowMs));
-      if (answerHolds(inOrder, reply as HoldsReply)) touchMarkers();
-    } catch (error) {
-      for (const { reject } of requests) reject(error);
-    }
+      if (isCallers && reply.includes('closed')) await markers.fence(clock(nowMs));
+      const { outcomes, anyClosed } = outcomesOf(inOrder, reply);
+      if (anyClosed) touchMarkers();
+      return outcomes;
+    },
   });
 
   /** Requests that can share a call. */
@@ -87,12 +97,14 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     if (fences.revision() !== revision) throw new StoreUnavailable('Redis was asked before a newer fence was known');
   }
 
-  function admit(request: AdmissionRequest): Promise<AdmissionResult> {
-    return new Promise((resolve, reject) => ask(laneOf(request), { kind: 'take', asked: request, resolve, reject }));
+  async function admit(request: AdmissionRequest): Promise<AdmissionResult> {
+    const result = await ask(laneOf(request), { kind: 'take', asked: request });
+    if (result === undefined) throw new Error(ANSWERED_AS_RELEASE);
+    return result;
   }
 
-  function release(release: HoldRelease): Promise<void> {
-    return new Promise((resolve, reject) => ask(laneOf(release), { kind: 'free', asked: release, resolve, reject }));
+  async function release(release: HoldRelease): Promise<void> {
+    await ask(laneOf(release), { kind: 'free', asked: release });
   }
 
   async function renew(holds: readonly LiveHold[], nowMs: number): Promise<Renewal> {

@@ -1,29 +1,29 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { type BatchBounds, createBatching, type Outcome } from './batching.ts';
-import type { BatchFigures } from './store-figures.ts';
+import { StoreUnavailable } from '../store-unavailable.ts';
+import { type BatchFigures, createJoinedCalls, type JoinedCallBounds, type Outcome } from './joined-calls.ts';
 
-const BOUNDS: BatchBounds = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 1_000, waitMs: 1_000 };
+const BOUNDS: JoinedCallBounds = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 1_000, waitMs: 1_000 };
 
 /** A round trip that ends when the test says so. */
-function gatedBatching(bounds: Partial<BatchBounds> = {}) {
+function gatedCalls(bounds: Partial<JoinedCallBounds> = {}) {
   const batches: {
     readonly items: readonly number[];
     end(outcomes?: readonly Outcome<number>[]): void;
     fail(error: unknown): void;
   }[] = [];
-  const told: Omit<BatchFigures, 'batch'>[] = [];
-  const add = createBatching<number, number>(
-    { ...BOUNDS, ...bounds },
-    (items) => {
+  const figures: BatchFigures[] = [];
+  const add = createJoinedCalls<number, number>({
+    store: 'PostgreSQL',
+    bounds: { ...BOUNDS, ...bounds },
+    runBatch: (items) => {
       const { promise, resolve, reject } = Promise.withResolvers<readonly Outcome<number>[]>();
       const answers = items.map((item) => ({ ok: true, value: item * 10 }) as const);
       batches.push({ items, end: (outcomes = answers) => resolve(outcomes), fail: reject });
       return promise;
     },
-    (figures) => told.push(figures),
-  );
-  return { add, batches, told };
+    onBatch: (one) => figures.push(one),
+  });
+  return { add, batches, figures };
 }
 
 beforeEach(() => {
@@ -36,9 +36,9 @@ afterEach(() => {
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 const turn = () => pass(0);
 
-describe('batching', () => {
-  it('tells of every batch: how many shared it, how long the first waited, how long it took, whether all failed', async () => {
-    const { add, batches, told } = gatedBatching();
+describe('joined calls', () => {
+  it('report of every batch how many shared it, how long the first waited, how long it took, and whether all failed', async () => {
+    const { add, batches, figures } = gatedCalls();
     const first = add(1);
     await turn();
     expect(batches).toHaveLength(1);
@@ -64,17 +64,17 @@ describe('batching', () => {
     batches[3]?.fail(new Error('away'));
     await expect(broken).rejects.toThrow('away');
     await turn();
-    expect(told.map(({ items, failed }) => [items, failed])).toEqual([
+    expect(figures.map(({ items, failed }) => [items, failed])).toEqual([
       [1, false],
       [2, false],
       [1, true],
       [1, true],
     ]);
-    expect([told[0]?.waitedMs, told[0]?.tookMs, told[1]?.waitedMs]).toEqual([0, 30, 30]);
+    expect([figures[0]?.waitedMs, figures[0]?.tookMs, figures[1]?.waitedMs]).toEqual([0, 30, 30]);
   });
 
-  it('sends the calls of one turn together, and what comes meanwhile with the next', async () => {
-    const { add, batches } = gatedBatching();
+  it('go together in one turn, and what comes meanwhile goes with the next', async () => {
+    const { add, batches } = gatedCalls();
     const first = [add(1), Promise.resolve().then(() => add(2))];
     await turn();
     const second = [add(3), add(4)];
@@ -91,8 +91,8 @@ describe('batching', () => {
     expect(await Promise.all(second)).toEqual([30, 40]);
   });
 
-  it('sends no more than a batch holds, and no more batches than may be under way', async () => {
-    const { add, batches } = gatedBatching({ maxBatch: 2, maxInFlight: 2 });
+  it('are no more than a batch holds, in no more batches than may be in flight', async () => {
+    const { add, batches } = gatedCalls({ maxBatch: 2, maxInFlight: 2 });
     const calls = [1, 2, 3, 4, 5].map((item) => add(item));
     await turn();
     expect(batches.map(({ items }) => items)).toEqual([
@@ -107,8 +107,8 @@ describe('batching', () => {
     expect(await Promise.all(calls)).toEqual([10, 20, 30, 40, 50]);
   });
 
-  it('gives each call its own outcome, and all of them the failure of the round trip', async () => {
-    const { add, batches } = gatedBatching();
+  it('have each their own outcome, and all of them the failure of the round trip', async () => {
+    const { add, batches } = gatedCalls();
     const calls = [add(1), add(2)];
     await turn();
     expect(batches).toHaveLength(1);
@@ -129,11 +129,11 @@ describe('batching', () => {
     await turn();
     expect(batches).toHaveLength(3);
     batches[2]?.end([]);
-    await expect(after).rejects.toThrow('a batch answered fewer items than it has');
+    await expect(after).rejects.toThrow('a batch has fewer outcomes than items');
   });
 
-  it('refuses at once when too many wait', async () => {
-    const { add, batches } = gatedBatching({ maxWaiting: 2 });
+  it('are refused at once when too many wait', async () => {
+    const { add, batches } = gatedCalls({ maxWaiting: 2 });
     const sent = add(1);
     await turn();
     expect(batches).toHaveLength(1);
@@ -146,8 +146,8 @@ describe('batching', () => {
     expect(await Promise.all([sent, ...waiting])).toEqual([10, 20, 30]);
   });
 
-  it('refuses whoever was not sent for a while, and nobody who came later', async () => {
-    const { add, batches } = gatedBatching({ waitMs: 40 });
+  it('are refused when they were not sent for a while, but not those that came later', async () => {
+    const { add, batches } = gatedCalls({ waitMs: 40 });
     const sent = add(1);
     await turn();
     const waiting = expect(add(2)).rejects.toThrow('PostgreSQL did not take the call in time');
@@ -163,8 +163,8 @@ describe('batching', () => {
     expect(await late).toBe(30);
   });
 
-  it('paces batches in a row, and lets a call after a pause go at once', async () => {
-    const { add, batches } = gatedBatching({ paceMs: 30 });
+  it('are paced when they come in a row, and sent at once after a pause', async () => {
+    const { add, batches } = gatedCalls({ paceMs: 30 });
     const first = add(1);
     await turn();
     batches[0]?.end();
@@ -182,8 +182,8 @@ describe('batching', () => {
     expect(batches).toHaveLength(3);
   });
 
-  it('waits longer after a batch the more shared it, up to a most, and no longer once few come', async () => {
-    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 4, mostPaceMs: 12 } });
+  it('wait longer after a larger batch, up to a bound, and no longer once few come', async () => {
+    const { add, batches } = gatedCalls({ paceMs: 3, growingPace: { perItemMs: 4, longestPaceMs: 12 } });
     const sendAfter = async (waitMs: number, items: readonly number[]): Promise<void> => {
       const calls = items.map((item) => add(item));
       const before = batches.length;
@@ -204,8 +204,8 @@ describe('batching', () => {
   it.each([
     { everyMs: 5, finallyMs: 3, why: 'fewer than one call in four milliseconds' },
     { everyMs: 2.5, finallyMs: 12, why: 'more than one' },
-  ])('settles at $finallyMs ms from batch to batch where $why come', async ({ everyMs, finallyMs }) => {
-    const { add, batches } = gatedBatching({ paceMs: 3, company: { perItemMs: 4, mostPaceMs: 12 } });
+  ])('settle at $finallyMs ms from batch to batch where $why come', async ({ everyMs, finallyMs }) => {
+    const { add, batches } = gatedCalls({ paceMs: 3, growingPace: { perItemMs: 4, longestPaceMs: 12 } });
     const sentMs: number[] = [];
     const calls: Promise<number>[] = Array.from({ length: 10 }, (_, item) => add(item));
     for (let quarter = 0; quarter < 800; quarter++) {
