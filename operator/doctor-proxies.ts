@@ -1,5 +1,5 @@
 import type { GatewayConfig } from '../core/config/gateway-config.ts';
-import { inRanges } from '../ext-proc/access/ip-ranges.ts';
+import { inRanges } from '../core/net/ip-ranges.ts';
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import type { LookedAt } from './doctor-database.ts';
 

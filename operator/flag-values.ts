@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../core/money.ts';
+import { isIpRange } from '../core/net/ip-ranges.ts';
 import { SCOPES, type Scope } from '../core/principal.ts';
 import { hidesSomething, showsSomething } from '../core/visible-text.ts';
 import { normalizeEmail } from '../database/users/email-address.ts';
@@ -115,16 +115,6 @@ function notNegative(amount: NanoUsd | undefined): NanoUsd | undefined {
 
 function isScope(text: string): text is Scope {
   return (SCOPES as readonly string[]).includes(text);
-}
-
-function isIpRange(text: string): boolean {
-  const [address = '', length, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0 || address.includes('%')) return false;
-  if (length === undefined) return true;
-  // ::ffff:0:0/96 is where IPv4 lives inside IPv6; a wider range around it would mean something else to each reader.
-  const narrowest = /^::ffff:/i.test(address) ? 96 : 0;
-  return /^\d{1,3}$/.test(length) && Number(length) <= (version === 4 ? 32 : 128) && Number(length) >= narrowest;
 }
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Address } from './gateway-config.ts';
 
-/** Addresses, address ranges and base URLs as an operator writes them. Each reader gives `undefined` for anything else. */
+/** Listen addresses and URLs as an operator writes them. Each reader returns `undefined` for anything else. */
 
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9.]{7,15})):(\d{1,5})$/;
 
@@ -20,7 +20,7 @@ export function formatAddress(address: Address): string {
   return address.host.includes(':') ? `[${address.host}]:${address.port}` : `${address.host}:${address.port}`;
 }
 
-/** Both would be bound to the same socket. */
+/** True if both would be bound to the same socket. */
 export function overlap(a: Address, b: Address): boolean {
   return a.port === b.port && (a.host === b.host || isWildcard(a.host) || isWildcard(b.host));
 }
@@ -29,21 +29,10 @@ function isWildcard(host: string): boolean {
   return /^[0.:]+$/.test(host);
 }
 
-const CIDR = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/;
-
-/** A range such as `10.0.0.0/8` or `fd00::/8`; a bare address is its own range. The text is kept as written. */
-export function parseCidr(value: string): string | undefined {
-  const match = CIDR.exec(value);
-  if (!match) return undefined;
-  const [, address = '', bits] = match;
-  const longest = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1;
-  return Number(bits ?? 0) <= longest ? value : undefined;
-}
-
 const HTTP_URL = /^https?:\/\/[^\s@?#\\/][^\s@?#\\]{0,2000}$/i;
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_][a-z0-9_-]{0,62})*$/;
 
-/** http or https, without credentials, query and fragment. A path prefix is kept, without the slash at its end. */
+/** An http or https URL without credentials, query and fragment. A path prefix is kept, without the slash at its end. */
 export function parseBaseUrl(value: string): URL | undefined {
   if (!HTTP_URL.test(value)) return undefined;
   const url = URL.parse(value);

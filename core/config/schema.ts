@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { parseAddress, parseBaseUrl, parseCidr, parsePublicUrl } from './network-names.ts';
+import { normalizeIpRange } from '../net/ip-ranges.ts';
+import { parseAddress, parseBaseUrl, parsePublicUrl } from './network-names.ts';
 import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
@@ -20,7 +21,7 @@ const MAX_TOKENS = 100_000_000;
 const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
-const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.1', parseCidr);
+const cidr = readText('an address range such as 10.0.0.0/8, fd00::/8 or 192.0.2.1', normalizeIpRange);
 const price = read('USD per million tokens from 0 to 1000000 with at most 6 decimals, such as 0.25', parsePrice);
 const filePath = matching(/^[^\0]{1,4096}$/, 'the path of a file, relative to the folder of the configuration');
 

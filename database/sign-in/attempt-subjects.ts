@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { isIPv4, isIPv6 } from 'node:net';
+import { type IpAddress, parseIpAddress } from '../../core/net/ip-ranges.ts';
 
 /** Origin of an attempt. */
 export interface AttemptOrigin {
@@ -38,34 +38,21 @@ export function accountSubject(email: string): string {
   return `account ${hash('sha256', email.trim().toLowerCase(), 'hex')}`;
 }
 
-/** A caller with one IPv6 address has the 2^64 around it too. */
+/** A caller with one IPv6 address has the 2^64 addresses around it too. */
 export function addressSubject(address: string): string {
-  const groups = ipv6Groups(address);
-  if (groups === undefined) return `address ${withoutMapping(address).slice(0, MAX_CHARACTERS)}`;
-  return `address ${groups.join(':')}::/64`;
+  const parsed = parseIpAddress(address);
+  if (parsed === undefined) return `address ${address.slice(0, MAX_CHARACTERS)}`;
+  return 'parts' in parsed ? `address ${groupsOf(parsed, 4)}::/64` : `address ${parsed}`;
 }
 
-/** The /48 that providers give to one customer, of which the /64s are made at will; `undefined` for IPv4. */
+/** The /48 that providers give to one customer, who makes any number of /64s in it; `undefined` for IPv4. */
 export function networkSubject(address: string): string | undefined {
-  const groups = ipv6Groups(address);
-  return groups && `network ${groups.slice(0, 3).join(':')}::/48`;
+  const parsed = parseIpAddress(address);
+  return parsed !== undefined && 'parts' in parsed ? `network ${groupsOf(parsed, 3)}::/48` : undefined;
 }
 
-function withoutMapping(address: string): string {
-  return address.replace(/^::ffff:/i, '');
-}
-
-/** The first four groups; `undefined`: no IPv6 address. */
-function ipv6Groups(address: string): readonly string[] | undefined {
-  if (isIPv4(withoutMapping(address)) || !isIPv6(address)) return undefined;
-  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
-  const front = head === '' ? [] : head.split(':');
-  // A dotted end stands for two groups; it never reaches into the first four of those that are written out.
-  const back =
-    tail === undefined || tail === ''
-      ? []
-      : tail.split(':').flatMap((group) => (group.includes('.') ? ['', ''] : [group]));
-  const zeros = tail === undefined ? 0 : 8 - front.length - back.length;
-  const groups = [...front, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...back].slice(0, 4);
-  return groups.map((group) => Number.parseInt(group, 16).toString(16));
+/** The first groups in hexadecimal. */
+function groupsOf({ parts }: Extract<IpAddress, { parts: number[] }>, count: number): string {
+  const groups = parts.slice(0, count).map((part) => part.toString(16));
+  return groups.join(':');
 }

@@ -1,4 +1,4 @@
-import { inRanges, normalizeAddress } from './ip-ranges.ts';
+import { inRanges, normalizeAddress } from '../../core/net/ip-ranges.ts';
 
 /** More proxies in a row than any deployment has; what stands further left is not looked at. */
 const MAX_HOPS = 64;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Document, isMap } from 'yaml';
 import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import { parseIpRange } from '../../core/net/ip-ranges.ts';
 import { deleteExisting, type Path, setExisting } from './existing-place.ts';
 import { replaceFile } from './replace-file.ts';
 
@@ -82,8 +83,9 @@ function bucketOf(requestsPerSecond: number): object {
   };
 }
 
-/** The template's own range stands for nobody (RFC 5737). */
+/** The ranges replace the one of the template, which holds no client (RFC 5737). */
 function toRange(text: string): object {
-  const [address = '', length = address.includes(':') ? '128' : '32'] = text.split('/');
-  return { address_prefix: address, prefix_len: Number(length) };
+  const range = parseIpRange(text);
+  if (range === undefined) throw new Error('trusted_proxies holds ranges only');
+  return { address_prefix: range.address.toString(), prefix_len: range.prefixLength };
 }

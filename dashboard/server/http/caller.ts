@@ -1,5 +1,5 @@
+import { inRanges, normalizeAddress } from '../../../core/net/ip-ranges.ts';
 import { clientAddress, withoutPort } from '../../../ext-proc/access/client-address.ts';
-import { inRanges, normalizeAddress } from '../../../ext-proc/access/ip-ranges.ts';
 import type { Settings } from './settings.ts';
 
 /** What is known of a request before anybody is signed in. */

@@ -1,10 +1,9 @@
 import { z } from 'zod';
-import { parseCidr } from '../../../core/config/network-names.ts';
 import type { IdPrefix } from '../../../core/ids.ts';
 import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
+import { isIpRange } from '../../../core/net/ip-ranges.ts';
 import { hidesSomething, showsSomething } from '../../../core/visible-text.ts';
 import { normalizeEmail } from '../../../database/users/email-address.ts';
-import { inRanges } from '../../../ext-proc/access/ip-ranges.ts';
 import type { Empty } from '../../contract/empty.ts';
 
 /** What people and the page may write into fields, within the bounds that the database keeps. The messages stand beside the field. */
@@ -100,11 +99,6 @@ function listOf(item: z.ZodType<string, string>, what: string) {
     .min(1, { error: `Choose at least one, or do not restrict ${what}.` })
     .max(MAX_LIST, { error: `At most ${MAX_LIST} ${what}.` })
     .transform((items) => [...new Set(items)]);
-}
-
-/** A range in which not even its own address lies would be taken for nothing when a request comes (`::ffff:0:0/20`). */
-function isIpRange(value: string): boolean {
-  return parseCidr(value) !== undefined && inRanges(value.split('/', 1)[0] ?? '', [value]);
 }
 
 function shown(value: unknown): string {

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { isIpRange } from '../../../../core/net/ip-ranges.ts';
 import { formatInstant } from '../../format/format-instant.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
 import { DateTimeField } from '../../forms/date-time-field.tsx';
@@ -11,7 +12,6 @@ import { SegmentedControl } from '../../forms/radio-group.tsx';
 import { modelChoice } from '../models/model-words.ts';
 import { EXPIRY_CHOICES, EXPIRY_WORDS, expiryChoiceOf, expiryOf } from './expiry-choice.ts';
 import { FormSection } from './form-section.tsx';
-import { isIpRange } from './ip-range.ts';
 import type { KeyFieldsProps } from './key-fields.tsx';
 import { countWords, limitWords, shortMoney } from './key-words.ts';
 import styles from './keys.module.css';
