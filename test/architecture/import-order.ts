@@ -14,7 +14,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { path: 'proto', uses: [], folders: ['generated'] },
   { path: 'packages', uses: [], folders: ['http2-server'] },
-  { path: 'core', uses: [], folders: ['', 'net', 'errors', 'log', 'config'] },
+  { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'errors', 'log', 'config'] },
   { path: 'dashboard/contract', uses: [], folders: [''] },
   {
     path: 'database',
@@ -196,6 +196,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'gpt-tokenizer': ['ext-proc/chat/tokens'],
   hono: ['dashboard/server'],
   ioredis: ['ext-proc/limits/redis'],
+  'ipaddr.js': ['core/net'],
   pg: ['database', 'dashboard/server'],
   pino: ['core/log'],
   'prom-client': ['ext-proc/telemetry'],
