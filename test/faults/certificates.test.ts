@@ -4,14 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { metric } from '../harness/metrics-page.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
 import type { TestConfig } from '../harness/test-config.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 import { type SteadyTraffic, startSteadyTraffic } from '../load/steady-traffic.ts';
 import { makeCertificate, type TestCertificate } from '../provider/certificate.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /** The certificate of the public listener changes under clients that come and go. */
 const ROTATIONS = process.env.CI === 'true' ? 20 : 6;
@@ -22,20 +20,22 @@ const certificates = Array.from({ length: 2 * ROTATIONS + 4 }, (_, index) =>
 );
 
 let folder: string;
-let provider: FakeProvider;
-let stack: Stack;
 let traffic: SteadyTraffic;
 let next = 0;
 
+const gateway = withGateway(
+  () => {
+    folder = mkdtempSync(join(tmpdir(), 'gw-tls-'));
+    put('server.key', take().key);
+    put('server.crt', current().cert);
+    return { config: config() };
+  },
+  { provider: { record: false } },
+);
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'gw-tls-'));
-  put('server.key', take().key);
-  put('server.crt', current().cert);
-  provider = await startFakeProvider({ record: false });
-  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: config() });
-  const { key } = await stack.operator.customer();
+  const { key } = await gateway.stack.operator.customer();
   const job = {
-    origin: stack.origin,
+    origin: gateway.stack.origin,
     path: '/v1/chat/completions',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     concurrency: 3,
@@ -52,16 +52,12 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await traffic?.stop();
-  await stack?.close();
-  await provider?.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
-showLogsOnFailure(() => stack);
-
 function config(retriesPerTarget = 1): TestConfig {
   return {
-    providers: { fake: { base_url: provider.baseUrl } },
+    providers: { fake: { base_url: gateway.provider.baseUrl } },
     models: { m: {} },
     timeouts: { first_byte: '20s', stream_idle: '20s', total: '30s' },
     retries: { per_target: retriesPerTarget },
@@ -89,7 +85,7 @@ function put(name: string, text: string): void {
 /** What a new connection sees. */
 function served(): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port: stack.apiPort, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+    const socket = connect({ port: gateway.stack.apiPort, host: '127.0.0.1', rejectUnauthorized: false }, () => {
       resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
       socket.destroy();
     });
@@ -135,7 +131,7 @@ test('a pair that does not fit is not served, is told, and does not stand in the
   const before = current();
   put('server.key', take().key);
   await expect.poll(refused).toBe(1);
-  await expect.poll(() => stack.logs()).toContain('listen.tls.private_key: does not belong to the certificate');
+  await expect.poll(() => gateway.stack.logs()).toContain('listen.tls.private_key: does not belong to the certificate');
   expect(await served()).toBe(fingerprintOf(before));
   await expectGoodTraffic();
   put('server.crt', current().cert);
@@ -147,21 +143,21 @@ test('a pair that does not fit is not served, is told, and does not stand in the
   put('server.crt', current().cert);
   await expect.poll(refused).toBe(0);
   await expectGoodTraffic();
-  expect(stack.logs()).not.toContain('PRIVATE KEY');
+  expect(gateway.stack.logs()).not.toContain('PRIVATE KEY');
 });
 
 function refused(): Promise<number> {
-  return metric(stack.metricsOrigin, 'gateway_configuration_refused');
+  return metric(gateway.stack.metricsOrigin, 'gateway_configuration_refused');
 }
 
 test('a file that is read while the pair does not fit is in force once it does', async () => {
   put('server.key', take().key);
   await expect.poll(refused).toBe(1);
-  const applied = await metric(stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
-  stack.writeConfig(config(0));
+  const applied = await metric(gateway.stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
+  gateway.stack.writeConfig(config(0));
   put('server.crt', current().cert);
   await expect
-    .poll(() => metric(stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' }), {
+    .poll(() => metric(gateway.stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' }), {
       timeout: 20_000,
     })
     .toBe(applied + 1);

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import { idMoment } from '../../core/ids.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import {
   eventsOf,
   type GatewayClient,
@@ -16,11 +15,10 @@ import {
 } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
 import type { CustomerOptions } from '../harness/operator.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
 import { createTestClock, type TestClock } from '../harness/test-clock.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 import { expectCharged, PLANNED_MODEL, plannedAnswer, plannedLoad } from '../load/planned-answers.ts';
 import { streamAnswer } from '../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
 
 /**
@@ -34,37 +32,31 @@ const JUMPS_MS = [HOUR_MS, -HOUR_MS, DAY_MS, -DAY_MS];
 const USAGE = { prompt_tokens: 3, completion_tokens: 100 };
 const COST = 0.0001;
 
-let provider: FakeProvider;
 let clock: TestClock;
-let stack: Stack;
 const clients: GatewayClient[] = [];
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   clock = createTestClock();
-  provider = await startFakeProvider();
-  provider.script('exact', plannedAnswer);
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
+  return {
     env: clock.env,
     config: {
-      providers: { fake: { base_url: provider.baseUrl } },
       models: { exact: PLANNED_MODEL, held: PLANNED_MODEL },
       timeouts: { first_byte: '40s', stream_idle: '40s', total: '50s' },
     },
-  });
+  };
+});
+
+beforeAll(async () => {
+  gateway.provider.script('exact', plannedAnswer);
 });
 
 afterAll(async () => {
   for (const client of clients) client.close();
-  await stack?.close();
-  await provider?.close();
   clock?.remove();
 });
 
-showLogsOnFailure(() => stack);
-
 async function customer(options?: CustomerOptions): Promise<GatewayClient> {
-  const client = gatewayClient(stack.origin, (await stack.operator.customer(options)).key);
+  const client = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer(options)).key);
   clients.push(client);
   return client;
 }
@@ -83,7 +75,7 @@ test('nobody notices under load; what runs across a jump ends whole and is charg
   const [loaded, patient] = [await customer(), await customer()];
   const loading = plannedLoad([loaded], performance.now() + (2 * JUMPS_MS.length + 1) * STEP_MS);
   const gate = createGate();
-  provider.script('held', gate.before(streamAnswer({ usage: USAGE })));
+  gateway.provider.script('held', gate.before(streamAnswer({ usage: USAGE })));
   const across: Promise<Received>[] = [];
   for (const byMs of JUMPS_MS.flatMap((ms) => [ms, 0])) {
     across.push(patient.chat({ model: 'held', stream: true, max_tokens: 100 }));
@@ -102,8 +94,8 @@ test('nobody notices under load; what runs across a jump ends whole and is charg
     tally.complete.set(id, BigInt(COST * 1e9));
   }
   await Promise.all([untilNothingHeld(loaded), untilNothingHeld(patient)]);
-  await expectCharged(stack.databaseUrl, tally);
-  await stack.operator.verifyLedger();
+  await expectCharged(gateway.stack.databaseUrl, tally);
+  await gateway.stack.operator.verifyLedger();
   // Ids say when the gateway process believed they were made: a day apart in both directions, and each was found above.
   const moments = [...tally.complete.keys()].map(idMoment).sort((a, b) => a - b);
   expect((moments.at(-1) ?? 0) - (moments[0] ?? 0)).toBeGreaterThan(1.9 * DAY_MS);
@@ -158,7 +150,7 @@ test('an Idempotency-Key is kept and freed by the clock of PostgreSQL: nothing i
   await jump(0);
   const client = await customer();
   const gate = createGate();
-  provider.script('exact', gate.before(plannedAnswer));
+  gateway.provider.script('exact', gate.before(plannedAnswer));
   const first = ask(client, 'once');
   await gate.waitFor(1);
   await jump(DAY_MS);
@@ -178,7 +170,7 @@ test('the doctor says whose clock is off, and by how much', async () => {
     cwd: REPOSITORY,
     env: {
       ...process.env,
-      ...stack.env,
+      ...gateway.stack.env,
       NODE_OPTIONS: `--import=${join(REPOSITORY, 'test/harness/shifted-clock.ts')}`,
     },
     encoding: 'utf8',

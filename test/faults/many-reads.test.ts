@@ -1,39 +1,28 @@
 import { Agent, request } from 'node:http';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { utcDayText } from '../../core/clock.ts';
 import { fillUsage } from '../contract/fill-usage.ts';
 import { DAY } from '../harness/database.ts';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { errorOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../harness/gateway-client.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 
 const KEYS = 40;
 const READS_AT_ONCE = 400;
 const USAGE_KEYS = 300;
 const USAGE_DAYS = 100;
 
-let provider: FakeProvider;
-let stack: Stack;
 let attacker: { readonly organizationId: string; readonly key: string };
+const gateway = withGateway({
+  config: {
+    models: { one: {} },
+    limits: { read_rpm: 1_000_000 },
+  },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { one: {} },
-      limits: { read_rpm: 1_000_000 },
-    },
-  });
-  attacker = await stack.operator.customer();
-  await fillUsage(stack.databaseUrl, attacker.organizationId, USAGE_KEYS, USAGE_DAYS);
+  attacker = await gateway.stack.operator.customer();
+  await fillUsage(gateway.stack.databaseUrl, attacker.organizationId, USAGE_KEYS, USAGE_DAYS);
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const usagePath = (days: number, groups = 'day,key'): string =>
   `/v1/usage?start_date=${utcDayText(DAY - days + 1)}&end_date=${utcDayText(DAY)}&group_by=${groups}`;
@@ -44,7 +33,7 @@ interface UsageBody {
 }
 
 test('a large answer of usage is whole, and one that is too large says what to do', async () => {
-  const client = gatewayClient(stack.origin, attacker.key);
+  const client = gatewayClient(gateway.stack.origin, attacker.key);
   const received = await client.get(usagePath(USAGE_DAYS));
   expect(received.headers['content-length']).toBe(String(received.body.length));
   const { data, total } = jsonOf<UsageBody>(received);
@@ -54,9 +43,9 @@ test('a large answer of usage is whole, and one that is too large says what to d
   const nanos = (USAGE_DAYS * USAGE_KEYS * (USAGE_KEYS + 1)) / 2;
   expect(total.cost).toBe(USAGE_DAYS * USAGE_KEYS * 1_000_000 + nanos / 1e9);
 
-  const many = await stack.operator.customer();
-  await fillUsage(stack.databaseUrl, many.organizationId, 1000, 101);
-  const reader = gatewayClient(stack.origin, many.key);
+  const many = await gateway.stack.operator.customer();
+  await fillUsage(gateway.stack.databaseUrl, many.organizationId, 1000, 101);
+  const reader = gatewayClient(gateway.stack.origin, many.key);
   const refused = await reader.get(usagePath(101));
   expect([outcome(refused), errorOf(refused).param]).toEqual(['400 invalid_request', 'group_by']);
   expect(errorOf(refused).message).toContain('narrow start_date and end_date');
@@ -70,7 +59,7 @@ test('a large answer of usage is whole, and one that is too large says what to d
 function read(agent: Agent, path: string, key: string): Promise<string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}` };
-    const outgoing = request(`${stack.origin}${path}`, { agent, headers }, (response) => {
+    const outgoing = request(`${gateway.stack.origin}${path}`, { agent, headers }, (response) => {
       response.on('end', () => resolve(String(response.statusCode)));
       response.on('error', (error) => resolve(error.message));
       response.resume();
@@ -94,10 +83,10 @@ async function eachOf(client: GatewayClient): Promise<readonly string[]> {
 
 test('an organization whose many keys read as fast as they can keeps no other from reading, or from being served', async () => {
   const more = await Promise.all(
-    Array.from({ length: KEYS - 1 }, () => stack.operator.addKey(attacker.organizationId)),
+    Array.from({ length: KEYS - 1 }, () => gateway.stack.operator.addKey(attacker.organizationId)),
   );
   const keys = [attacker.key, ...more.map(({ key }) => key)];
-  const other = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  const other = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key);
   const served = ['200', '200', '200', '200', '404 generation_not_found'];
   expect(await eachOf(other)).toEqual(served);
 
@@ -124,6 +113,6 @@ test('an organization whose many keys read as fast as they can keeps no other fr
   expect(Object.keys(seen).filter((status) => !['200', '404', '429', '503'].includes(status))).toEqual([]);
   // How many of them are refused depends on the machine; stores/database-turns.test.ts has the bound.
   expect(seen['200'] ?? 0).toBeGreaterThan(0);
-  expect(stack.logs()).not.toContain('"level":"error"');
+  expect(gateway.stack.logs()).not.toContain('"level":"error"');
   other.close();
 });

@@ -1,55 +1,40 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   eventsOf,
   type GatewayClient,
-  gatewayClient,
   outcome,
   settledGeneration,
   untilNothingHeld,
 } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
-import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { untilServing } from '../harness/serving.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
 import { exchangeRaw } from '../harness/transport-fixture.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 import { jsonAnswer, slowly, streamAnswer } from '../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /** A gateway process is asked to end, and requests outlive its time to drain: each is answered to its end, and charged for what its client has. */
 const LONG_MS = 60_000;
 const PIECES = Array.from({ length: 600 }, (_, index) => ` word${index}`);
 
-let postgres: TestPostgres;
-let provider: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 const frozen: number[] = [];
 
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  provider = await startFakeProvider();
-  provider.script('stream', streamAnswer({ pieces: PIECES, paceMs: LONG_MS / PIECES.length }));
-  provider.script('json', slowly(LONG_MS, jsonAnswer()));
-  stack = await startStack({
-    postgresSocketDir: postgres.socketDir,
+const gateway = withGateway(
+  {
     config: {
-      providers: { fake: { base_url: provider.baseUrl } },
       models: { stream: {}, json: {} },
       timeouts: { first_byte: '100s', stream_idle: '100s', total: '200s' },
     },
     env: { DRAIN_TIMEOUT_MS: '1000' },
-  });
-  client = gatewayClient(stack.origin, (await stack.operator.customer({ organization: { concurrency: 1_000 } })).key);
+  },
+  { ownPostgres: true },
+);
+beforeAll(async () => {
+  gateway.provider.script('stream', streamAnswer({ pieces: PIECES, paceMs: LONG_MS / PIECES.length }));
+  gateway.provider.script('json', slowly(LONG_MS, jsonAnswer()));
+  client = await gateway.openClient({ organization: { concurrency: 1_000 } });
 });
 afterEach(bringPostgresBack);
-afterAll(async () => {
-  client?.close();
-  await stack?.close();
-  await provider?.close();
-  await postgres?.stop();
-});
-showLogsOnFailure(() => stack);
 
 /** `frozen`: it takes what it is sent, and answers nothing. */
 type PostgresState = 'up' | 'down' | 'frozen';
@@ -68,7 +53,7 @@ async function startStreams({ streams, keyed }: Stop): Promise<readonly Promise<
   const all = Array.from({ length: streams }, (_, index) => {
     const { promise, resolve } = Promise.withResolvers<void>();
     begun.push(promise);
-    const headers: Record<string, string> = keyed ? { 'idempotency-key': `${stack.gateway.pid}-${index}` } : {};
+    const headers: Record<string, string> = keyed ? { 'idempotency-key': `${gateway.stack.gateway.pid}-${index}` } : {};
     const onPiece = (text: string) => {
       if (text.includes(' word')) resolve();
     };
@@ -80,25 +65,25 @@ async function startStreams({ streams, keyed }: Stop): Promise<readonly Promise<
 }
 
 function askToEnd({ by }: Stop): void {
-  if (by === 'SIGTERM') stack.gateway.child.kill('SIGTERM');
-  else stack.gateway.child.disconnect();
+  if (by === 'SIGTERM') gateway.stack.gateway.child.kill('SIGTERM');
+  else gateway.stack.gateway.child.disconnect();
 }
 
 async function bringPostgresBack(): Promise<void> {
-  if (postgres.isDown()) await postgres.restart();
+  if (gateway.postgres.isDown()) await gateway.postgres.restart();
   for (const pid of frozen.splice(0).reverse()) process.kill(pid, 'SIGCONT');
 }
 
 async function take(state: PostgresState): Promise<void> {
-  if (state === 'down') await postgres.shutDown();
-  if (state === 'frozen') frozen.push(...postgres.processes());
+  if (state === 'down') await gateway.postgres.shutDown();
+  if (state === 'frozen') frozen.push(...gateway.postgres.processes());
   for (const pid of frozen) process.kill(pid, 'SIGSTOP');
 }
 
 async function startAgain(): Promise<void> {
   await bringPostgresBack();
-  await stack.restartGateway('SIGTERM');
-  await untilServing(stack, [stack.gateway, stack.envoy]);
+  await gateway.stack.restartGateway('SIGTERM');
+  await untilServing(gateway.stack, [gateway.stack.gateway, gateway.stack.envoy]);
 }
 
 /** What the last events of a stream say; throws unless they are usage, error and `[DONE]`. */
@@ -127,7 +112,7 @@ describe('streams that are cut by a stop end as any broken stream, and are charg
     const streams = await startStreams(stop);
     await take(stop.postgres);
     askToEnd(stop);
-    expect(await stack.gateway.exited).toBe(0);
+    expect(await gateway.stack.gateway.exited).toBe(0);
     const received = await Promise.all(streams);
     const ends = received.map(endOf);
     expect(new Set(ends.map(({ code }) => code))).toEqual(new Set(['upstream_error']));
@@ -138,24 +123,27 @@ describe('streams that are cut by a stop end as any broken stream, and are charg
     expect(costs).toEqual(ends.map(({ cost }) => cost));
     expect(Math.min(...ends.map(({ cost }) => cost))).toBeGreaterThan(0);
     await untilNothingHeld(client);
-    await stack.operator.verifyLedger();
+    await gateway.stack.operator.verifyLedger();
   });
 });
 
 test.each(['up', 'down'] as const)(
   'JSON, an upload and a new request: refused in the envelope, and charged nothing (PostgreSQL %s)',
   async (state) => {
-    const asked = provider.requests('json').length;
+    const asked = gateway.provider.requests('json').length;
     const answers = Array.from({ length: 10 }, () => client.chat({ model: 'json' }));
-    const keyed = client.chat({ model: 'json' }, { headers: { 'idempotency-key': `json-${stack.gateway.pid}` } });
-    await expect.poll(() => provider.requests('json').length).toBe(asked + 11);
-    const { key } = await stack.operator.customer();
+    const keyed = client.chat(
+      { model: 'json' },
+      { headers: { 'idempotency-key': `json-${gateway.stack.gateway.pid}` } },
+    );
+    await expect.poll(() => gateway.provider.requests('json').length).toBe(asked + 11);
+    const { key } = await gateway.stack.operator.customer();
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 5000`;
-    const upload = exchangeRaw(stack.apiPort, `${head}\r\n\r\n{"model`);
+    const upload = exchangeRaw(gateway.stack.apiPort, `${head}\r\n\r\n{"model`);
     await take(state);
-    stack.gateway.child.kill('SIGTERM');
+    gateway.stack.gateway.child.kill('SIGTERM');
     await expect.poll(async () => outcome(await client.chat({ model: 'json' }))).toBe('503 no_capacity');
-    expect(await stack.gateway.exited).toBe(0);
+    expect(await gateway.stack.gateway.exited).toBe(0);
     const refused = await Promise.all([...answers, keyed]);
     expect(refused.map(outcome)).toEqual(refused.map(() => '503 no_capacity'));
     expect(await upload).toMatch(/^HTTP\/1\.1 503 [\s\S]*"code":"no_capacity"/);
@@ -165,6 +153,6 @@ test.each(['up', 'down'] as const)(
       expect(outcome(generation)).toBe('404 generation_not_found');
     }
     await untilNothingHeld(client);
-    await stack.operator.verifyLedger();
+    await gateway.stack.operator.verifyLedger();
   },
 );

@@ -1,33 +1,23 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { gatewayClient, untilNothingHeld } from '../harness/gateway-client.ts';
 import { END_HEADERS, END_STREAM, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../harness/raw-http2.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
 import { exchangeRaw } from '../harness/transport-fixture.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 
 /** Requests whose end two parsers could see in different places. Each is followed on its connection by another customer's request. */
-let provider: FakeProvider;
-let stack: Stack;
 let key: string;
 let followerKey: string;
 /** Completions that had to be served. */
 let served = 0;
 
+const gateway = withGateway({
+  config: { models: { plain: {} } },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { plain: {} } },
-  });
-  ({ key } = await stack.operator.customer({ credit: '5' }));
-  ({ key: followerKey } = await stack.operator.customer({ credit: '7' }));
+  ({ key } = await gateway.stack.operator.customer({ credit: '5' }));
+  ({ key: followerKey } = await gateway.stack.operator.customer({ credit: '7' }));
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const BODY = '{"model":"plain","messages":[{"role":"user","content":"Hello"}]}';
 const SIZE = BODY.length;
@@ -60,7 +50,7 @@ function answersIn(text: string): string[] {
 
 async function withFollower(bytes: string): Promise<string[]> {
   const follower = `${READ}authorization: Bearer ${followerKey}\r\nconnection: close\r\n\r\n`;
-  return answersIn(await exchangeRaw(stack.apiPort, Buffer.from(`${bytes}${follower}`, 'latin1'), /$^/));
+  return answersIn(await exchangeRaw(gateway.stack.apiPort, Buffer.from(`${bytes}${follower}`, 'latin1'), /$^/));
 }
 
 const SERVED = ['200 chat.completion', '200 7'];
@@ -235,8 +225,8 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
     ['CONNECT', () => head({ ':method': 'CONNECT', ':path': undefined, ':scheme': undefined }), 'refused'],
     ['a tunnel', () => head({ ':method': 'CONNECT', ':protocol': 'websocket' }), 'refused'],
   ])('%s', async (_, fields, expected) => {
-    const before = provider.requests().length;
-    const connection = await openRawHttp2(stack.apiPort);
+    const before = gateway.provider.requests().length;
+    const connection = await openRawHttp2(gateway.stack.apiPort);
     const beside: Field[] = [
       ...head({ ':method': 'GET', ':path': '/v1/credits', authorization: `Bearer ${followerKey}` }),
     ];
@@ -255,17 +245,17 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
     // Where the whole connection is a violation nothing on it is served; nobody gets another one's answer.
     if (other?.end === 'clean') expect(other.body.toString()).toContain('"balance":7,');
     else expect(isServed).toBe(false);
-    expect(provider.requests().length - before).toBe(isServed ? 1 : 0);
+    expect(gateway.provider.requests().length - before).toBe(isServed ? 1 : 0);
     if (isServed) served += 1;
   });
 });
 
 test('after all of it the provider has seen what was served, and nothing else; each was charged, once', async () => {
   expect(served).toBeGreaterThan(10);
-  expect(provider.requests().map(({ json }) => json?.messages)).toEqual(
+  expect(gateway.provider.requests().map(({ json }) => json?.messages)).toEqual(
     Array.from({ length: served }, () => [{ role: 'user', content: 'Hello' }]),
   );
-  await untilNothingHeld(gatewayClient(stack.origin, key));
-  await stack.operator.verifyLedger();
-  expect(stack.logs()).not.toContain('a request failed on our side');
+  await untilNothingHeld(gatewayClient(gateway.stack.origin, key));
+  await gateway.stack.operator.verifyLedger();
+  expect(gateway.stack.logs()).not.toContain('a request failed on our side');
 });

@@ -1,33 +1,26 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { gatewayClient, outcome, untilNothingHeld } from '../harness/gateway-client.ts';
 import type { Protocol, Received } from '../harness/http-client.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
 import { eventually, exchangeRaw } from '../harness/transport-fixture.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
 /** What a client says about itself, its address, its route and its identity, in every header that somebody on the way believes. */
-let provider: FakeProvider;
 let other: FakeProvider;
-let stack: Stack;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
+const gateway = withGateway(async (provider) => {
   other = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
+  return {
     config: {
       providers: { fake: { base_url: provider.baseUrl }, other: { base_url: other.baseUrl } },
       models: { plain: {}, elsewhere: { targets: [{ provider: 'other', model: 'any' }] } },
     },
-  });
+  };
 });
+
 afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
   await other?.close();
 });
-showLogsOnFailure(() => stack);
 
 const ALLOWED = '203.0.113.7';
 const SPOOFED_ID = '00000000-dead-4bad-8bad-000000000000';
@@ -79,16 +72,16 @@ describe.each<Protocol>(['http1', 'http2'])('%s', (protocol) => {
   test.each([false, true])(
     'the provider is asked as without them, and the charge is the same (stream: %s)',
     async (stream) => {
-      const { key } = await stack.operator.customer();
-      const client = gatewayClient(stack.origin, key, { protocol });
-      const before = provider.requests('plain').length;
+      const { key } = await gateway.stack.operator.customer();
+      const client = gatewayClient(gateway.stack.origin, key, { protocol });
+      const before = gateway.provider.requests('plain').length;
       const plain = await client.chat({ model: 'plain', stream });
       const spoofed = await client.chat({ model: 'plain', stream }, { headers: SPOOFED });
       await untilNothingHeld(client);
 
       expect([outcome(plain), outcome(spoofed)]).toEqual(['200', '200']);
-      const [first, second] = provider.requests('plain').slice(before);
-      expect(provider.requests('plain').length - before).toBe(2);
+      const [first, second] = gateway.provider.requests('plain').slice(before);
+      expect(gateway.provider.requests('plain').length - before).toBe(2);
       expect(second?.headers).toEqual(first?.headers);
       expect(second?.body.toString()).toBe(first?.body.toString());
       expect(other.requests()).toEqual([]);
@@ -102,19 +95,19 @@ describe.each<Protocol>(['http1', 'http2'])('%s', (protocol) => {
       expect(costs[1]).toBe(costs[0]);
       client.close();
       const line = String(spoofed.headers['x-request-id']);
-      await eventually(() => stack.logs().includes(line), 'the request is in the log');
-      expect(stack.logs()).not.toMatch(/spoofed|dead-4bad|203\.0\.113/);
+      await eventually(() => gateway.stack.logs().includes(line), 'the request is in the log');
+      expect(gateway.stack.logs()).not.toMatch(/spoofed|dead-4bad|203\.0\.113/);
     },
   );
 
   test('none of them is an address: the key stays shut, and open where the socket fits', async () => {
-    const shut = await stack.operator.customer({ key: { ipRanges: [`${ALLOWED}/32`] } });
-    const open = await stack.operator.customer({ key: { ipRanges: ['127.0.0.1/32'] } });
+    const shut = await gateway.stack.operator.customer({ key: { ipRanges: [`${ALLOWED}/32`] } });
+    const open = await gateway.stack.operator.customer({ key: { ipRanges: ['127.0.0.1/32'] } });
     for (const [{ key }, expected] of [
       [shut, '401 ip_not_allowed'],
       [open, '200'],
     ] as const) {
-      const client = gatewayClient(stack.origin, key, { protocol });
+      const client = gatewayClient(gateway.stack.origin, key, { protocol });
       expect(outcome(await client.send({ path: '/v1/credits', headers: SPOOFED }))).toBe(expected);
       client.close();
     }
@@ -133,7 +126,7 @@ async function costsOf(
 }
 
 test('nothing but the API is behind the public address: no admin, metrics, egress or stream listener, by no name', async () => {
-  const metrics = new URL(stack.metricsOrigin).host;
+  const metrics = new URL(gateway.stack.metricsOrigin).host;
   const paths = [
     '/ready',
     '/live',
@@ -155,12 +148,12 @@ test('nothing but the API is behind the public address: no admin, metrics, egres
     'POST /healthcheck/fail HTTP/1.1\r\nhost: admin\r\ncontent-length: 0',
     `GET / HTTP/1.1\r\nhost: gateway\r\nx-gw-stream: AAAAAAAAAAAAAAAAAAAAAA\r\nx-gw-cluster: gateway-stream-0`,
     `CONNECT ${metrics} HTTP/1.1\r\nhost: ${metrics}`,
-    `CONNECT unix:${stack.paths.envoyAdminSocket} HTTP/1.1\r\nhost: unix`,
+    `CONNECT unix:${gateway.stack.paths.envoyAdminSocket} HTTP/1.1\r\nhost: unix`,
     `OPTIONS * HTTP/1.1\r\nhost: gateway`,
     `TRACE / HTTP/1.1\r\nhost: gateway`,
   ];
   const answers = await Promise.all(
-    targets.map((target) => exchangeRaw(stack.apiPort, `${target}\r\nconnection: close\r\n\r\n`)),
+    targets.map((target) => exchangeRaw(gateway.stack.apiPort, `${target}\r\nconnection: close\r\n\r\n`)),
   );
   for (const [index, answer] of answers.entries()) {
     expect(`${targets[index]} → ${answer}`).toMatch(
@@ -168,5 +161,5 @@ test('nothing but the API is behind the public address: no admin, metrics, egres
     );
   }
   expect(other.requests()).toEqual([]);
-  expect(stack.envoy.hasEnded()).toBe(false);
+  expect(gateway.stack.envoy.hasEnded()).toBe(false);
 });

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Customer } from '../harness/operator.ts';
 import { requirement } from '../harness/requirement.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 import {
   endWithoutDone,
   errorAnswer,
@@ -14,38 +13,29 @@ import {
   streamThen,
 } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { describeAttempts, heldModel } from './attempts.ts';
 import type { SdkClient } from './sdk-client.ts';
 import { SDKS } from './sdks.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
 let customer: Customer;
 let poor: Customer;
 
 const MODELS = ['chat', 'broken', 'busy', ...SDKS.map(heldModel)];
 
+const gateway = withGateway({
+  config: {
+    models: { ...Object.fromEntries(MODELS.map((id) => [id, {}])), tools: { capabilities: ['tools'] } },
+    retries: { per_target: 0 },
+    timeouts: { stream_idle: '4s' },
+  },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { ...Object.fromEntries(MODELS.map((id) => [id, {}])), tools: { capabilities: ['tools'] } },
-      retries: { per_target: 0 },
-      timeouts: { stream_idle: '4s' },
-    },
-  });
-  [customer, poor] = await Promise.all([stack.operator.customer(), stack.operator.customer({ credit: '0.000001' })]);
+  [customer, poor] = await Promise.all([
+    gateway.stack.operator.customer(),
+    gateway.stack.operator.customer({ credit: '0.000001' }),
+  ]);
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 const messages = [{ role: 'user' as const, content: 'Hello' }];
 const tools = [
@@ -75,7 +65,7 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
     let sdk: SdkClient;
 
     beforeAll(() => {
-      sdk = open(`${stack.origin}/v1`, customer.key);
+      sdk = open(`${gateway.stack.origin}/v1`, customer.key);
     });
 
     afterAll(() => sdk?.close());
@@ -99,15 +89,15 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
     });
 
     test('calls tools, whole and streamed', async () => {
-      provider.script('tools', jsonAnswer({ toolCalls }), streamAnswer({ toolCalls }));
+      gateway.provider.script('tools', jsonAnswer({ toolCalls }), streamAnswer({ toolCalls }));
       const whole = await sdk.call({ model: 'tools', messages, tools });
       expect(whole).toMatchObject({ finish_reason: 'tool_calls', tool_calls: [['weather', '{"city":"Kyiv"}']] });
       const streamed = await sdk.call({ model: 'tools', messages, tools, stream: true });
       expect(streamed).toMatchObject({ finish_reason: 'tool_calls', tool_arguments: '{"city":"Kyiv"}' });
-      provider.script('tools', jsonAnswer());
+      gateway.provider.script('tools', jsonAnswer());
       const answered = await sdk.call({ model: 'tools', messages: afterToolCall, tools });
       expect(answered).toMatchObject({ text: 'Hello from the provider.', finish_reason: 'stop' });
-      expect(provider.requests('tools').at(-1)?.json).toMatchObject({ messages: afterToolCall, tools });
+      expect(gateway.provider.requests('tools').at(-1)?.json).toMatchObject({ messages: afterToolCall, tools });
     });
 
     test.each([false, true])('reports refusals with their codes, stream: %s', async (stream) => {
@@ -136,7 +126,7 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
     });
 
     test.each(BREAKS)('reports a stream whose provider $how, after the text that came', async ({ act }) => {
-      provider.script('broken', streamThen(3, act));
+      gateway.provider.script('broken', streamThen(3, act));
       const result = await sdk.call({
         model: 'broken',
         messages,
@@ -154,11 +144,11 @@ describe.each(SDKS)('$name', ({ missing, open, listsModels, errors, showsCost, s
     });
 
     test('reports a busy provider as no capacity', async () => {
-      provider.script('busy', errorAnswer(429, 'slow down'), jsonAnswer({ text: 'at last' }));
+      gateway.provider.script('busy', errorAnswer(429, 'slow down'), jsonAnswer({ text: 'at last' }));
       expect(await sdk.call({ model: 'busy', messages })).toMatchObject({ status: 503, code: 'no_capacity' });
       expect(await sdk.call({ model: 'busy', messages })).toMatchObject({ text: 'at last' });
     });
   });
 });
 
-describeAttempts(() => ({ provider, stack, customer, poor }));
+describeAttempts(() => ({ provider: gateway.provider, stack: gateway.stack, customer, poor }));

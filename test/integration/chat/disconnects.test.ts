@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import {
   balanceOf,
   type GatewayClient,
@@ -9,53 +8,38 @@ import {
   untilNothingHeld,
 } from '../../harness/gateway-client.ts';
 import type { Protocol } from '../../harness/http-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, slowly, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: {
-        abort: { base_url: provider.baseUrl, on_disconnect: 'abort' },
-        drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
-        // Says nothing: the default goes by the model.
-        silent: { base_url: provider.baseUrl },
-        // Bills nothing before its first event.
-        free: { base_url: provider.baseUrl, on_disconnect: 'abort', bill_prompt_on_disconnect: false },
-      },
-      models: {
-        abort: { targets: [{ provider: 'abort', model: 'abort' }] },
-        drain: { targets: [{ provider: 'drain', model: 'drain' }] },
-        free: { targets: [{ provider: 'free', model: 'free' }] },
-        plain: { targets: [{ provider: 'silent', model: 'plain' }] },
-        seeing: { capabilities: ['vision'], targets: [{ provider: 'abort', model: 'seeing' }] },
-        reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
-      },
-      timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
+const gateway = withGateway((provider) => ({
+  config: {
+    providers: {
+      abort: { base_url: provider.baseUrl, on_disconnect: 'abort' },
+      drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
+      // Says nothing: the default goes by the model.
+      silent: { base_url: provider.baseUrl },
+      // Bills nothing before its first event.
+      free: { base_url: provider.baseUrl, on_disconnect: 'abort', bill_prompt_on_disconnect: false },
     },
-  });
-});
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
+    models: {
+      abort: { targets: [{ provider: 'abort', model: 'abort' }] },
+      drain: { targets: [{ provider: 'drain', model: 'drain' }] },
+      free: { targets: [{ provider: 'free', model: 'free' }] },
+      plain: { targets: [{ provider: 'silent', model: 'plain' }] },
+      seeing: { capabilities: ['vision'], targets: [{ provider: 'abort', model: 'seeing' }] },
+      reasoning: { reasoning_efforts: ['low', 'high'], targets: [{ provider: 'silent', model: 'reasoning' }] },
+    },
+    timeouts: { first_byte: '20s', stream_idle: '20s', total: '40s' },
+  },
+}));
 
 const PIECES = Array.from({ length: 20 }, (_, index) => ` word${index}`);
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
 
 async function newClient(protocol: Protocol): Promise<GatewayClient> {
-  return gatewayClient(stack.origin, (await stack.operator.customer()).key, { protocol });
+  return gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key, { protocol });
 }
 
 /** Reads until `events` events have come, then hangs up. */
@@ -87,7 +71,7 @@ async function leaveAfter(client: GatewayClient, model: string, events: number, 
 /** Asks, and hangs up as soon as the provider has the call. Resolves with what `act` makes wait until then. */
 async function leaveBefore(client: GatewayClient, model: string, act: Act, stream = false): Promise<() => void> {
   const gate = createGate();
-  provider.script(model, gate.before(act));
+  gateway.provider.script(model, gate.before(act));
   const leaving = new AbortController();
   const asked = client.chat({ model, stream }, { signal: leaving.signal });
   const left = expect(asked).rejects.toThrow();
@@ -100,7 +84,7 @@ async function leaveBefore(client: GatewayClient, model: string, act: Act, strea
 async function providerIsDone(model: string): Promise<{ hungUp: boolean; answered: boolean }> {
   const deadline = performance.now() + 20_000;
   for (;;) {
-    const seen = provider.requests(model).at(-1);
+    const seen = gateway.provider.requests(model).at(-1);
     if (seen && (seen.hungUp || seen.answered)) return { hungUp: seen.hungUp, answered: seen.answered };
     if (performance.now() > deadline) throw new Error('the provider still works on the request');
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -111,7 +95,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   test.each(['abort', 'plain'])('%s: a stream is cancelled upstream and charged for what came', async (model) => {
     const client = await newClient(protocol);
     // It says nothing more, so that only the client's leaving ends it.
-    provider.script(model, streamThen(8, stall, { pieces: PIECES, usage: USAGE }));
+    gateway.provider.script(model, streamThen(8, stall, { pieces: PIECES, usage: USAGE }));
     const id = await leaveAfter(client, model, 4);
     expect(await providerIsDone(model)).toEqual({ hungUp: true, answered: false });
     const generation = await settledGeneration(client, id);
@@ -127,7 +111,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     const client = await newClient(protocol);
     const gate = createGate();
     const onEvent = (index: number) => (index === 6 ? gate.pass() : undefined);
-    provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 20, usage: USAGE, onEvent }));
+    gateway.provider.script(model, streamAnswer({ pieces: PIECES, paceMs: 20, usage: USAGE, onEvent }));
     const id = await leaveAfter(client, model, 4);
     gate.open();
     expect(await providerIsDone(model)).toEqual({ hungUp: false, answered: true });
@@ -155,7 +139,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     expect(await providerIsDone('abort')).toEqual({ hungUp: true, answered: false });
     await untilNothingHeld(client);
     const [{ id } = { id: '' }] = await sql<{ id: string }>(
-      stack.databaseUrl,
+      gateway.stack.databaseUrl,
       'select id from generations order by id desc limit 1',
     );
     const generation = await settledGeneration(client, id);
@@ -188,12 +172,12 @@ test('a drained stream that breaks after the client left is charged for what cam
   const client = await newClient('http1');
   const gate = createGate();
   const breaks: Act = (call) => slowly(200, () => call.reset())(call);
-  provider.script('drain', streamThen(6, gate.before(breaks)));
+  gateway.provider.script('drain', streamThen(6, gate.before(breaks)));
   const id = await leaveAfter(client, 'drain', 3);
   gate.open();
   expect(await settledGeneration(client, id)).toMatchObject({ cancelled: true });
   expect(await balanceOf(client)).toBeLessThan(100);
-  await stack.operator.verifyLedger();
+  await gateway.stack.operator.verifyLedger();
 });
 
 /** A PNG of one pixel. */
@@ -208,7 +192,7 @@ test('who leaves after the last words pays what the provider says of eight image
   const onEvent = (index: number) => (index === 5 ? gate.pass() : undefined);
   const pieces = [' one', ' two', ' three', ' four'];
   // The gateway learns that the client left before the stream ends.
-  provider.script('seeing', streamAnswer({ pieces, usage, onEvent, paceMs: 150 }));
+  gateway.provider.script('seeing', streamAnswer({ pieces, usage, onEvent, paceMs: 150 }));
   const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, ...IMAGES] }];
   const id = await leaveAfter(client, 'seeing', 4, { messages });
   gate.open();

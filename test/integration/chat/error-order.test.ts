@@ -1,29 +1,24 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import type { Stack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
 /** Clients by what is wrong with their key; `good` has every right but little money. */
 let clients: Record<'good' | 'unknown' | 'revoked' | 'address' | 'suspended' | 'scope' | 'model', GatewayClient>;
 
+const gateway = withGateway({
+  config: {
+    models: { plain: { context_window: 2000, max_output_tokens: 1000 }, other: {} },
+    limits: { request_body: '64KiB' },
+  },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { plain: { context_window: 2000, max_output_tokens: 1000 }, other: {} },
-      limits: { request_body: '64KiB' },
-    },
-  });
   const open = async (...args: Parameters<Stack['operator']['customer']>) => {
-    const customer = await stack.operator.customer(...args);
-    return { customer, client: gatewayClient(stack.origin, customer.key) };
+    const customer = await gateway.stack.operator.customer(...args);
+    return { customer, client: gatewayClient(gateway.stack.origin, customer.key) };
   };
   const [good, revoked, address, suspended, scope, model] = await Promise.all([
     open({ credit: '0' }),
@@ -33,11 +28,11 @@ beforeAll(async () => {
     open({ scopes: ['usage:read'] }),
     open({ credit: '0', key: { models: ['other'] } }),
   ]);
-  await stack.operator.administration.revokeKey(revoked.customer.keyId, BY);
-  await stack.operator.administration.setSuspended(suspended.customer.organizationId, true, BY);
+  await gateway.stack.operator.administration.revokeKey(revoked.customer.keyId, BY);
+  await gateway.stack.operator.administration.setSuspended(suspended.customer.organizationId, true, BY);
   clients = {
     good: good.client,
-    unknown: gatewayClient(stack.origin, 'sk-gw-unknown'),
+    unknown: gatewayClient(gateway.stack.origin, 'sk-gw-unknown'),
     revoked: revoked.client,
     address: address.client,
     suspended: suspended.client,
@@ -45,13 +40,6 @@ beforeAll(async () => {
     model: model.client,
   };
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 interface Defective {
   client: keyof typeof clients;
@@ -123,7 +111,7 @@ test('of several defects the first in the documented order is answered', async (
     }),
     { numRuns: 150 },
   );
-  expect(provider.requests()).toEqual([]);
+  expect(gateway.provider.requests()).toEqual([]);
 });
 
 test('without a defect but without money it is 402, the last of all', async () => {

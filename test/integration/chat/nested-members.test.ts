@@ -1,28 +1,17 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
-import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { errorOf, type GatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
 /** The gateway must judge what a provider's parser reads: some compare names without case, and the last counts. */
-let provider: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 
+const gateway = withGateway({
+  config: { models: { a: { capabilities: ['vision'] } } },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { a: { capabilities: ['vision'] } } },
-  });
-  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  client = await gateway.openClient();
 });
-afterAll(async () => {
-  client?.close();
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const INLINE = 'data:image/png;base64,QUJD';
 const INSIDE = 'http://169.254.169.254/';
@@ -34,14 +23,14 @@ test.each([
   ['image_url', `{"type":"text","text":"hi","image_url":{"url":"${INSIDE}"}}`],
   ['video_url', `{"type":"text","text":"hi","video_url":{"url":"${INSIDE}"}}`],
 ])('%s in %s is refused, and no provider is asked', async (member, part) => {
-  const asked = provider.requests('a').length;
+  const asked = gateway.provider.requests('a').length;
   const answer = await client.send({
     path: '/v1/chat/completions',
     body: `{"model":"a","messages":[{"role":"user","content":[${part}]}]}`,
     headers: { 'content-type': 'application/json' },
   });
   expect([outcome(answer), errorOf(answer).param]).toEqual(['400 invalid_request', `messages[0].content[0].${member}`]);
-  expect(provider.requests('a')).toHaveLength(asked);
+  expect(gateway.provider.requests('a')).toHaveLength(asked);
 });
 
 test.each(['user', 'safety_identifier', 'prompt_cache_key'])('%s has at most 512 characters', async (field) => {

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient } from '../../harness/gateway-client.ts';
 import {
   END_HEADERS,
@@ -11,32 +10,26 @@ import {
   openRawHttp2,
   type RawAnswer,
 } from '../../harness/raw-http2.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
 import { exchangeRaw } from '../../harness/transport-fixture.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 /** Heads of requests, byte by byte, and the head of every answer. */
-let provider: FakeProvider;
-let stack: Stack;
 let key: string;
 let client: GatewayClient;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { plain: {}, streamed: {} } },
-  });
-  ({ key } = await stack.operator.customer());
-  client = gatewayClient(stack.origin, key);
+const gateway = withGateway({
+  config: { models: { plain: {}, streamed: {} } },
 });
+
+beforeAll(async () => {
+  ({ key } = await gateway.stack.operator.customer());
+  client = gatewayClient(gateway.stack.origin, key);
+});
+
 afterAll(async () => {
   client?.close();
-  await stack?.close();
-  await provider?.close();
 });
-showLogsOnFailure(() => stack);
 
 const CODE = /"code":"(\w+)"/;
 const BODY = '{"model":"plain","messages":[{"role":"user","content":"Hello"}]}';
@@ -45,7 +38,7 @@ const BODY = '{"model":"plain","messages":[{"role":"user","content":"Hello"}]}';
 async function answerTo(bytes: string | Buffer): Promise<string> {
   for (let left = 20; ; left--) {
     try {
-      return await exchangeRaw(stack.apiPort, bytes);
+      return await exchangeRaw(gateway.stack.apiPort, bytes);
     } catch (error) {
       if (left === 0 || !/ECONNRESET|EPIPE/.test(String(error))) throw error;
     }
@@ -61,7 +54,7 @@ async function http1(head: string, body = ''): Promise<string> {
 
 /** Its own connection, in frames that are as large as any may be. */
 async function http2(fields: readonly Field[]): Promise<RawAnswer | undefined> {
-  const connection = await openRawHttp2(stack.apiPort);
+  const connection = await openRawHttp2(gateway.stack.apiPort);
   const block = headerBlock(fields);
   const pieces = Math.ceil(block.length / 16_384);
   for (let piece = 0; piece < pieces; piece++) {
@@ -113,10 +106,10 @@ describe.concurrent('a request names one host', () => {
   });
 
   test('HTTP/1.1: two, with a body behind them', async () => {
-    const before = provider.requests().length;
+    const before = gateway.provider.requests().length;
     const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\nhost: b\r\ncontent-length: ${BODY.length}\r\n`;
     expect(await http1(head, BODY)).toBe('400 invalid_request host');
-    expect(provider.requests()).toHaveLength(before);
+    expect(gateway.provider.requests()).toHaveLength(before);
   });
 
   test.each<[string, Field[], string]>([
@@ -162,11 +155,11 @@ describe.concurrent('a request names one host', () => {
   });
 
   test('HTTP/2: both, alike, is served a stream too', async () => {
-    provider.script('streamed', streamAnswer());
-    const two = gatewayClient(stack.origin, key, { protocol: 'http2' });
+    gateway.provider.script('streamed', streamAnswer());
+    const two = gatewayClient(gateway.stack.origin, key, { protocol: 'http2' });
     const received = await two.chat(
       { model: 'streamed', stream: true },
-      { headers: { host: new URL(stack.origin).host } },
+      { headers: { host: new URL(gateway.stack.origin).host } },
     );
     two.close();
     expect(received.text).toContain('data: [DONE]');
@@ -205,18 +198,18 @@ test('a method of 60 KB is a short line of the log', async () => {
     (field): Field => (field[0] === ':method' ? [':method', method] : field),
   );
   expect(told(await http2(fields))).toBe('route_not_found');
-  await expect.poll(() => stack.logs()).toContain('MMMM');
-  expect(stack.logs()).not.toContain('M'.repeat(33));
+  await expect.poll(() => gateway.stack.logs()).toContain('MMMM');
+  expect(gateway.stack.logs()).not.toContain('M'.repeat(33));
 });
 
 test.each(['http1', 'http2'] as const)(
   'every answer is for no cache, and is what it says it is: %s',
   async (protocol) => {
-    const own = gatewayClient(stack.origin, key, { protocol });
-    const nobody = gatewayClient(stack.origin, 'sk-gw-nobody', { protocol });
+    const own = gatewayClient(gateway.stack.origin, key, { protocol });
+    const nobody = gatewayClient(gateway.stack.origin, 'sk-gw-nobody', { protocol });
     const chat = { model: 'plain' };
     const once = { headers: { 'idempotency-key': `once-${protocol}` } };
-    provider.script('streamed', streamAnswer());
+    gateway.provider.script('streamed', streamAnswer());
     const answers = [
       await own.get('/v1/models'),
       await own.get('/v1/credits'),

@@ -2,39 +2,29 @@ import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { residentBytes } from '../../harness/process-cpu.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 let key: string;
 
+const gateway = withGateway({
+  config: {
+    models: { wide: { context_window: 50_000_000, usd_per_million_tokens: { input: 0, output: 0 } } },
+    timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
+  },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { wide: { context_window: 50_000_000, usd_per_million_tokens: { input: 0, output: 0 } } },
-      timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
-    },
-  });
-  ({ key } = await stack.operator.customer());
-  client = gatewayClient(stack.origin, key);
+  ({ key } = await gateway.stack.operator.customer());
+  client = gatewayClient(gateway.stack.origin, key);
 });
 
 afterAll(async () => {
   client?.close();
-  await stack?.close();
-  await provider?.close();
 });
-
-showLogsOnFailure(() => stack);
 
 const MIB = 1024 * 1024;
 const LIMIT_BYTES = 20 * MIB;
@@ -46,15 +36,15 @@ function bodyOf(bytes: number): string {
 
 describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   test('a body of exactly 20 MiB is served', async () => {
-    const own = gatewayClient(stack.origin, key, { protocol });
+    const own = gatewayClient(gateway.stack.origin, key, { protocol });
     const received = await own.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES) });
     expect(outcome(received)).toBe('200');
-    expect(provider.requests('wide').at(-1)?.body.length).toBeGreaterThanOrEqual(LIMIT_BYTES);
+    expect(gateway.provider.requests('wide').at(-1)?.body.length).toBeGreaterThanOrEqual(LIMIT_BYTES);
     own.close();
   });
 
   test('one byte more is 413', async () => {
-    const own = gatewayClient(stack.origin, key, { protocol });
+    const own = gatewayClient(gateway.stack.origin, key, { protocol });
     const received = await own.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES + 1) });
     expect(outcome(received)).toBe('413 request_too_large');
     own.close();
@@ -67,7 +57,7 @@ function uploadChunked(totalBytes: number): Promise<{ status: number; text: stri
     let sentBytes = 0;
     let answered = false;
     const outgoing = httpRequest(
-      `${stack.origin}/v1/chat/completions`,
+      `${gateway.stack.origin}/v1/chat/completions`,
       { method: 'POST', headers: { authorization: `Bearer ${key}` }, agent: false },
       (response) => {
         answered = true;
@@ -98,7 +88,7 @@ function uploadChunked(totalBytes: number): Promise<{ status: number; text: stri
 test('a read that declares a body over the limit is 413, one within the limit is answered', async () => {
   const read = async (path: string, bytes: number) => {
     const head = `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${bytes}\r\n\r\n`;
-    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    const socket = connect(Number(new URL(gateway.stack.origin).port), '127.0.0.1');
     try {
       socket.write(head);
       if (bytes <= MIB) socket.write(Buffer.alloc(bytes, 'a'));
@@ -121,9 +111,9 @@ test('20.1 MiB without a content-length is 413', async () => {
 });
 
 test('an upload that never ends is 413 in the middle, and memory stays bounded', async () => {
-  const before = residentBytes(stack.gateway.pid) + residentBytes(stack.envoy.pid);
+  const before = residentBytes(gateway.stack.gateway.pid) + residentBytes(gateway.stack.envoy.pid);
   const { status, sentBytes } = await uploadChunked(2 ** 40);
-  const after = residentBytes(stack.gateway.pid) + residentBytes(stack.envoy.pid);
+  const after = residentBytes(gateway.stack.gateway.pid) + residentBytes(gateway.stack.envoy.pid);
   expect(status).toBe(413);
   expect(sentBytes).toBeLessThan(LIMIT_BYTES + 16 * MIB);
   expect(after - before).toBeLessThan(128 * MIB);
@@ -131,7 +121,7 @@ test('an upload that never ends is 413 in the middle, and memory stays bounded',
 
 test('an upload that was announced too large is 413 before it is sent', async () => {
   const received = await new Promise<string>((resolve, reject) => {
-    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    const socket = connect(Number(new URL(gateway.stack.origin).port), '127.0.0.1');
     let text = '';
     socket.on('data', (piece) => {
       text += piece;
@@ -149,7 +139,7 @@ test('an upload that was announced too large is 413 before it is sent', async ()
 });
 
 test('a caller without rights is refused before its body is read', async () => {
-  const nobody = gatewayClient(stack.origin, 'sk-gw-nobody');
+  const nobody = gatewayClient(gateway.stack.origin, 'sk-gw-nobody');
   const received = await nobody.send({ path: '/v1/chat/completions', body: bodyOf(LIMIT_BYTES + 1) });
   expect(outcome(received)).toBe('401 invalid_api_key');
 });
@@ -172,7 +162,7 @@ test('a compressed body is 400 and names content-encoding', async () => {
 
 test('bytes that are no HTTP are 400 with the envelope', async () => {
   const received = await new Promise<string>((resolve, reject) => {
-    const socket = connect(Number(new URL(stack.origin).port), '127.0.0.1');
+    const socket = connect(Number(new URL(gateway.stack.origin).port), '127.0.0.1');
     let text = '';
     socket.on('data', (piece) => {
       text += piece;

@@ -1,10 +1,8 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import { gatewayClient, outcome } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
 /** One organization sends bodies that take long to judge; another one's requests are served beside them. */
 const ROUNDS = 6;
@@ -13,21 +11,9 @@ const EVERY_MS = 50;
 /** Above what it is without. Eight such bodies kept everybody for 5,587 ms when they were judged in one go. */
 const MOST_GROWTH_MS = 500;
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { a: {} } },
-  });
+const gateway = withGateway({
+  config: { models: { a: {} } },
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const SLOW_BODY = Buffer.from(
   `{"model":"a","messages":[{"role":"user","content":"hi","x":{${'"\\u006b":0,'.repeat(240_000)}"k":0}}]}`,
@@ -35,7 +21,7 @@ const SLOW_BODY = Buffer.from(
 
 /** Over one connection; the last bytes of all go in one packet. */
 async function sendTogether(key: string): Promise<string[]> {
-  const session = connectHttp2(stack.origin);
+  const session = connectHttp2(gateway.stack.origin);
   const uploads = Array.from({ length: BODIES }, () =>
     session.request({ ':method': 'POST', ':path': '/v1/chat/completions', authorization: `Bearer ${key}` }),
   );
@@ -63,7 +49,7 @@ async function sendTogether(key: string): Promise<string[]> {
  * what else the machine does; judged in one go, eight bodies delayed half of all requests by seconds.
  */
 async function servedDuring(key: string, work: Promise<unknown>) {
-  const client = gatewayClient(stack.origin, key);
+  const client = gatewayClient(gateway.stack.origin, key);
   const [latenciesMs, outcomes]: [number[], Set<string>] = [[], new Set()];
   const asking: Promise<void>[] = [];
   const ask = async () => {
@@ -90,7 +76,10 @@ async function servedDuring(key: string, work: Promise<unknown>) {
 }
 
 test('bodies of escaped keys whose last bytes come together keep nobody else waiting', async () => {
-  const [attacker, other] = [await stack.operator.customer({ credit: '0' }), await stack.operator.customer()];
+  const [attacker, other] = [
+    await gateway.stack.operator.customer({ credit: '0' }),
+    await gateway.stack.operator.customer(),
+  ];
   const before = await servedDuring(other.key, sleep(3000));
   const attack = async () => {
     const statuses: string[] = [];

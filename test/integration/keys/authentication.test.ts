@@ -1,35 +1,19 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { newKeySecret } from '../../../core/key-secret.ts';
 import type { KeyChange } from '../../../database/administration/administration.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY, type CustomerOptions } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { one: {}, two: {} } },
-  });
+const gateway = withGateway({
+  config: { models: { one: {}, two: {} } },
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 async function newClient(
   options?: CustomerOptions,
 ): Promise<GatewayClient & { organizationId: string; keyId: string }> {
-  const customer = await stack.operator.customer(options);
-  return { ...gatewayClient(stack.origin, customer.key), ...customer };
+  const customer = await gateway.stack.operator.customer(options);
+  return { ...gatewayClient(gateway.stack.origin, customer.key), ...customer };
 }
 
 test('every form of a missing or wrong key is 401 invalid_api_key', async () => {
@@ -49,12 +33,12 @@ test('every form of a missing or wrong key is 401 invalid_api_key', async () => 
     expect([authorization, outcome(received)]).toEqual([authorization, '401 invalid_api_key']);
     expect(errorOf(received).type).toBe('authentication_error');
   }
-  expect(provider.requests()).toEqual([]);
+  expect(gateway.provider.requests()).toEqual([]);
 });
 
 test('a key in the query string or a cookie is not a key', async () => {
-  const { key } = await stack.operator.customer();
-  const nobody = gatewayClient(stack.origin, '');
+  const { key } = await gateway.stack.operator.customer();
+  const nobody = gatewayClient(gateway.stack.origin, '');
   expect(outcome(await nobody.get(`/v1/models?api_key=${key}`))).toBe('401 invalid_api_key');
   expect(outcome(await nobody.send({ path: '/v1/models', headers: { cookie: `api_key=${key}` } }))).toBe(
     '401 invalid_api_key',
@@ -62,8 +46,8 @@ test('a key in the query string or a cookie is not a key', async () => {
 });
 
 test('a good key works, whatever the case of its scheme', async () => {
-  const { key } = await stack.operator.customer();
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer();
+  const client = gatewayClient(gateway.stack.origin, key);
   for (const authorization of [`Bearer ${key}`, `bearer  ${key}`, `BEARER ${key}`]) {
     expect(outcome(await client.chat({ model: 'one' }, { headers: { authorization } }))).toBe('200');
   }
@@ -72,12 +56,12 @@ test('a good key works, whatever the case of its scheme', async () => {
 test('a revoked key fails from the next request on', async () => {
   const client = await newClient();
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
-  await stack.operator.administration.revokeKey(client.keyId, BY);
+  await gateway.stack.operator.administration.revokeKey(client.keyId, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
 });
 
 test('an edited key has its new rights from the next request on', async () => {
-  const { administration } = stack.operator;
+  const { administration } = gateway.stack.operator;
   const client = await newClient({ key: { models: ['two'] } });
   expect(outcome(await client.chat({ model: 'one' }))).toBe('403 model_not_allowed');
   const edit = (change: KeyChange) => administration.updateKey(client.organizationId, client.keyId, change, BY);
@@ -95,8 +79,8 @@ test('a replaced key works beside the new one until its time comes', async () =>
   const { secret, identity } = newKeySecret(Date.now());
   const oldRevokedAtMs = Date.now() + SOON_MS;
   const replacement = { ...identity, oldRevokedAtMs };
-  await stack.operator.administration.replaceKey(client.organizationId, client.keyId, replacement, BY);
-  const next = gatewayClient(stack.origin, secret);
+  await gateway.stack.operator.administration.replaceKey(client.organizationId, client.keyId, replacement, BY);
+  const next = gatewayClient(gateway.stack.origin, secret);
   expect(outcome(await client.get('/v1/models'))).toBe('200');
   expect(outcome(await next.get('/v1/models'))).toBe('200');
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, oldRevokedAtMs - Date.now() + 20)));
@@ -123,9 +107,9 @@ test('a key works from its addresses only, and a forged X-Forwarded-For changes 
 
 test('a suspended organization is refused at once and served again after resume', async () => {
   const client = await newClient();
-  await stack.operator.administration.setSuspended(client.organizationId, true, BY);
+  await gateway.stack.operator.administration.setSuspended(client.organizationId, true, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('403 org_suspended');
-  await stack.operator.administration.setSuspended(client.organizationId, false, BY);
+  await gateway.stack.operator.administration.setSuspended(client.organizationId, false, BY);
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
 });
 
@@ -150,20 +134,20 @@ test('credit that was just booked is spendable at once', async () => {
   const refused = await client.chat({ model: 'one' });
   expect(outcome(refused)).toBe('402 insufficient_credits');
   expect(errorOf(refused).metadata).toMatchObject({ available_usd: 0, estimated_usd: expect.any(Number) });
-  await stack.operator.credit(client.organizationId, '1');
+  await gateway.stack.operator.credit(client.organizationId, '1');
   expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
 });
 
 test.each(['/chat/completions', '/v1/v1/chat/completions', '/v1/models/', '/V1/models', '/'])(
   '%s is 404 route_not_found',
   async (path) => {
-    const client = gatewayClient(stack.origin, 'nobody');
+    const client = gatewayClient(gateway.stack.origin, 'nobody');
     expect(outcome(await client.get(path))).toBe('404 route_not_found');
   },
 );
 
 test('the right path with another method is 404 route_not_found', async () => {
-  const client = gatewayClient(stack.origin, 'nobody');
+  const client = gatewayClient(gateway.stack.origin, 'nobody');
   expect(outcome(await client.get('/v1/chat/completions'))).toBe('404 route_not_found');
   expect(outcome(await client.send({ method: 'DELETE', path: '/v1/models' }))).toBe('404 route_not_found');
 });

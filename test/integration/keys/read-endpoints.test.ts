@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { beforeAll, expect, test } from 'vitest';
 import {
   errorOf,
   type GatewayClient,
@@ -8,44 +7,32 @@ import {
   outcome,
   settledGeneration,
 } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 let stranger: GatewayClient;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: {
-        full: {
-          capabilities: ['tools', 'vision', 'json_mode'],
-          reasoning_efforts: ['low', 'high'],
-          context_window: 200_000,
-          max_output_tokens: 32_000,
-          usd_per_million_tokens: { input: 0.25, cached_input: 0.025, output: 2 },
-        },
-        small: {},
-        off: { disabled: true },
+const gateway = withGateway({
+  config: {
+    models: {
+      full: {
+        capabilities: ['tools', 'vision', 'json_mode'],
+        reasoning_efforts: ['low', 'high'],
+        context_window: 200_000,
+        max_output_tokens: 32_000,
+        usd_per_million_tokens: { input: 0.25, cached_input: 0.025, output: 2 },
       },
-      limits: { read_rpm: 200 },
+      small: {},
+      off: { disabled: true },
     },
-  });
-  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
-  stranger = gatewayClient(stack.origin, (await stack.operator.customer({ key: { models: ['small'] } })).key);
+    limits: { read_rpm: 200 },
+  },
 });
 
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
+beforeAll(async () => {
+  client = await gateway.openClient();
+  stranger = await gateway.openClient({ key: { models: ['small'] } });
 });
-
-showLogsOnFailure(() => stack);
 
 test('models: the enabled ones with what they can do and cost, in the order of the file', async () => {
   const body = jsonOf<{ object: string; data: Array<Record<string, unknown>> }>(await client.get('/v1/models'));
@@ -154,8 +141,8 @@ test.each([
 });
 
 test('read_rpm: reads of one key are limited, another key is not affected', async () => {
-  const { key } = await stack.operator.customer();
-  const reader = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer();
+  const reader = gatewayClient(gateway.stack.origin, key);
   let refused: Awaited<ReturnType<GatewayClient['get']>> | undefined;
   // Over a minute's end there may be room twice.
   for (let i = 0; i < 402 && refused === undefined; i++) {

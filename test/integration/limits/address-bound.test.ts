@@ -3,36 +3,29 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import { END_HEADERS, type Field, FRAME, frame, headerBlock, openRawHttp2 } from '../../harness/raw-http2.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
 /** Bounds of one address in Envoy (`listen.address_connections`, `address_rps`); every address of 127.0.0.0/8 is another client. */
-let stack: Stack;
 
 const PER_SECOND = 5;
 const MOST_OPEN = 150;
 const TRUSTED_PROXY = '127.0.0.9';
 
-beforeAll(async () => {
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { nobody: { base_url: 'http://127.0.0.1:9/v1' } },
-      models: { any: {} },
-      address_rps: PER_SECOND,
-      address_connections: MOST_OPEN,
-      trusted_proxies: [TRUSTED_PROXY],
-    },
-  });
+const gateway = withGateway({
+  config: {
+    providers: { nobody: { base_url: 'http://127.0.0.1:9/v1' } },
+    models: { any: {} },
+    address_rps: PER_SECOND,
+    address_connections: MOST_OPEN,
+    trusted_proxies: [TRUSTED_PROXY],
+  },
 });
-afterAll(() => stack?.close());
-showLogsOnFailure(() => stack);
 
 /** Without a key, so that nothing but the address can be counted. */
 async function ask(localAddress: string): Promise<{ response: IncomingMessage; body: string }> {
-  const outgoing = request(`${stack.origin}/v1/models`, { localAddress, agent: false }).end();
+  const outgoing = request(`${gateway.stack.origin}/v1/models`, { localAddress, agent: false }).end();
   const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
   return { response, body: await text(response) };
 }
@@ -71,7 +64,7 @@ test('a trusted proxy speaks for many clients and has no bound', async () => {
 async function openFrom(localAddress: string, count: number): Promise<Socket[]> {
   const sockets = await Promise.all(
     Array.from({ length: count }, async () => {
-      const socket = connect({ port: stack.apiPort, host: '127.0.0.1', localAddress });
+      const socket = connect({ port: gateway.stack.apiPort, host: '127.0.0.1', localAddress });
       socket.on('error', () => undefined);
       await once(socket, 'connect');
       return socket;
@@ -101,7 +94,7 @@ test('a trusted proxy may have more connections', async () => {
 });
 
 test('one address is closed out that sends HTTP/2 frames of one byte without end', async () => {
-  const flooding = await openRawHttp2(stack.apiPort, { localAddress: '127.0.0.6' });
+  const flooding = await openRawHttp2(gateway.stack.apiPort, { localAddress: '127.0.0.6' });
   const fields: Field[] = [
     [':method', 'POST'],
     [':scheme', 'http'],

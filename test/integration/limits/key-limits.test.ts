@@ -1,42 +1,31 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS, utcDayText } from '../../../core/clock.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
 import type { Received } from '../../harness/http-client.ts';
 import { BY } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
 import { createTestClock, type TestClock } from '../../harness/test-clock.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
 let clock: TestClock;
 
-beforeAll(async () => {
+const gateway = withGateway(() => {
   clock = createTestClock();
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
+  return {
     env: clock.env,
     config: {
-      providers: { fake: { base_url: provider.baseUrl } },
       // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
       models: { exact: { usd_per_million_tokens: { input: 0, output: 1 } } },
       timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
       limits: { read_rpm: 5 },
     },
-  });
+  };
 });
 
 afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
   clock?.remove();
 });
-
-showLogsOnFailure(() => stack);
 
 const LIMIT = 100;
 const COST_NANO_USD = 100_000n;
@@ -79,7 +68,10 @@ const minuteEnd = () => (Math.floor(clock.nowMs() / MINUTE_MS) + 1) * MINUTE_MS;
 /** 60 at once, held by the provider until all are decided. */
 async function sixtyAtOnce(client: GatewayClient, tokensUsed: number): Promise<readonly Received[]> {
   const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: tokensUsed } })));
+  gateway.provider.script(
+    'exact',
+    gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: tokensUsed } })),
+  );
   let refused = 0;
   const answers = Array.from({ length: 60 }, async () => {
     const received = await ask(client);
@@ -94,10 +86,10 @@ async function sixtyAtOnce(client: GatewayClient, tokensUsed: number): Promise<r
 }
 
 test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the next minute opens', async () => {
-  provider.script('exact', jsonAnswer());
+  gateway.provider.script('exact', jsonAnswer());
   await toSecond(20);
-  const { key } = await stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer({ organization: { limits: { requestsPerMinute: 10 } } });
+  const client = gatewayClient(gateway.stack.origin, key);
   const sentAtMs = clock.nowMs();
   const received = await Promise.all(Array.from({ length: 50 }, () => ask(client)));
   expect(count(received.map(outcome))).toEqual({ '200': 10, '429 rpm_exceeded': 40 });
@@ -120,20 +112,20 @@ test('50 at once at rpm 10: exactly 10 are served, the rest is told when; the ne
 });
 
 test('of key and organization the smaller holds, also when it is lowered later', async () => {
-  provider.script('exact', jsonAnswer());
+  gateway.provider.script('exact', jsonAnswer());
   await toSecond(20);
   const limits = { requestsPerMinute: 3 };
-  const { organizationId, key } = await stack.operator.customer({
+  const { organizationId, key } = await gateway.stack.operator.customer({
     organization: { limits: { requestsPerMinute: 5 } },
     key: { limits },
   });
-  const client = gatewayClient(stack.origin, key);
+  const client = gatewayClient(gateway.stack.origin, key);
   const received = [];
   for (let i = 0; i < 4; i++) received.push(await ask(client));
   expect(received.map(outcome)).toEqual(['200', '200', '200', '429 rpm_exceeded']);
   expect(received[0]?.headers['x-ratelimit-limit-requests']).toBe('3');
   await toNextMinute();
-  await stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 }, BY);
+  await gateway.stack.operator.administration.updateOrganization(organizationId, { requestsPerMinute: 1 }, BY);
   const later = [await ask(client), await ask(client)];
   expect(later.map(outcome)).toEqual(['200', '429 rpm_exceeded']);
   expect(later[1]?.headers['x-ratelimit-limit-requests']).toBe('1');
@@ -141,12 +133,12 @@ test('of key and organization the smaller holds, also when it is lowered later',
 
 test('full slots are told by retry-after 1, count against nothing, and are free after the answer', async () => {
   await toSecond(20);
-  const { key } = await stack.operator.customer({
+  const { key } = await gateway.stack.operator.customer({
     organization: { concurrency: 3, limits: { requestsPerMinute: 5 } },
   });
-  const client = gatewayClient(stack.origin, key);
+  const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer()));
+  gateway.provider.script('exact', gate.before(jsonAnswer()));
   const inFlight = [ask(client), ask(client), ask(client)];
   await gate.waitFor(3);
   for (let i = 0; i < 3; i++) {
@@ -162,11 +154,11 @@ test('full slots are told by retry-after 1, count against nothing, and are free 
 
 test('tpm counts estimate and limit at admission, and what was used once it is known', async () => {
   await toSecond(20);
-  const { key } = await stack.operator.customer({ organization: { limits: { tokensPerMinute: 1000 } } });
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer({ organization: { limits: { tokensPerMinute: 1000 } } });
+  const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
-  provider.script('exact', gate.before(jsonAnswer({ usage })));
+  gateway.provider.script('exact', gate.before(jsonAnswer({ usage })));
   const inFlight = [ask(client, 400), ask(client, 400)];
   await gate.waitFor(2);
   const sentAtMs = clock.nowMs();
@@ -186,7 +178,7 @@ test('tpm counts estimate and limit at admission, and what was used once it is k
   expect(next.headers['x-ratelimit-remaining-tokens']).toBe(String(1000 - 2 * 15 - 400 - estimate));
   await toNextMinute();
   // Larger than the whole limit: served when the window is empty, and nothing after it.
-  provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 3000 } }));
+  gateway.provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 3000 } }));
   const large = await ask(client, 5000);
   expect(outcome(large)).toBe('200');
   expect(large.headers['x-ratelimit-remaining-tokens']).toBe('0');
@@ -198,8 +190,8 @@ test.each(['key', 'organization'] as const)(
   async (owner) => {
     await toSecond(20);
     const limits = { dailyBudgetNanoUsd: 10n * COST_NANO_USD };
-    const { organizationId, key } = await stack.operator.customer({ [owner]: { limits } });
-    const client = gatewayClient(stack.origin, key);
+    const { organizationId, key } = await gateway.stack.operator.customer({ [owner]: { limits } });
+    const client = gatewayClient(gateway.stack.origin, key);
     const sentAtMs = clock.nowMs();
     const received = await sixtyAtOnce(client, LIMIT);
     expect(count(received.map(outcome))).toEqual({ '200': 10, '429 daily_budget_exceeded': 50 });
@@ -214,17 +206,17 @@ test.each(['key', 'organization'] as const)(
     expectRetryAfter(late, nextMidnight(), lateAtMs);
     await clock.set(nextMidnight() + 100);
     expect(outcome(await ask(client))).toBe('200');
-    expect(await stack.operator.balance(organizationId)).toBe(100 - 11 * 0.0001);
-    await stack.operator.verifyLedger();
+    expect(await gateway.stack.operator.balance(organizationId)).toBe(100 - 11 * 0.0001);
+    await gateway.stack.operator.verifyLedger();
   },
 );
 
 test('a daily budget counts what was used once it is known', async () => {
   await toSecond(20);
-  const { key } = await stack.operator.customer({
+  const { key } = await gateway.stack.operator.customer({
     organization: { limits: { dailyBudgetNanoUsd: 10n * COST_NANO_USD } },
   });
-  const client = gatewayClient(stack.origin, key);
+  const client = gatewayClient(gateway.stack.origin, key);
   expect(count((await sixtyAtOnce(client, LIMIT / 2)).map(outcome))).toEqual({
     '200': 10,
     '429 daily_budget_exceeded': 50,
@@ -240,10 +232,10 @@ test('a clock that jumps frees nothing that is held, and a request belongs to th
   await toSecond(20);
   await clock.set(nextMidnight() - 5000);
   const day = Math.floor(clock.nowMs() / DAY_MS);
-  const { key } = await stack.operator.customer({ credit: '0.0001' });
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer({ credit: '0.0001' });
+  const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: 40 } })));
+  gateway.provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: 40 } })));
   const inFlight = ask(client);
   await gate.waitFor(1);
   for (const jumpMs of [20_000, 3_600_000, -3_700_000]) {
@@ -256,14 +248,14 @@ test('a clock that jumps frees nothing that is held, and a request belongs to th
   const date = utcDayText(day);
   const usage = jsonOf<{ data: unknown[] }>(await client.get(`/v1/usage?start_date=${date}&end_date=${date}`));
   expect(usage.data).toMatchObject([{ date, requests: 1, cost: 0.00004 }]);
-  await stack.operator.verifyLedger();
+  await gateway.stack.operator.verifyLedger();
 });
 
 test('reads have a limit of their own, which opens with the next minute', async () => {
   await toSecond(20);
-  provider.script('exact', jsonAnswer());
-  const { key } = await stack.operator.customer();
-  const client = gatewayClient(stack.origin, key);
+  gateway.provider.script('exact', jsonAnswer());
+  const { key } = await gateway.stack.operator.customer();
+  const client = gatewayClient(gateway.stack.origin, key);
   const outcomes = [];
   for (let i = 0; i < 6; i++) outcomes.push(outcome(await client.get('/v1/models')));
   expect(count(outcomes)).toEqual({ '200': 5, '429 rpm_exceeded': 1 });

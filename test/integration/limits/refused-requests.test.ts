@@ -1,41 +1,27 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { describe, expect, test } from 'vitest';
 import { errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import type { Received } from '../../harness/http-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 /** `limits.refused_rpm` through a real Envoy. */
 const LIMIT = 6;
-let provider: FakeProvider;
-let stack: Stack;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      limits: { refused_rpm: LIMIT, request_body: '10KiB' },
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { plain: {}, picky: {} },
-      retries: { per_target: 0 },
-    },
-  });
+const gateway = withGateway({
+  config: {
+    limits: { refused_rpm: LIMIT, request_body: '10KiB' },
+    models: { plain: {}, picky: {} },
+    retries: { per_target: 0 },
+  },
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const BEYOND = '429 rpm_exceeded';
 
 async function customerWith(options: CustomerOptions = {}): Promise<Customer & { readonly client: GatewayClient }> {
-  const customer = await stack.operator.customer(options);
-  return { ...customer, client: gatewayClient(stack.origin, customer.key) };
+  const customer = await gateway.stack.operator.customer(options);
+  return { ...customer, client: gatewayClient(gateway.stack.origin, customer.key) };
 }
 
 /** Enough of this minute is left for what a test does in it. */
@@ -77,7 +63,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     '$is: so many of an organization, and then nothing of it is heard',
     async ({ is, customer, send }) => {
       const { client, organizationId } = await customerWith(customer);
-      const other = gatewayClient(stack.origin, (await stack.operator.addKey(organizationId)).key);
+      const other = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.addKey(organizationId)).key);
       await untilMinuteIsYoung();
       expect(await times(LIMIT, () => send(client))).toEqual(Array.from({ length: LIMIT }, () => is));
       const beyond = await send(client);
@@ -119,7 +105,7 @@ describe.concurrent('requests that are refused before a provider is asked', () =
   test('429, what a provider refused, what is served and a route that there is not count nothing', async () => {
     const { client } = await customerWith({ organization: { limits: { requestsPerMinute: LIMIT + 2 } } });
     await untilMinuteIsYoung();
-    for (let i = 0; i < LIMIT; i++) provider.script('picky', errorAnswer(400, 'no'));
+    for (let i = 0; i < LIMIT; i++) gateway.provider.script('picky', errorAnswer(400, 'no'));
     expect(await times(LIMIT, () => client.chat({ model: 'picky' }))).not.toContain(BEYOND);
     expect(await times(2, () => client.chat({ model: 'plain' }))).toEqual(['200', '200']);
     expect(await times(LIMIT + 1, () => client.chat({ model: 'plain' }))).toEqual(
@@ -132,10 +118,13 @@ describe.concurrent('requests that are refused before a provider is asked', () =
 
   test('the checks before the limit answer as ever, and count', async () => {
     const { client, organizationId } = await customerWith();
-    const scoped = gatewayClient(stack.origin, (await stack.operator.addKey(organizationId, { scopes: ['chat'] })).key);
+    const scoped = gatewayClient(
+      gateway.stack.origin,
+      (await gateway.stack.operator.addKey(organizationId, { scopes: ['chat'] })).key,
+    );
     const elsewhere = gatewayClient(
-      stack.origin,
-      (await stack.operator.addKey(organizationId, { key: { ipRanges: ['192.0.2.0/24'] } })).key,
+      gateway.stack.origin,
+      (await gateway.stack.operator.addKey(organizationId, { key: { ipRanges: ['192.0.2.0/24'] } })).key,
     );
     await untilMinuteIsYoung();
     const half = LIMIT / 2;
@@ -153,9 +142,9 @@ describe.concurrent('requests that are refused before a provider is asked', () =
   ])('a key that is %s has a count of its own', async (what, code) => {
     const { client, organizationId } = await customerWith();
     const expiry = what === 'expired' ? { key: { expiresAtMs: Date.now() } } : {};
-    const bad = await stack.operator.addKey(organizationId, expiry);
-    if (what === 'revoked') await stack.operator.administration.revokeKey(bad.keyId, BY);
-    const found = gatewayClient(stack.origin, bad.key);
+    const bad = await gateway.stack.operator.addKey(organizationId, expiry);
+    if (what === 'revoked') await gateway.stack.operator.administration.revokeKey(bad.keyId, BY);
+    const found = gatewayClient(gateway.stack.origin, bad.key);
     await untilMinuteIsYoung();
     expect(await times(LIMIT + 1, () => found.get('/v1/models'))).toEqual([
       ...Array.from({ length: LIMIT }, () => code),
@@ -164,10 +153,10 @@ describe.concurrent('requests that are refused before a provider is asked', () =
     expect(outcome(await found.chat({ model: 'plain' }))).toBe(BEYOND);
     expect(outcome(await client.chat({ model: 'plain' }))).toBe('200');
     // Nor does its organization's limit say anything about it.
-    const second = await stack.operator.addKey(organizationId, expiry);
-    if (what === 'revoked') await stack.operator.administration.revokeKey(second.keyId, BY);
+    const second = await gateway.stack.operator.addKey(organizationId, expiry);
+    if (what === 'revoked') await gateway.stack.operator.administration.revokeKey(second.keyId, BY);
     await times(LIMIT, () => client.get('/v1/models?a=b'));
-    const again = gatewayClient(stack.origin, second.key);
+    const again = gatewayClient(gateway.stack.origin, second.key);
     expect(outcome(await again.get('/v1/models'))).toBe(code);
     for (const each of [client, found, again]) each.close();
   });
@@ -175,5 +164,5 @@ describe.concurrent('requests that are refused before a provider is asked', () =
 
 test('they are told among the requests that a limit refused', async () => {
   const rule = { rule: 'refused' };
-  expect(await metric(stack.metricsOrigin, 'gateway_admissions_refused_total', rule)).toBeGreaterThan(LIMIT);
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_admissions_refused_total', rule)).toBeGreaterThan(LIMIT);
 });

@@ -1,37 +1,22 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import { errorOf, gatewayClient, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 /** Windows below the provider's, as an operator sets them to cap cost: the provider reads, and bills, what it is sent. */
 const WINDOW = 8192;
 const PRICE = { input: 1.25, output: 10 };
 const usdOf = (input: number, output: number) => (input * PRICE.input + output * PRICE.output) / 1e6;
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
+const gateway = withGateway(() => {
   const model = { context_window: WINDOW, max_output_tokens: 1000, usd_per_million_tokens: PRICE };
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
+  return {
     config: {
-      providers: { fake: { base_url: provider.baseUrl } },
       models: { unknown: model, counted: { ...model, tokenizer: 'o200k_base' } },
     },
-  });
+  };
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 /** Gibberish: a quarter of its tokens is what the estimate makes of it. */
 function textOf(characters: number, alphabet: string, wordLength: number): string {
@@ -51,24 +36,24 @@ test.each(['unknown', 'counted'])(
   'a text that is %s to be too long for the window never costs more than was held',
   async (model) => {
     expect(REAL_TOKENS).toBeGreaterThan(1.4 * WINDOW);
-    provider.script(model, jsonAnswer({ usage: { prompt_tokens: REAL_TOKENS, completion_tokens: 1 } }));
+    gateway.provider.script(model, jsonAnswer({ usage: { prompt_tokens: REAL_TOKENS, completion_tokens: 1 } }));
     const body = { model, max_tokens: 1, messages: [{ role: 'user', content: GIBBERISH }] };
     for (const credit of [usdOf(WINDOW, 1), usdOf(REAL_TOKENS, 1) - 0.0001, usdOf(GIBBERISH.length + 200, 1), 1]) {
-      const { organizationId, key } = await stack.operator.customer({ credit: credit.toFixed(9) });
-      const client = gatewayClient(stack.origin, key);
+      const { organizationId, key } = await gateway.stack.operator.customer({ credit: credit.toFixed(9) });
+      const client = gatewayClient(gateway.stack.origin, key);
       const received = await client.chat(body);
       await untilNothingHeld(client);
       const answered = outcome(received) === '200';
       if (!answered) expect(outcome(received)).toMatch(/^(400 context_length_exceeded|402 insufficient_credits)$/);
       // What was held covers what the provider read: nothing of it is lost.
-      expect(await stack.operator.balance(organizationId)).toBeCloseTo(
+      expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(
         credit - (answered ? usdOf(REAL_TOKENS, 1) : 0),
         8,
       );
       if (credit <= usdOf(REAL_TOKENS, 1)) expect(answered).toBe(false);
       if (credit === 1) expect(answered).toBe(true);
     }
-    await stack.operator.verifyLedger();
+    await gateway.stack.operator.verifyLedger();
   },
 );
 
@@ -81,10 +66,10 @@ test('a text whose bytes are more than the balance pays for is counted where the
     ['counted', '200'],
     ['unknown', '402 insufficient_credits'],
   ] as const) {
-    provider.script(model, jsonAnswer({ usage: { prompt_tokens: tokens, completion_tokens: 1 } }));
-    const { key } = await stack.operator.customer({ credit: credit.toFixed(9) });
+    gateway.provider.script(model, jsonAnswer({ usage: { prompt_tokens: tokens, completion_tokens: 1 } }));
+    const { key } = await gateway.stack.operator.customer({ credit: credit.toFixed(9) });
     const body = { model, max_tokens: 1, messages: [{ role: 'user', content: text }] };
-    const received = await gatewayClient(stack.origin, key).chat(body);
+    const received = await gatewayClient(gateway.stack.origin, key).chat(body);
     expect(outcome(received)).toBe(expected);
     // Nothing is cut to the window without a proof: every byte may be a token.
     if (received.status === 402) {
@@ -96,11 +81,11 @@ test('a text whose bytes are more than the balance pays for is counted where the
 test('a tokenizer that normalizes text may make three times its bytes of it: they are held', async () => {
   const text = '\u{1d160}'.repeat(2000);
   const usage = { prompt_tokens: 18_000, completion_tokens: 1 };
-  provider.script('unknown', jsonAnswer({ usage }), jsonAnswer({ usage }));
+  gateway.provider.script('unknown', jsonAnswer({ usage }), jsonAnswer({ usage }));
   const body = { model: 'unknown', max_tokens: 1, messages: [{ role: 'user', content: text }] };
-  const poor = await stack.operator.customer({ credit: usdOf(17_000, 1).toFixed(9) });
-  expect(outcome(await gatewayClient(stack.origin, poor.key).chat(body))).toBe('402 insufficient_credits');
-  const able = await stack.operator.customer({ credit: usdOf(24_200, 1).toFixed(9) });
-  expect(outcome(await gatewayClient(stack.origin, able.key).chat(body))).toBe('200');
-  expect(await stack.operator.balance(able.organizationId)).toBeCloseTo(usdOf(24_200 - 18_000, 0), 8);
+  const poor = await gateway.stack.operator.customer({ credit: usdOf(17_000, 1).toFixed(9) });
+  expect(outcome(await gatewayClient(gateway.stack.origin, poor.key).chat(body))).toBe('402 insufficient_credits');
+  const able = await gateway.stack.operator.customer({ credit: usdOf(24_200, 1).toFixed(9) });
+  expect(outcome(await gatewayClient(gateway.stack.origin, able.key).chat(body))).toBe('200');
+  expect(await gateway.stack.operator.balance(able.organizationId)).toBeCloseTo(usdOf(24_200 - 18_000, 0), 8);
 });

@@ -1,38 +1,25 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import { gatewayClient, MESSAGES } from '../../harness/gateway-client.ts';
 import { httpClient } from '../../harness/http-client.ts';
 import { cpuMicros } from '../../harness/process-cpu.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 const ANSWER_BYTES = 20 * 1024 * 1024;
 const AT_ONCE = 10;
 const BODY = JSON.stringify({ model: 'large', messages: MESSAGES });
 
-let provider: FakeProvider;
-let stack: Stack;
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { large: {}, small: {} } },
-  });
+const gateway = withGateway({
+  config: { models: { large: {}, small: {} } },
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const keyed = (key: string) => ({ authorization: `Bearer ${key}`, 'idempotency-key': 'one' });
 
 /** Leaves with the first byte of the replay's body. */
 function cutOne(key: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(`${stack.origin}/v1/chat/completions`, {
+    const outgoing = request(`${gateway.stack.origin}/v1/chat/completions`, {
       method: 'POST',
       agent: false,
       headers: keyed(key),
@@ -55,20 +42,20 @@ async function cut(key: string, replays: number): Promise<void> {
     await Promise.all(Array.from({ length: AT_ONCE }, () => cutOne(key)));
 }
 
-const cpuMs = (): number => (cpuMicros({ gateway: [stack.gateway.pid] }).gateway ?? 0) / 1000;
+const cpuMs = (): number => (cpuMicros({ gateway: [gateway.stack.gateway.pid] }).gateway ?? 0) / 1000;
 
 test('100 replays of a large answer that are cut after the first byte cost less than a second of CPU, and the next is whole', async () => {
   const usage = { prompt_tokens: 10, completion_tokens: 5 };
-  provider.script('large', jsonAnswer({ text: 'x'.repeat(ANSWER_BYTES), usage }));
-  const { key } = await stack.operator.customer();
-  const client = httpClient(stack.origin);
+  gateway.provider.script('large', jsonAnswer({ text: 'x'.repeat(ANSWER_BYTES), usage }));
+  const { key } = await gateway.stack.operator.customer();
+  const client = httpClient(gateway.stack.origin);
   const ask = () => client.send({ method: 'POST', path: '/v1/chat/completions', headers: keyed(key), body: BODY });
   const first = await ask();
   await cut(key, 20);
   const before = cpuMs();
   await cut(key, 100);
   // When the last of them are seen to have left.
-  const other = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  const other = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key);
   expect((await other.chat({ model: 'small' })).status).toBe(200);
   expect(cpuMs() - before).toBeLessThan(1_000);
   expect((await ask()).body.equals(first.body)).toBe(true);

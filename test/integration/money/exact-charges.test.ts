@@ -1,15 +1,13 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { utcDay, utcDayText } from '../../../core/clock.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
 import type { ProviderUsage } from '../../provider/chat-format.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 const REQUESTS = 300;
 const AT_ONCE = 16;
@@ -22,30 +20,16 @@ const PRICES = {
 } as const;
 type ModelName = keyof typeof PRICES;
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl, on_disconnect: 'abort' } },
-      models: {
-        plain: { usd_per_million_tokens: { input: 3, cached_input: 0.3, output: 15 } },
-        cheap: { usd_per_million_tokens: { input: 0.000037, cached_input: 0.000003, output: 0.000149 } },
-      },
-      retries: { per_target: 0 },
+const gateway = withGateway((provider) => ({
+  config: {
+    providers: { fake: { base_url: provider.baseUrl, on_disconnect: 'abort' } },
+    models: {
+      plain: { usd_per_million_tokens: { input: 3, cached_input: 0.3, output: 15 } },
+      cheap: { usd_per_million_tokens: { input: 0.000037, cached_input: 0.000003, output: 0.000149 } },
     },
-  });
-});
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
+    retries: { per_target: 0 },
+  },
+}));
 
 const KINDS = ['usage', 'usage', 'cached', 'reasoning', 'missing', 'absurd', 'error', 'leaves'] as const;
 type Kind = (typeof KINDS)[number];
@@ -167,9 +151,9 @@ test(`${REQUESTS} mixed requests: every balance is what the provider's usage say
     if (!plan) throw new Error('a request of no plan');
     return actOf(plan)(call);
   };
-  for (const model of Object.keys(PRICES)) provider.script(model, act);
-  const customers = await Promise.all([1, 2, 3].map(() => stack.operator.customer()));
-  const clients = customers.map(({ key }) => gatewayClient(stack.origin, key));
+  for (const model of Object.keys(PRICES)) gateway.provider.script(model, act);
+  const customers = await Promise.all([1, 2, 3].map(() => gateway.stack.operator.customer()));
+  const clients = customers.map(({ key }) => gatewayClient(gateway.stack.origin, key));
   const planOfId = new Map<string, { readonly plan: Plan; readonly owner: number }>();
   const todo = [...plans];
   const worker = async (): Promise<void> => {
@@ -195,16 +179,16 @@ test(`${REQUESTS} mixed requests: every balance is what the provider's usage say
     spent[found.owner] = (spent[found.owner] ?? 0n) + cost;
   }
   for (const [owner, { organizationId }] of customers.entries()) {
-    const organization = await stack.operator.administration.organization(organizationId);
+    const organization = await gateway.stack.operator.administration.organization(organizationId);
     expect(organization?.balanceNanoUsd).toBe(CREDIT_NANO_USD - (spent[owner] ?? 0n));
     const client = clients[owner];
     if (client) await expectSameEverywhere(client, spent[owner] ?? 0n, generationsOf(owner));
   }
-  await stack.operator.verifyLedger();
+  await gateway.stack.operator.verifyLedger();
   // Every kind was there, so that none of it passed unseen.
   expect(new Set(plans.map(({ kind, stream }) => `${kind} ${stream}`)).size).toBe(13);
   const counted = generations.filter((generation) => generation.counted).length;
-  expect(await metric(stack.metricsOrigin, 'gateway_usage_counted_total')).toBe(counted);
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_usage_counted_total')).toBe(counted);
 
   function generationsOf(owner: number): number {
     return [...planOfId.values()].filter((one) => one.owner === owner).length;
@@ -246,7 +230,7 @@ async function expectSameEverywhere(client: GatewayClient, spentNanoUsd: bigint,
 }
 
 async function allGenerations(): Promise<Generation[]> {
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  const client = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   await client.connect();
   try {
     const { rows } = await client.query<Record<string, string> & { counted: boolean; cancelled: boolean }>(

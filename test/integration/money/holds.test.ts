@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import {
   balanceOf,
   errorOf,
@@ -11,38 +10,22 @@ import {
   untilNothingHeld,
 } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
-      models: {
-        exact: { usd_per_million_tokens: { input: 0, output: 1 } },
-        priced: { usd_per_million_tokens: { input: 3, cached_input: 0.3, output: 15 } },
-        free: { usd_per_million_tokens: { input: 0, output: 0 } },
-      },
-      timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
-      top_up_url: 'https://billing.example/top-up',
+const gateway = withGateway({
+  config: {
+    // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
+    models: {
+      exact: { usd_per_million_tokens: { input: 0, output: 1 } },
+      priced: { usd_per_million_tokens: { input: 3, cached_input: 0.3, output: 15 } },
+      free: { usd_per_million_tokens: { input: 0, output: 0 } },
     },
-  });
+    timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
+    top_up_url: 'https://billing.example/top-up',
+  },
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 const LIMIT = 100;
 const COST_OF_ONE = 0.0001;
@@ -50,11 +33,11 @@ const COST_OF_ONE = 0.0001;
 test.each([false, true])(
   '60 at once against a balance worth 10: 10 are served, 50 get 402 (stream: %s)',
   async (stream) => {
-    const { organizationId, key } = await stack.operator.customer({ credit: '0.001' });
-    const client = gatewayClient(stack.origin, key);
+    const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.001' });
+    const client = gatewayClient(gateway.stack.origin, key);
     const gate = createGate();
     const usage = { prompt_tokens: 10, completion_tokens: LIMIT };
-    provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
+    gateway.provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
     let refusals = 0;
     const answers = Array.from({ length: 60 }, async () => {
       const received = await client.chat({ model: 'exact', max_tokens: LIMIT, stream });
@@ -70,24 +53,24 @@ test.each([false, true])(
     const outcomes = (await Promise.all(answers)).map(outcome);
     expect(outcomes.filter((text) => text === '200')).toHaveLength(10);
     expect(outcomes.filter((text) => text === '402 insufficient_credits')).toHaveLength(50);
-    expect(await stack.operator.balance(organizationId)).toBe(0);
-    await stack.operator.verifyLedger();
+    expect(await gateway.stack.operator.balance(organizationId)).toBe(0);
+    await gateway.stack.operator.verifyLedger();
   },
 );
 
 test('what is held and not used is free again', async () => {
-  const { key } = await stack.operator.customer({ credit: '0.0002' });
-  const client = gatewayClient(stack.origin, key);
-  provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 1 } }));
+  const { key } = await gateway.stack.operator.customer({ credit: '0.0002' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  gateway.provider.script('exact', jsonAnswer({ usage: { prompt_tokens: 10, completion_tokens: 1 } }));
   for (let i = 0; i < 5; i++) expect(outcome(await client.chat({ model: 'exact', max_tokens: LIMIT }))).toBe('200');
   expect(await balanceOf(client)).toBe(0.000195);
 });
 
 test('while a request is in flight its worst case is held, and credits say so', async () => {
-  const { key } = await stack.operator.customer({ credit: '0.001' });
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer({ credit: '0.001' });
+  const client = gatewayClient(gateway.stack.origin, key);
   const gate = createGate();
-  provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: 50 } })));
+  gateway.provider.script('exact', gate.before(jsonAnswer({ usage: { prompt_tokens: 1, completion_tokens: 50 } })));
   const answer = client.chat({ model: 'exact', max_tokens: LIMIT });
   await gate.waitFor(1);
   const during = jsonOf(await client.get('/v1/credits'));
@@ -107,8 +90,8 @@ test('while a request is in flight its worst case is held, and credits say so', 
 });
 
 test('402 says what is there, what is needed and where to top up', async () => {
-  const { key } = await stack.operator.customer({ credit: '0.00005' });
-  const received = await gatewayClient(stack.origin, key).chat({ model: 'exact', max_tokens: LIMIT });
+  const { key } = await gateway.stack.operator.customer({ credit: '0.00005' });
+  const received = await gatewayClient(gateway.stack.origin, key).chat({ model: 'exact', max_tokens: LIMIT });
   expect(received.status).toBe(402);
   expect(errorOf(received)).toMatchObject({
     type: 'insufficient_credits',
@@ -122,19 +105,19 @@ test('402 says what is there, what is needed and where to top up', async () => {
 });
 
 test('cached tokens cost their own price, and the charge is exact to the nano-dollar', async () => {
-  const { organizationId, key } = await stack.operator.customer({ credit: '1' });
-  const client = gatewayClient(stack.origin, key);
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
   const usage = {
     prompt_tokens: 1001,
     completion_tokens: 7,
     prompt_tokens_details: { cached_tokens: 1000 },
     completion_tokens_details: { reasoning_tokens: 3 },
   };
-  provider.script('priced', jsonAnswer({ usage }));
+  gateway.provider.script('priced', jsonAnswer({ usage }));
   const received = await client.chat({ model: 'priced' });
   // 1 x 3 + 1000 x 0.3 + 7 x 15 = 408 USD per million.
   expect(jsonOf<{ usage: { cost: number } }>(received).usage.cost).toBe(0.000408);
-  expect(await stack.operator.balance(organizationId)).toBe(0.999592);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(0.999592);
   const id = String(received.headers['x-generation-id']);
   expect(await settledGeneration(client, id)).toMatchObject({
     id,
@@ -153,26 +136,26 @@ test('cached tokens cost their own price, and the charge is exact to the nano-do
 });
 
 test('the charge is committed before the last byte: the balance read right after an answer has it', async () => {
-  const { key } = await stack.operator.customer({ credit: '1' });
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
   for (const stream of [false, true]) {
     const before = await balanceOf(client);
-    provider.script('exact', stream ? streamAnswer() : jsonAnswer());
+    gateway.provider.script('exact', stream ? streamAnswer() : jsonAnswer());
     await client.chat({ model: 'exact', stream });
     expect(before - (await balanceOf(client))).toBeCloseTo(0.000005, 12);
   }
 });
 
 test('a free model needs no balance', async () => {
-  const { key } = await stack.operator.customer({ credit: '0' });
-  expect(outcome(await gatewayClient(stack.origin, key).chat({ model: 'free' }))).toBe('200');
-  await stack.operator.verifyLedger();
+  const { key } = await gateway.stack.operator.customer({ credit: '0' });
+  expect(outcome(await gatewayClient(gateway.stack.origin, key).chat({ model: 'free' }))).toBe('200');
+  await gateway.stack.operator.verifyLedger();
 });
 
 test('usage that the provider does not send is counted, not free', async () => {
-  const { key } = await stack.operator.customer({ credit: '1' });
-  const client = gatewayClient(stack.origin, key);
-  provider.script('priced', jsonAnswer({ usage: null }), streamAnswer({ usage: null }));
+  const { key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  gateway.provider.script('priced', jsonAnswer({ usage: null }), streamAnswer({ usage: null }));
   for (const stream of [false, true]) {
     const before = await balanceOf(client);
     const received = await client.chat({ model: 'priced', stream });
@@ -186,11 +169,11 @@ test('usage that the provider does not send is counted, not free', async () => {
 });
 
 test('thinking that only the total shows is charged, and the client sees what was charged', async () => {
-  const { organizationId, key } = await stack.operator.customer({ credit: '1' });
-  const client = gatewayClient(stack.origin, key);
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
   const told = { prompt_tokens: 20, completion_tokens: 198, total_tokens: 623 };
   const shown = { ...told, completion_tokens: 603, completion_tokens_details: { reasoning_tokens: 405 } };
-  provider.script('priced', jsonAnswer({ usage: told }), streamAnswer({ usage: told }));
+  gateway.provider.script('priced', jsonAnswer({ usage: told }), streamAnswer({ usage: told }));
   for (const [answered, stream] of [false, true].entries()) {
     const received = await client.chat({
       model: 'priced',
@@ -204,15 +187,18 @@ test('thinking that only the total shows is charged, and the client sees what wa
     expect(usage).toEqual({ ...shown, cost: 0.009105 });
     const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
     expect(generation).toMatchObject({ tokens_prompt: 20, tokens_completion: 603, tokens_reasoning: 405 });
-    expect(await stack.operator.balance(organizationId)).toBeCloseTo(1 - (answered + 1) * 0.009105, 9);
+    expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(1 - (answered + 1) * 0.009105, 9);
   }
   expect(await mismatches('above')).toBe(2);
 });
 
 test('usage whose total is less than its parts is counted', async () => {
-  const { key } = await stack.operator.customer({ credit: '1' });
-  const client = gatewayClient(stack.origin, key);
-  provider.script('priced', jsonAnswer({ usage: { prompt_tokens: 2000, completion_tokens: 4000, total_tokens: 10 } }));
+  const { key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  gateway.provider.script(
+    'priced',
+    jsonAnswer({ usage: { prompt_tokens: 2000, completion_tokens: 4000, total_tokens: 10 } }),
+  );
   const received = await client.chat({ model: 'priced' });
   const generation = await settledGeneration(client, String(received.headers['x-generation-id']));
   expect(generation.tokens_completion).toBeLessThanOrEqual(12);
@@ -221,5 +207,5 @@ test('usage whose total is less than its parts is counted', async () => {
 });
 
 function mismatches(total: 'above' | 'below'): Promise<number> {
-  return metric(stack.metricsOrigin, 'gateway_usage_mismatches_total', { provider: 'fake', total });
+  return metric(gateway.stack.metricsOrigin, 'gateway_usage_mismatches_total', { provider: 'fake', total });
 }

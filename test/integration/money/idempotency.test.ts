@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { describe, expect, test } from 'vitest';
 import {
   balanceOf,
   errorOf,
@@ -10,45 +9,30 @@ import {
   untilNothingHeld,
 } from '../../harness/gateway-client.ts';
 import type { Protocol, Received } from '../../harness/http-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, reset, slowly, streamAnswer, streamThen } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate, type Gate } from '../../provider/gate.ts';
-
-let provider: FakeProvider;
-let stack: Stack;
 
 const PIECES = Array.from({ length: 12 }, (_, index) => ` wörd${index}`);
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
 /** One answer of that usage at a thousand nano-dollars a token. */
 const COST = 0.00015;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl, on_disconnect: 'abort' } },
-      models: { one: {} },
-      limits: { read_rpm: 100 },
-      retries: { per_target: 0 },
-    },
-  });
-});
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
+const gateway = withGateway((provider) => ({
+  config: {
+    providers: { fake: { base_url: provider.baseUrl, on_disconnect: 'abort' } },
+    models: { one: {} },
+    limits: { read_rpm: 100 },
+    retries: { per_target: 0 },
+  },
+}));
 
 let keys = 0;
 /** Not used before, and of every kind of character that is accepted. */
 const newKey = (): string => `key-${keys++}~!"{}`;
 
 async function newClient(protocol: Protocol = 'http1'): Promise<GatewayClient> {
-  return gatewayClient(stack.origin, (await stack.operator.customer()).key, { protocol });
+  return gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key, { protocol });
 }
 
 function ask(
@@ -70,7 +54,7 @@ async function askAndLeave(client: GatewayClient, key: string, body: Record<stri
   await left;
 }
 
-const calls = (): number => provider.requests('one').length;
+const calls = (): number => gateway.provider.requests('one').length;
 
 describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   test.each([
@@ -80,7 +64,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   ])('%s is replayed byte for byte, with its generation id, and billed once', async (_, body) => {
     const client = await newClient(protocol);
     const key = newKey();
-    provider.script(
+    gateway.provider.script(
       'one',
       'stream' in body ? streamAnswer({ pieces: PIECES, usage: USAGE }) : jsonAnswer({ usage: USAGE }),
     );
@@ -106,7 +90,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
       const gate = createGate();
       const onEvent = (index: number) => (index === 5 ? gate.pass() : undefined);
       const content = { usage: USAGE };
-      provider.script(
+      gateway.provider.script(
         'one',
         stream ? streamAnswer({ ...content, pieces: PIECES, onEvent }) : gate.before(jsonAnswer(content)),
       );
@@ -127,7 +111,7 @@ describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
     const client = await newClient(protocol);
     const key = newKey();
     const gate = createGate();
-    provider.script('one', gate.before(slowly(150, streamAnswer({ pieces: PIECES, usage: USAGE }))));
+    gateway.provider.script('one', gate.before(slowly(150, streamAnswer({ pieces: PIECES, usage: USAGE }))));
     await askAndLeave(client, key, { stream: true }, gate);
     gate.open();
     await untilNothingHeld(client);
@@ -141,7 +125,7 @@ test('60 at once with one key: one provider call, one answer, the others are tol
   const client = await newClient();
   const key = newKey();
   const gate = createGate();
-  provider.script('one', gate.before(jsonAnswer({ usage: USAGE })));
+  gateway.provider.script('one', gate.before(jsonAnswer({ usage: USAGE })));
   const before = calls();
   let decided = 0;
   const answers = Array.from({ length: 60 }, async () => {
@@ -167,7 +151,7 @@ test('another body is refused while the first runs and after it; another organiz
   const stranger = await newClient();
   const key = newKey();
   const gate = createGate();
-  provider.script('one', gate.before(jsonAnswer({ usage: USAGE })));
+  gateway.provider.script('one', gate.before(jsonAnswer({ usage: USAGE })));
   const first = ask(client, key, { temperature: 1 });
   await gate.waitFor(1);
   expect(outcome(await ask(client, key, { temperature: 0 }))).toBe('422 idempotency_key_reused');
@@ -181,7 +165,7 @@ test('another body is refused while the first runs and after it; another organiz
 test('an attempt that ends with an error frees its key: refused, failed or broken midway', async () => {
   const client = await newClient();
   const key = newKey();
-  provider.script(
+  gateway.provider.script(
     'one',
     errorAnswer(500, 'no'),
     errorAnswer(400, 'no'),
@@ -198,13 +182,13 @@ test('an attempt that ends with an error frees its key: refused, failed or broke
   expect(whole.headers['idempotent-replayed']).toBeUndefined();
   expect(whole.text).not.toContain('error');
   expect((await ask(client, key, { stream: true })).text).toBe(whole.text);
-  const poor = gatewayClient(stack.origin, (await stack.operator.customer({ credit: '0' })).key);
+  const poor = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer({ credit: '0' })).key);
   for (let i = 0; i < 2; i++) expect(outcome(await ask(poor, key))).toBe('402 insufficient_credits');
 });
 
 test('the header: what is accepted, and where it stands among the checks', async () => {
   const client = await newClient();
-  provider.script('one', jsonAnswer());
+  gateway.provider.script('one', jsonAnswer());
   for (const key of ['', 'with space', 'x'.repeat(256), 'tab\tinside', 'ümlaut']) {
     const received = await ask(client, key);
     expect([key, outcome(received)]).toEqual([key, '400 invalid_request']);
@@ -220,10 +204,13 @@ test('the header: what is accepted, and where it stands among the checks', async
 
 test('replays count against read_rpm and against nothing else', async () => {
   const limits = { requestsPerMinute: 2 };
-  const client = gatewayClient(stack.origin, (await stack.operator.customer({ organization: { limits } })).key);
+  const client = gatewayClient(
+    gateway.stack.origin,
+    (await gateway.stack.operator.customer({ organization: { limits } })).key,
+  );
   const leftMs = 60_000 - (Date.now() % 60_000);
   if (leftMs < 8_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
-  provider.script('one', jsonAnswer({ usage: USAGE }));
+  gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
   const key = newKey();
   const first = await ask(client, key);
   expect(first.headers['x-ratelimit-remaining-requests']).toBe('1');
@@ -239,7 +226,7 @@ test('replays count against read_rpm and against nothing else', async () => {
 test('an answer that is larger than what is answered in place comes back whole', async () => {
   const client = await newClient();
   const key = newKey();
-  provider.script('one', jsonAnswer({ text: 'é'.repeat(3_000_000), usage: USAGE }));
+  gateway.provider.script('one', jsonAnswer({ text: 'é'.repeat(3_000_000), usage: USAGE }));
   const first = await ask(client, key);
   expect(first.status).toBe(200);
   const second = await ask(client, key);
@@ -249,5 +236,5 @@ test('an answer that is larger than what is answered in place comes back whole',
 });
 
 test('the ledger agrees with all of it', async () => {
-  await stack.operator.verifyLedger();
+  await gateway.stack.operator.verifyLedger();
 });

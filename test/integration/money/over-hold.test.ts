@@ -1,37 +1,20 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runCommandLine } from '../../../operator/command-line.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { errorOf, eventsOf, gatewayClient, jsonOf, outcome, settledGeneration } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: {
-        // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
-        exact: { usd_per_million_tokens: { input: 0, output: 1 } },
-        plain: {},
-      },
+const gateway = withGateway({
+  config: {
+    models: {
+      // Only output costs, so that the hold of a request is exactly its limit: 100 tokens at 1 USD per million.
+      exact: { usd_per_million_tokens: { input: 0, output: 1 } },
+      plain: {},
     },
-  });
+  },
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 const LIMIT = 100;
 const HOLD_USD = 0.0001;
@@ -39,13 +22,13 @@ const HOLD_USD = 0.0001;
 test.each([false, true])(
   '12 at once whose provider reports 50 times the hold: the balance ends at 0, the rest is lost (stream: %s)',
   async (stream) => {
-    const { organizationId, key } = await stack.operator.customer({ credit: '0.00035' });
-    const client = gatewayClient(stack.origin, key);
-    const lostBefore = await metric(stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
-    const chargedBefore = await metric(stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
+    const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0.00035' });
+    const client = gatewayClient(gateway.stack.origin, key);
+    const lostBefore = await metric(gateway.stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
+    const chargedBefore = await metric(gateway.stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
     const gate = createGate();
     const usage = { prompt_tokens: 10, completion_tokens: 50 * LIMIT };
-    provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
+    gateway.provider.script('exact', gate.before(stream ? streamAnswer({ usage }) : jsonAnswer({ usage })));
     const body = {
       model: 'exact',
       max_tokens: LIMIT,
@@ -59,7 +42,7 @@ test.each([false, true])(
     const served = answers.filter(({ status }) => status === 200);
     expect(served).toHaveLength(3);
     expect(new Set(answers.map(outcome))).toEqual(new Set(['200', '402 insufficient_credits']));
-    expect(await stack.operator.balance(organizationId)).toBe(0.00005);
+    expect(await gateway.stack.operator.balance(organizationId)).toBe(0.00005);
 
     for (const answer of served) {
       const last = stream ? JSON.parse(eventsOf(answer).at(-2) ?? '') : jsonOf(answer);
@@ -72,25 +55,25 @@ test.each([false, true])(
         .map(({ headers }) => ({ generation_id: headers['x-generation-id'], reason: 'over_hold', usd: 0.0049 }))
         .toSorted((a, b) => String(a.generation_id).localeCompare(String(b.generation_id))),
     );
-    const lost = await metric(stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
+    const lost = await metric(gateway.stack.metricsOrigin, 'gateway_losses_usd_total', { reason: 'over_hold' });
     expect(lost - lostBefore).toBeCloseTo(3 * 0.0049, 9);
-    const charged = await metric(stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
+    const charged = await metric(gateway.stack.metricsOrigin, 'gateway_charged_usd_total', { model: 'exact' });
     expect(charged - (chargedBefore || 0)).toBeCloseTo(3 * HOLD_USD, 9);
-    await stack.operator.verifyLedger();
+    await gateway.stack.operator.verifyLedger();
   },
 );
 
 test('usage of 2.2 times the hold, with no more credit than the hold: the balance ends at 0', async () => {
-  const { organizationId, key } = await stack.operator.customer({ credit: '0' });
-  const client = gatewayClient(stack.origin, key);
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '0' });
+  const client = gatewayClient(gateway.stack.origin, key);
   const body = { model: 'plain', max_tokens: LIMIT, messages: [{ role: 'user', content: '\u{1d160}'.repeat(2000) }] };
   const holdUsd = Number(errorOf(await client.chat(body)).metadata.estimated_usd);
-  await stack.operator.credit(organizationId, holdUsd.toFixed(9));
+  await gateway.stack.operator.credit(organizationId, holdUsd.toFixed(9));
   const tokens = Math.round(2.2 * holdUsd * 1e6);
-  provider.script('plain', jsonAnswer({ usage: { prompt_tokens: tokens - 10, completion_tokens: 10 } }));
+  gateway.provider.script('plain', jsonAnswer({ usage: { prompt_tokens: tokens - 10, completion_tokens: 10 } }));
   const answer = await client.chat(body);
   expect(jsonOf<{ usage: { cost: number } }>(answer).usage.cost).toBe(holdUsd);
-  expect(await stack.operator.balance(organizationId)).toBe(0);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(0);
   expect(await lossesOf(organizationId)).toMatchObject([
     { reason: 'over_hold', usd: expect.closeTo(1.2 * holdUsd, 5) },
   ]);
@@ -99,7 +82,9 @@ test('usage of 2.2 times the hold, with no more credit than the hold: the balanc
 /** As `ledger losses --json` prints them, in the order of their generations. */
 async function lossesOf(organizationId: string) {
   const since = new Date(Date.now() - 3_600_000).toISOString();
-  const result = await runCommandLine(['ledger', 'losses', '--since', since], { DATABASE_URL: stack.databaseUrl });
+  const result = await runCommandLine(['ledger', 'losses', '--since', since], {
+    DATABASE_URL: gateway.stack.databaseUrl,
+  });
   if (result.kind !== 'done') throw new Error(result.message);
   return (result.json as Record<string, string | number>[])
     .filter(({ organization_id }) => organization_id === organizationId)

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { balanceOf, errorOf, type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 const KIB = 1024;
 const BOUND_BYTES = 1024 * KIB;
@@ -13,32 +11,23 @@ const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
 /** One answer of that usage at a thousand nano-dollars a token. */
 const COST = 0.00015;
 
-let provider: FakeProvider;
-let stack: Stack;
+const gateway = withGateway({
+  config: {
+    models: { one: {} },
+    idempotency: { bytes_per_organization: '1MiB' },
+  },
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  provider.script('one', jsonAnswer({ text: 'x'.repeat(100 * KIB), usage: USAGE }));
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { one: {} },
-      idempotency: { bytes_per_organization: '1MiB' },
-    },
-  });
+  gateway.provider.script('one', jsonAnswer({ text: 'x'.repeat(100 * KIB), usage: USAGE }));
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 const ask = (client: GatewayClient, key: number | string, body: Record<string, unknown> = {}) =>
   client.chat({ model: 'one', ...body }, { headers: { 'idempotency-key': `key-${key}` } });
 
 async function storedBytes(): Promise<readonly number[]> {
   const rows = await sql<{ bytes: number }>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     'select sum(octet_length(answer))::int as bytes from idempotency_keys group by organization_id order by 1',
   );
   return rows.map(({ bytes }) => bytes);
@@ -46,8 +35,8 @@ async function storedBytes(): Promise<readonly number[]> {
 
 test('answers of an organization are stored up to its bound: the oldest give way, and run and are charged anew', async () => {
   const [client, other] = [
-    gatewayClient(stack.origin, (await stack.operator.customer()).key),
-    gatewayClient(stack.origin, (await stack.operator.customer()).key),
+    gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key),
+    gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key),
   ];
   await ask(other, 0);
   const first = await ask(client, 0);
@@ -59,12 +48,12 @@ test('answers of an organization are stored up to its bound: the oldest give way
   expect(stored[1]).toBeLessThanOrEqual(BOUND_BYTES);
   expect(stored[1]).toBeGreaterThan(BOUND_BYTES - 2 * 101 * KIB);
 
-  const calls = provider.requests('one').length;
+  const calls = gateway.provider.requests('one').length;
   const balance = await balanceOf(client);
   const again = await ask(client, 'last');
   expect([again.headers['idempotent-replayed'], again.body.equals(last.body)]).toEqual(['true', true]);
   expect((await ask(other, 0)).headers['idempotent-replayed']).toBe('true');
-  expect(provider.requests('one').length).toBe(calls);
+  expect(gateway.provider.requests('one').length).toBe(calls);
 
   const reused = await ask(client, 0, { temperature: 1 });
   expect([outcome(reused), errorOf(reused).code]).toEqual(['422 idempotency_key_reused', 'idempotency_key_reused']);
@@ -72,19 +61,19 @@ test('answers of an organization are stored up to its bound: the oldest give way
   expect([anew.status, anew.headers['idempotent-replayed']]).toEqual([200, undefined]);
   expect(anew.headers['x-generation-id']).not.toBe(first.headers['x-generation-id']);
   expect((await ask(client, 0)).headers['x-generation-id']).toBe(anew.headers['x-generation-id']);
-  expect(provider.requests('one').length).toBe(calls + 1);
+  expect(gateway.provider.requests('one').length).toBe(calls + 1);
   expect(await balanceOf(client)).toBeCloseTo(balance - COST, 9);
-  await stack.operator.verifyLedger();
+  await gateway.stack.operator.verifyLedger();
   client.close();
   other.close();
 });
 
 test('an answer whose stored bytes were changed is broken off or refused, and never looks like a response', async () => {
-  const client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
-  provider.script('one', jsonAnswer({ text: 'y'.repeat(800 * KIB), usage: USAGE }));
+  const client = gatewayClient(gateway.stack.origin, (await gateway.stack.operator.customer()).key);
+  gateway.provider.script('one', jsonAnswer({ text: 'y'.repeat(800 * KIB), usage: USAGE }));
   await ask(client, 'changed');
   await sql(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     `update idempotency_keys set answer = overlay(answer placing '\\x00000000' from 500000) where octet_length(answer) > 800000`,
   );
   await expect(ask(client, 'changed')).rejects.toThrow();

@@ -1,41 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { gatewayClient, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl } },
-      models: { m: { usd_per_million_tokens: { input: 0, output: 1 } } },
-    },
-  });
+const gateway = withGateway({
+  config: {
+    models: { m: { usd_per_million_tokens: { input: 0, output: 1 } } },
+  },
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 const usage = { prompt_tokens: 1, completion_tokens: 10 };
 /** Of 10 tokens at 1 USD per million. */
 const COST = 0.00001;
 
 test('while charging fails in a way that is not about the charge nobody new is served, and each answer that was given is charged afterwards', async () => {
-  const { organizationId, key } = await stack.operator.customer({ credit: '1' });
-  const client = gatewayClient(stack.origin, key);
-  provider.script('m', (call) => (call.seen.stream ? streamAnswer({ usage }) : jsonAnswer({ usage }))(call));
+  const { organizationId, key } = await gateway.stack.operator.customer({ credit: '1' });
+  const client = gatewayClient(gateway.stack.origin, key);
+  gateway.provider.script('m', (call) => (call.seen.stream ? streamAnswer({ usage }) : jsonAnswer({ usage }))(call));
   const outcomes: string[] = [];
   let asking = true;
   const traffic = Array.from({ length: 8 }, async (_, index) => {
@@ -48,16 +31,16 @@ test('while charging fails in a way that is not about the charge nobody new is s
   });
   await expect.poll(() => outcomes.length).toBeGreaterThan(50);
   for (const type of ['charge', 'held_charge'])
-    await sql(stack.databaseUrl, rename('charge_generations', 'gone', type));
+    await sql(gateway.stack.databaseUrl, rename('charge_generations', 'gone', type));
   await expect.poll(() => outcomes.at(-1)).toBe('503 no_capacity');
   await sleep(1_000);
-  const asked = provider.requests('m').length;
+  const asked = gateway.provider.requests('m').length;
   const before = outcomes.length;
   await expect.poll(() => outcomes.length).toBeGreaterThan(before + 50);
   // Nobody was admitted any more.
-  expect(provider.requests('m').length).toBe(asked);
+  expect(gateway.provider.requests('m').length).toBe(asked);
   for (const type of ['charge', 'held_charge'])
-    await sql(stack.databaseUrl, rename('gone', 'charge_generations', type));
+    await sql(gateway.stack.databaseUrl, rename('gone', 'charge_generations', type));
   const refusedSoFar = outcomes.length;
   await expect.poll(() => outcomes.slice(refusedSoFar)).toContain('200');
   asking = false;
@@ -65,9 +48,9 @@ test('while charging fails in a way that is not about the charge nobody new is s
   await untilNothingHeld(client);
   expect(new Set(outcomes)).toEqual(new Set(['200', '503 no_capacity']));
   const served = outcomes.filter((one) => one === '200').length;
-  expect(await stack.operator.balance(organizationId)).toBeCloseTo(1 - served * COST, 9);
-  expect(await sql(stack.databaseUrl, 'select * from dead_letters')).toEqual([]);
-  await stack.operator.verifyLedger();
+  expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(1 - served * COST, 9);
+  expect(await sql(gateway.stack.databaseUrl, 'select * from dead_letters')).toEqual([]);
+  await gateway.stack.operator.verifyLedger();
 });
 
 function rename(from: string, to: string, type: string): string {

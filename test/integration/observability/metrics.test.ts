@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { runCommandLine } from '../../../operator/command-line.ts';
 import { EXPRESSIONS, MANUAL, metricsIn } from '../../fixtures/observability-files.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
-import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
+import { type GatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { type MetricsPage, metric, readMetrics } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
 /** Two reports of a process, and time for a busy machine. */
@@ -18,22 +16,21 @@ const FAR = {
   models: { far: { targets: [{ provider: 'far', model: 'far' }] } },
 };
 
-let provider: FakeProvider;
 let config: TestConfig;
-let stack: Stack;
 let client: GatewayClient;
-beforeAll(async () => {
-  provider = await startFakeProvider();
+const gateway = withGateway((provider) => {
   config = { providers: { fake: { base_url: provider.baseUrl } }, models: { plain: {}, streamed: {}, broken: {} } };
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
+  return {
     config: { providers: { ...config.providers, ...FAR.providers }, models: { ...config.models, ...FAR.models } },
-  });
-  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
-  const poor = gatewayClient(stack.origin, (await stack.operator.customer({ credit: '0' })).key);
-  provider.script('plain', jsonAnswer());
-  provider.script('streamed', streamAnswer());
-  provider.script('broken', errorAnswer(500, 'oops'));
+  };
+});
+
+beforeAll(async () => {
+  client = await gateway.openClient();
+  const poor = await gateway.openClient({ credit: '0' });
+  gateway.provider.script('plain', jsonAnswer());
+  gateway.provider.script('streamed', streamAnswer());
+  gateway.provider.script('broken', errorAnswer(500, 'oops'));
   const answers = [
     await client.chat({ model: 'plain' }),
     await client.chat({ model: 'plain' }, { headers: { 'idempotency-key': 'one' } }),
@@ -46,17 +43,12 @@ beforeAll(async () => {
   const refused = ['503 upstream_error', '200', '402 insufficient_credits'];
   expect(answers.map(outcome)).toEqual(['200', '200', '200', ...refused]);
 });
-afterAll(async () => {
-  client?.close();
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
-const read = (name: string, labels: Readonly<Record<string, string>> = {}) => metric(stack.metricsOrigin, name, labels);
+const read = (name: string, labels: Readonly<Record<string, string>> = {}) =>
+  metric(gateway.stack.metricsOrigin, name, labels);
 
 test('dashboard, alerts and rules ask only for metrics that there are, with labels that they have', async () => {
-  const page = await readMetrics(stack.metricsOrigin);
+  const page = await readMetrics(gateway.stack.metricsOrigin);
   const missing: string[] = [];
   let asked = 0;
   for (const { at, expr } of EXPRESSIONS) {
@@ -84,7 +76,7 @@ function familyOf({ types }: MetricsPage, name: string): string | undefined {
 }
 
 test('the manual names no metric of the gateway that there is not', async () => {
-  const { types } = await readMetrics(stack.metricsOrigin);
+  const { types } = await readMetrics(gateway.stack.metricsOrigin);
   const named = new Set([...MANUAL.matchAll(/`(gateway_[a-z0-9_]+)/g)].map(([, name = '']) => name));
   expect([...named].filter((name) => !types.has(name))).toEqual([]);
   expect([...types.keys()].filter((name) => name.startsWith('gateway_') && !named.has(name))).toEqual([]);
@@ -111,7 +103,7 @@ test('what a request did is in the figures: of its provider, its stores, its str
 
 test('what is under way is in the figures until it ends', async () => {
   const gate = createGate();
-  provider.script('streamed', gate.before(streamAnswer()));
+  gateway.provider.script('streamed', gate.before(streamAnswer()));
   const answer = client.chat({ model: 'streamed', stream: true });
   await expect.poll(() => read('gateway_streams_in_flight'), SOON).toBe(1);
   expect(await read('gateway_requests_in_flight')).toBe(1);
@@ -126,20 +118,20 @@ test('what is under way is in the figures until it ends', async () => {
 
 test('the doctor finds nothing wrong with what works, and says what it is when something breaks', async () => {
   // It would try to reach the one far away.
-  stack.writeConfig(config);
+  gateway.stack.writeConfig(config);
   await expect.poll(() => read('gateway_configuration_reads_total', { result: 'applied' }), SOON).toBe(1);
   const examine = async () => {
-    const result = await runCommandLine(['doctor'], stack.env);
+    const result = await runCommandLine(['doctor'], gateway.stack.env);
     return result.kind === 'done' ? result.text : result.message;
   };
   await expect.poll(examine, SOON).toMatch(/\nno problems, no warnings\.$/);
-  stack.writeConfig({ ...config, workers: 0 });
+  gateway.stack.writeConfig({ ...config, workers: 0 });
   await expect.poll(() => read('gateway_configuration_refused'), SOON).toBe(1);
   expect(await read('gateway_configuration_reads_total', { result: 'refused' })).toBeGreaterThan(0);
   expect(await examine()).toMatch(/^problem {2}configuration .*workers: /m);
-  stack.writeConfig(config);
+  gateway.stack.writeConfig(config);
   await expect.poll(() => read('gateway_configuration_refused'), SOON).toBe(0);
-  await stack.envoy.end('SIGKILL');
+  await gateway.stack.envoy.end('SIGKILL');
   await expect.poll(() => read('gateway_envoy_up'), SOON).toBe(0);
   await expect.poll(() => read('gateway_ready'), SOON).toBe(0);
   const text = await examine();

@@ -2,50 +2,47 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPool } from '../../../database/connection/connection-pool.ts';
 import { currentConfiguration, heldNow, listProcesses } from '../../../database/process-reports/process-reports.ts';
 import type { ReportedConfiguration, ReportedProcess } from '../../../database/process-reports/report.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
 import type { Customer } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
 import { PROVIDER_SECRET, type TestConfig } from '../../harness/test-config.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, reset, streamAnswer, streamThen } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 /** Two reports, and time for a busy machine. */
 const SOON = { interval: 50 };
 
-let provider: FakeProvider;
-let stack: Stack;
 let pool: pg.Pool;
 let customer: Customer;
 let client: GatewayClient;
 
 function configWith(models: TestConfig['models']): TestConfig {
-  return { providers: { fake: { base_url: provider.baseUrl } }, models, timeouts: { total: '30s', first_byte: '20s' } };
+  return {
+    providers: { fake: { base_url: gateway.provider.baseUrl } },
+    models,
+    timeouts: { total: '30s', first_byte: '20s' },
+  };
 }
 
+const gateway = withGateway(() => ({ config: configWith({ one: {} }) }));
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: configWith({ one: {} }) });
-  pool = createPool(stack.databaseUrl, 1, { connectMs: 2_000, statementMs: 2_000 }, silent);
-  customer = await stack.operator.customer();
-  client = gatewayClient(stack.origin, customer.key);
+  pool = createPool(gateway.stack.databaseUrl, 1, { connectMs: 2_000, statementMs: 2_000 }, silent);
+  customer = await gateway.stack.operator.customer();
+  client = gatewayClient(gateway.stack.origin, customer.key);
 });
+
 afterAll(async () => {
   client?.close();
   await pool?.end();
-  await stack?.close();
-  await provider?.close();
 });
-showLogsOnFailure(() => stack);
 
 async function own(): Promise<ReportedProcess | undefined> {
-  return (await listProcesses(pool)).find(({ pid }) => pid === stack.gateway.pid);
+  return (await listProcesses(pool)).find(({ pid }) => pid === gateway.stack.gateway.pid);
 }
 
 async function configuration(): Promise<ReportedConfiguration | undefined> {
@@ -75,7 +72,7 @@ test('a gateway process reports that it is ready, again and again, and nothing s
 
 test('what is held for a request shows while it lives, to the nano-dollar', async () => {
   const gate = createGate();
-  provider.script('one', gate.before(jsonAnswer()));
+  gateway.provider.script('one', gate.before(jsonAnswer()));
   const held = async () => (await heldNow(pool, customer.organizationId)).heldNanoUsd;
   const inFlight = client.chat({ model: 'one', max_tokens: 1000 });
   await gate.waitFor(1);
@@ -92,9 +89,9 @@ test('what is held for a request shows while it lives, to the nano-dollar', asyn
 test('failures show once as failed requests, and for minutes with the provider', async () => {
   await expect.poll(async () => (await own())?.report.requests.ended, SOON).toBe(0);
   expect(outcome(await client.chat({ model: 'unknown' }))).toBe('404 model_not_found');
-  provider.script('one', errorAnswer(503, 'secret words of the provider'));
+  gateway.provider.script('one', errorAnswer(503, 'secret words of the provider'));
   expect(outcome(await client.chat({ model: 'one' }))).toBe('503 upstream_error');
-  provider.script('one', streamThen(2, reset));
+  gateway.provider.script('one', streamThen(2, reset));
   await client.chat({ model: 'one', stream: true });
   let failed = 0;
   let ended = 0;
@@ -114,16 +111,20 @@ test('failures show once as failed requests, and for minutes with the provider',
   // Of the first request one attempt and its retry; of the second a stream that broke.
   expect(health).toMatchObject({ attempts: 4, failures: 3, lastFailure: { result: 'reset' } });
   expect(JSON.stringify(await own())).not.toContain('secret words');
-  provider.script('one', streamAnswer());
+  gateway.provider.script('one', streamAnswer());
 });
 
 test('a reload shows with its models and prices; a file that is refused with what is wrong and where', async () => {
   const before = await configuration();
-  expect(before).toMatchObject({ path: join(stack.paths.dataDir, 'gateway.yaml'), refused: null, restartNeeded: [] });
+  expect(before).toMatchObject({
+    path: join(gateway.stack.paths.dataDir, 'gateway.yaml'),
+    refused: null,
+    restartNeeded: [],
+  });
   expect(before?.providers).toEqual([
-    { name: 'fake', host: new URL(provider.baseUrl).host, scheme: 'http', hasKey: true, onDisconnect: null },
+    { name: 'fake', host: new URL(gateway.provider.baseUrl).host, scheme: 'http', hasKey: true, onDisconnect: null },
   ]);
-  stack.writeConfig(
+  gateway.stack.writeConfig(
     configWith({ one: {}, two: { capabilities: ['tools'], context_window: 5_000, max_output_tokens: 9 } }),
   );
   await expect.poll(modelIds, SOON).toEqual(['one', 'two']);
@@ -139,7 +140,7 @@ test('a reload shows with its models and prices; a file that is refused with wha
   expect((await own())?.report.configurationFingerprint).toBe(after?.fingerprint);
   expect(after?.fingerprint).not.toBe(before?.fingerprint);
 
-  stack.writeConfig(configWith({ one: { context_window: -1 } }));
+  gateway.stack.writeConfig(configWith({ one: { context_window: -1 } }));
   await expect.poll(async () => (await configuration())?.refused?.problems.length, SOON).toBe(1);
   const refused = await configuration();
   expect(refused?.refused?.problems[0]?.message).toContain('models.one.context_window');
@@ -148,8 +149,8 @@ test('a reload shows with its models and prices; a file that is refused with wha
 });
 
 test('a field that needs a restart, and a model that cannot work, are told', async () => {
-  stack.writeConfig(configWith({ one: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }));
-  const path = join(stack.paths.dataDir, 'gateway.yaml');
+  gateway.stack.writeConfig(configWith({ one: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }));
+  const path = join(gateway.stack.paths.dataDir, 'gateway.yaml');
   const file = JSON.parse(readFileSync(path, 'utf8'));
   file.listen.metrics = '127.0.0.1:1';
   writeFileSync(`${path}.new`, JSON.stringify(file));
@@ -162,10 +163,10 @@ test('a field that needs a restart, and a model that cannot work, are told', asy
 });
 
 test('without Envoy it says why it is not ready; a clean end takes the row away', async () => {
-  await stack.envoy.end('SIGKILL');
+  await gateway.stack.envoy.end('SIGKILL');
   await expect.poll(async () => (await own())?.report.envoy, SOON).toEqual({ reachable: false });
   expect((await own())?.report.notReady).toContain('a request through Envoy failed');
   expect((await own())?.report.providers.fake?.ejected).toBe(null);
-  await stack.gateway.end('SIGTERM');
+  await gateway.stack.gateway.end('SIGTERM');
   expect(await listProcesses(pool)).toEqual([]);
 });

@@ -1,46 +1,30 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
-import { type GatewayClient, gatewayClient } from '../../harness/gateway-client.ts';
+import type { GatewayClient } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
-import { startTestPostgres, type TestPostgres } from '../../harness/postgres-server.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createGate } from '../../provider/gate.ts';
 
 /** A request log that cannot be written is nobody's trouble but its own. */
-let postgres: TestPostgres;
-let provider: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: postgres.socketDir,
+const gateway = withGateway(
+  {
     config: {
-      providers: { fake: { base_url: provider.baseUrl } },
       models: { one: {}, gated: {} },
       timeouts: { first_byte: '20s', stream_idle: '20s', total: '60s' },
     },
-  });
-  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  },
+  { ownPostgres: true },
+);
+beforeAll(async () => {
+  client = await gateway.openClient();
 });
-
-afterAll(async () => {
-  client?.close();
-  await stack?.close();
-  await postgres?.stop();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 async function lockLog(): Promise<{ release(): Promise<void> }> {
-  const session = new pg.Client({ connectionString: stack.databaseUrl });
+  const session = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   session.on('error', () => undefined);
   await session.connect();
   await session.query('begin; lock table request_log in access exclusive mode');
@@ -50,16 +34,16 @@ async function lockLog(): Promise<{ release(): Promise<void> }> {
 async function loggedOf(requestIds: readonly unknown[]): Promise<number> {
   const list = requestIds.map((id) => `'${id}'`).join();
   const rows = await sql<{ lines: string }>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     `select count(*) as lines from request_log where request_id in (${list})`,
   );
   return Number(rows[0]?.lines);
 }
 
 test('lines wait for a log that is locked, and for a server that crashes with them; requests go on, and none is lost', async () => {
-  provider.script('one', jsonAnswer());
+  gateway.provider.script('one', jsonAnswer());
   const gate = createGate();
-  provider.script('gated', gate.before(jsonAnswer()));
+  gateway.provider.script('gated', gate.before(jsonAnswer()));
   const lock = await lockLog();
   const received = await Promise.all(Array.from({ length: 40 }, () => client.chat({ model: 'one' })));
   expect(received.filter(({ status }) => status !== 200)).toEqual([]);
@@ -68,23 +52,23 @@ test('lines wait for a log that is locked, and for a server that crashes with th
   const late = await client.chat({ model: 'one' });
   expect(late.status).toBe(200);
   // A request's line follows its answer.
-  await expect.poll(() => metric(stack.metricsOrigin, 'gateway_request_log_waiting')).toBe(41);
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_request_log_waiting')).toBe(41);
 
   const underWay = client.chat({ model: 'gated' });
   await gate.waitFor(1);
-  await postgres.crash();
+  await gateway.postgres.crash();
   await lock.release();
   gate.open();
   const overtaken = await underWay;
   expect(overtaken.status).toBe(200);
   await new Promise((resolve) => setTimeout(resolve, 1000));
-  await postgres.restart();
+  await gateway.postgres.restart();
 
   const requestIds = [...received, late, overtaken].map(({ headers }) => headers['x-request-id']);
   await expect.poll(() => loggedOf(requestIds), { timeout: 30_000, interval: 100 }).toBe(42);
-  expect(await metric(stack.metricsOrigin, 'gateway_request_log_dropped_total')).toBe(0);
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_request_log_dropped_total')).toBe(0);
   const [sums] = await sql<{ requests: string }>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     "select sum(requests) as requests from request_stats where code = ''",
   );
   expect(Number(sums?.requests)).toBe(42);
@@ -93,6 +77,6 @@ test('lines wait for a log that is locked, and for a server that crashes with th
 test('what waits is written before the process ends', async () => {
   const last = await client.get('/v1/models');
   expect(last.status).toBe(200);
-  await stack.gateway.end('SIGTERM');
+  await gateway.stack.gateway.end('SIGTERM');
   expect(await loggedOf([last.headers['x-request-id']])).toBe(1);
 });

@@ -1,33 +1,30 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../dashboard/server/turns/stores.ts';
 import { countLeftOut } from '../../../database/request-log/left-out-count.ts';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { BY, type Customer } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
 /** Requests that cost nothing may write a bounded number of rows and lines. */
-let stack: Stack;
 let database: ReturnType<typeof openDatabase>;
 
-beforeAll(async () => {
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: 'http://127.0.0.1:1' } },
-      models: { one: {} },
-      limits: { refused_rpm: 3000 },
-    },
-  });
-  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  database = openDatabase(stack.databaseUrl, silent);
+const gateway = withGateway({
+  config: {
+    providers: { fake: { base_url: 'http://127.0.0.1:1' } },
+    models: { one: {} },
+    limits: { refused_rpm: 3000 },
+  },
 });
+
+beforeAll(async () => {
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  database = openDatabase(gateway.stack.databaseUrl, silent);
+});
+
 afterAll(async () => {
   await database?.end();
-  await stack?.close();
 });
-showLogsOnFailure(() => stack);
 
 /** How often each outcome came. */
 async function flood(client: GatewayClient, count: number, send: () => Promise<string>): Promise<Map<string, number>> {
@@ -46,7 +43,7 @@ async function flood(client: GatewayClient, count: number, send: () => Promise<s
 
 async function totalOf({ organizationId }: Customer): Promise<number> {
   const [row] = await sql<{ requests: string }>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     `select coalesce(sum(requests), 0)::text as requests from request_stats where organization_id = '${organizationId}'`,
   );
   return Number(row?.requests);
@@ -54,14 +51,14 @@ async function totalOf({ organizationId }: Customer): Promise<number> {
 
 async function rowsOf({ organizationId }: Customer): Promise<number> {
   const [row] = await sql<{ rows: string }>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     `select count(*)::text as rows from request_log where organization_id = '${organizationId}'`,
   );
   return Number(row?.rows);
 }
 
 const accessLines = (customer: Customer) =>
-  stack
+  gateway.stack
     .logs()
     .split('\n')
     .filter((line) => line.includes('"msg":"request"') && line.includes(customer.keyId)).length;
@@ -70,10 +67,10 @@ const accessLines = (customer: Customer) =>
 const minutesSince = (startedAtMs: number) => Math.floor(Date.now() / 60_000) - Math.floor(startedAtMs / 60_000) + 1;
 
 test('5,000 requests with a revoked key: a few lines, and the sums have all of them', async () => {
-  const customer = await stack.operator.customer();
+  const customer = await gateway.stack.operator.customer();
   const { organizationId } = customer;
-  await stack.operator.administration.revokeKey(customer.keyId, BY);
-  const client = gatewayClient(stack.origin, customer.key);
+  await gateway.stack.operator.administration.revokeKey(customer.keyId, BY);
+  const client = gatewayClient(gateway.stack.origin, customer.key);
   const startedAtMs = Date.now();
   const outcomes = await flood(client, 5_000, async () => outcome(await client.get('/v1/models')));
   const minutes = minutesSince(startedAtMs);
@@ -88,9 +85,9 @@ test('5,000 requests with a revoked key: a few lines, and the sums have all of t
 });
 
 test('a key that is good: a hundred lines of requests that are refused, whatever for, and one for each that is served', async () => {
-  const customer = await stack.operator.customer();
+  const customer = await gateway.stack.operator.customer();
   const { organizationId } = customer;
-  const client = gatewayClient(stack.origin, customer.key);
+  const client = gatewayClient(gateway.stack.origin, customer.key);
   const startedAtMs = Date.now();
   let i = 0;
   const outcomes = await flood(client, 900, async () => {
@@ -111,16 +108,16 @@ test('a key that is good: a hundred lines of requests that are refused, whatever
 });
 
 test('requests of nobody share their lines', async () => {
-  const client = gatewayClient(stack.origin, 'sk-gw-nobody');
+  const client = gatewayClient(gateway.stack.origin, 'sk-gw-nobody');
   const startedAtMs = Date.now();
   await flood(client, 300, async () => outcome(await client.get('/v1/models')));
   // The process writes its lines in batches and in order: the line of a later request proves that all of the flood are there.
-  const last = await stack.operator.customer();
-  const later = gatewayClient(stack.origin, last.key);
+  const last = await gateway.stack.operator.customer();
+  const later = gatewayClient(gateway.stack.origin, last.key);
   expect(outcome(await later.get('/v1/models'))).toBe('200');
   later.close();
   await expect.poll(() => accessLines(last)).toBe(1);
-  const lines = stack
+  const lines = gateway.stack
     .logs()
     .split('\n')
     .filter((line) => line.includes('"code":"invalid_api_key"')).length;

@@ -1,51 +1,36 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { gatewayClient, MESSAGES } from '../../harness/gateway-client.ts';
 import type { Received, Send } from '../../harness/http-client.ts';
 import { BY, type Customer, type CustomerOptions } from '../../harness/operator.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 /** What people find in the request log of what went through a real Envoy. */
-let provider: FakeProvider;
-let stack: Stack;
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
 /** At a thousand nano-dollars a token. */
 const COST_NANO_USD = '150000';
 const USER_AGENT = 'request-log-test/1.0';
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: {
-        fake: { base_url: provider.baseUrl, on_disconnect: 'abort' },
-        spare: { base_url: provider.baseUrl },
-      },
-      models: {
-        one: {},
-        two: {
-          targets: [
-            { provider: 'fake', model: 'two' },
-            { provider: 'spare', model: 'two-spare' },
-          ],
-        },
-      },
-      retries: { per_target: 0 },
+const gateway = withGateway((provider) => ({
+  config: {
+    providers: {
+      fake: { base_url: provider.baseUrl, on_disconnect: 'abort' },
+      spare: { base_url: provider.baseUrl },
     },
-  });
-});
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
+    models: {
+      one: {},
+      two: {
+        targets: [
+          { provider: 'fake', model: 'two' },
+          { provider: 'spare', model: 'two-spare' },
+        ],
+      },
+    },
+    retries: { per_target: 0 },
+  },
+}));
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -54,7 +39,7 @@ async function linesOf({ organizationId }: Customer, count: number): Promise<Row
   const deadline = performance.now() + 30_000;
   for (;;) {
     const rows = await sql<Row>(
-      stack.databaseUrl,
+      gateway.stack.databaseUrl,
       `select * from request_log where organization_id = '${organizationId}' order by id`,
     );
     if (rows.length >= count) return rows;
@@ -64,7 +49,7 @@ async function linesOf({ organizationId }: Customer, count: number): Promise<Row
 }
 
 async function send({ key }: Pick<Customer, 'key'>, request: Send): Promise<Received> {
-  const client = gatewayClient(stack.origin, key);
+  const client = gatewayClient(gateway.stack.origin, key);
   try {
     return await client.send({ ...request, headers: { 'user-agent': USER_AGENT, ...request.headers } });
   } finally {
@@ -77,7 +62,7 @@ function chat(customer: Pick<Customer, 'key'>, body: object, more: Partial<Send>
   return send(customer, { path: '/v1/chat/completions', body: text, ...more });
 }
 
-const customerWith = (options: CustomerOptions = {}): Promise<Customer> => stack.operator.customer(options);
+const customerWith = (options: CustomerOptions = {}): Promise<Customer> => gateway.stack.operator.customer(options);
 
 describe('what went well', () => {
   test.each([
@@ -85,7 +70,7 @@ describe('what went well', () => {
     ['a stream', { stream: true }, () => streamAnswer({ usage: USAGE })],
   ])('is there with all that is known of it: %s', async (_, body, act) => {
     const customer = await customerWith();
-    provider.script('one', act());
+    gateway.provider.script('one', act());
     const beforeMs = Date.now();
     const received = await chat(customer, body);
     expect(received.status).toBe(200);
@@ -117,7 +102,7 @@ describe('what went well', () => {
     // The time of arrival is in both ids.
     expect(String(line?.id).slice(4, 14)).toBe(String(line?.generation_id).slice(4, 14));
     const [sums] = await sql<Row>(
-      stack.databaseUrl,
+      gateway.stack.databaseUrl,
       `select * from request_stats where organization_id = '${customer.organizationId}'`,
     );
     expect(sums).toMatchObject({
@@ -128,7 +113,7 @@ describe('what went well', () => {
       cost_nano_usd: COST_NANO_USD,
     });
     const [used] = await sql<{ last_used_at: Date; last_address: string }>(
-      stack.databaseUrl,
+      gateway.stack.databaseUrl,
       `select * from key_activity where key_id = '${customer.keyId}'`,
     );
     expect(used?.last_address).toBe('127.0.0.1');
@@ -138,7 +123,7 @@ describe('what went well', () => {
 
   test('a replay names the answer that it repeats, and costs nothing', async () => {
     const customer = await customerWith();
-    provider.script('one', jsonAnswer({ usage: USAGE }));
+    gateway.provider.script('one', jsonAnswer({ usage: USAGE }));
     const headers = { 'idempotency-key': 'once' };
     const first = await chat(customer, {}, { headers });
     const second = await chat(customer, {}, { headers });
@@ -215,9 +200,9 @@ describe('refusals', () => {
 
   test.concurrent('a revoked key and a suspended organization too', async () => {
     const customer = await customerWith();
-    await stack.operator.administration.setSuspended(customer.organizationId, true, BY);
+    await gateway.stack.operator.administration.setSuspended(customer.organizationId, true, BY);
     expect((await chat(customer, {})).status).toBe(403);
-    await stack.operator.administration.revokeKey(customer.keyId, BY);
+    await gateway.stack.operator.administration.revokeKey(customer.keyId, BY);
     expect((await chat(customer, {})).status).toBe(401);
     const lines = await linesOf(customer, 2);
     expect(lines.map(({ code, key_id, model }) => [code, key_id, model])).toEqual([
@@ -235,7 +220,7 @@ describe('refusals', () => {
     expect(String(line?.user_agent)).toHaveLength(200);
     expect(
       await sql(
-        stack.databaseUrl,
+        gateway.stack.databaseUrl,
         `select model, code from request_stats where organization_id = '${customer.organizationId}'`,
       ),
     ).toEqual([{ model: '', code: 'model_not_found' }]);
@@ -245,14 +230,14 @@ describe('refusals', () => {
 describe('nobody', () => {
   test('finds unknown keys, unknown routes and probes there', async () => {
     const count = async (): Promise<unknown> =>
-      (await sql<{ lines: string }>(stack.databaseUrl, 'select count(*) as lines from request_log'))[0]?.lines;
+      (await sql<{ lines: string }>(gateway.stack.databaseUrl, 'select count(*) as lines from request_log'))[0]?.lines;
     const customer = await customerWith();
     await send(customer, { path: '/v1/models' });
     await linesOf(customer, 1);
     const before = await count();
     expect((await send({ key: 'sk-gw-nobody' }, { path: '/v1/models' })).status).toBe(401);
     expect((await send(customer, { path: '/v2/models' })).status).toBe(404);
-    expect((await fetch(`${stack.metricsOrigin}/ready`)).status).toBe(200);
+    expect((await fetch(`${gateway.stack.metricsOrigin}/ready`)).status).toBe(200);
     await send(customer, { path: '/v1/models' });
     await linesOf(customer, 2);
     expect(await count()).toBe(String(Number(before) + 1));
@@ -262,8 +247,8 @@ describe('nobody', () => {
 describe('what did not go well', () => {
   test('names the provider that was tried last', async () => {
     const customer = await customerWith();
-    provider.script('two', errorAnswer(500, 'broken'));
-    provider.script('two-spare', reset);
+    gateway.provider.script('two', errorAnswer(500, 'broken'));
+    gateway.provider.script('two-spare', reset);
     const received = await chat(customer, { model: 'two' });
     const [line] = await linesOf(customer, 1);
     expect(line).toMatchObject({ status: 503, code: 'upstream_error', provider: 'spare', cost_nano_usd: null });
@@ -272,7 +257,7 @@ describe('what did not go well', () => {
 
   test('a stream that broke has the code of its last event beside the status that went out', async () => {
     const customer = await customerWith();
-    provider.script('one', streamThen(2, reset));
+    gateway.provider.script('one', streamThen(2, reset));
     expect((await chat(customer, { stream: true })).status).toBe(200);
     const [line] = await linesOf(customer, 1);
     expect(line).toMatchObject({ status: 200, code: 'upstream_error', streamed: true, provider: 'fake' });
@@ -284,7 +269,7 @@ describe('what did not go well', () => {
     ['before the first event', () => stall, { status: 499, code: null }],
   ])('a client that leaves %s', async (_, act, expected) => {
     const customer = await customerWith();
-    provider.script('one', act());
+    gateway.provider.script('one', act());
     const leaving = new AbortController();
     const onPiece = (): void => leaving.abort();
     setTimeout(() => leaving.abort(), 500);

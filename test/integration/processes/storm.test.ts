@@ -1,8 +1,7 @@
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import { gatewayClient, untilNothingHeld } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import {
   endWithoutDone,
   errorAnswer,
@@ -15,34 +14,19 @@ import {
   streamThen,
 } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: {
-        abort: { base_url: provider.baseUrl, on_disconnect: 'abort' },
-        drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
-      },
-      models: {
-        abort: { targets: [{ provider: 'abort', model: 'any' }] },
-        drain: { targets: [{ provider: 'drain', model: 'any' }] },
-      },
+const gateway = withGateway((provider) => ({
+  config: {
+    providers: {
+      abort: { base_url: provider.baseUrl, on_disconnect: 'abort' },
+      drain: { base_url: provider.baseUrl, on_disconnect: 'drain' },
     },
-  });
-});
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
+    models: {
+      abort: { targets: [{ provider: 'abort', model: 'any' }] },
+      drain: { targets: [{ provider: 'drain', model: 'any' }] },
+    },
+  },
+}));
 
 /** Repeatable "chance", so that a failure can be looked at again. */
 function dice(seed: number): (sides: number) => number {
@@ -73,10 +57,13 @@ const AT_ONCE = 50;
 
 test('after a storm of failures and leaving clients nothing is held, and every cent is explained', async () => {
   const roll = dice(20_261_121);
-  provider.script('any', (call) => ACTS[roll(ACTS.length)]?.(call));
+  gateway.provider.script('any', (call) => ACTS[roll(ACTS.length)]?.(call));
   // The second has little, so that it runs into 402 in between.
-  const customers = [await stack.operator.customer(), await stack.operator.customer({ credit: '0.02' })];
-  const clients = customers.map(({ key }) => gatewayClient(stack.origin, key));
+  const customers = [
+    await gateway.stack.operator.customer(),
+    await gateway.stack.operator.customer({ credit: '0.02' }),
+  ];
+  const clients = customers.map(({ key }) => gatewayClient(gateway.stack.origin, key));
   const statuses: Record<string, number> = {};
   let left = REQUESTS;
   const worker = async (): Promise<void> => {
@@ -93,10 +80,10 @@ test('after a storm of failures and leaving clients nothing is held, and every c
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 
   for (const client of clients) await untilNothingHeld(client);
-  await stack.operator.verifyLedger();
+  await gateway.stack.operator.verifyLedger();
   const charged = await chargesByOrganization();
   for (const [index, { organizationId }] of customers.entries()) {
-    const balance = await stack.operator.balance(organizationId);
+    const balance = await gateway.stack.operator.balance(organizationId);
     const credit = index === 0 ? 100 : 0.02;
     expect(balance).toBeCloseTo(credit - (charged.get(organizationId) ?? 0), 9);
     expect(balance).toBeGreaterThanOrEqual(0);
@@ -108,7 +95,7 @@ test('after a storm of failures and leaving clients nothing is held, and every c
 
 /** What the generations cost, in USD, straight from the database. */
 async function chargesByOrganization(): Promise<Map<string, number>> {
-  const client = new pg.Client({ connectionString: stack.databaseUrl });
+  const client = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   await client.connect();
   try {
     const { rows } = await client.query<{ organization_id: string; cost: string }>(

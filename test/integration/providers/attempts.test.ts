@@ -2,23 +2,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runCommandLine } from '../../../operator/command-line.ts';
 import { sql } from '../../harness/database.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome, untilNothingHeld } from '../../harness/gateway-client.ts';
 import { readMetrics } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 import type { Act, Call } from '../../provider/call.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 /**
  * A provider that counts for itself what it was given and made, as the bill of a real one does: everything that becomes of a request has to
  * be found in the gateway's books, charged or not.
  */
-let provider: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 let organizationId = '';
 const bill = new Map<string, { input: number; output: number }>();
@@ -66,12 +62,9 @@ const ACTS: Readonly<Record<string, readonly [Act, ...Act[]]>> = {
   failing: [errorAnswer(500, 'oops'), billed(WORDS, jsonAnswer({ text, usage }))],
 };
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  for (const [model, acts] of Object.entries(ACTS)) provider.script(model, ...acts);
+const gateway = withGateway((provider) => {
   const target = (model: string, of = 'fake') => ({ targets: [{ provider: of, model }] });
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
+  return {
     config: {
       providers: {
         fake: { base_url: provider.baseUrl },
@@ -88,19 +81,19 @@ beforeAll(async () => {
       timeouts: { first_byte: `${LIMIT_MS}ms`, stream_idle: '20s', total: `${2 * LIMIT_MS}ms` },
       limits: { response_body: '64KiB' },
     },
-  });
-  const customer = await stack.operator.customer();
+  };
+});
+
+beforeAll(async () => {
+  for (const [model, acts] of Object.entries(ACTS)) gateway.provider.script(model, ...acts);
+  const customer = await gateway.stack.operator.customer();
   organizationId = customer.organizationId;
-  client = gatewayClient(stack.origin, customer.key);
+  client = gatewayClient(gateway.stack.origin, customer.key);
 });
 
 afterAll(async () => {
   client?.close();
-  await stack?.close();
-  await provider?.close();
 });
-
-showLogsOnFailure(() => stack);
 
 const messages = [{ role: 'user', content: PROMPT }];
 const ask = async (model: string, stream: boolean): Promise<string> =>
@@ -115,10 +108,10 @@ async function leave(model: string, words = 0): Promise<void> {
     if (seen.split(WORD).length > words) leaving.abort();
   };
   const more = { signal: leaving.signal, ...(words > 0 ? { onPiece } : {}) };
-  const asked = provider.requests(model).length;
+  const asked = gateway.provider.requests(model).length;
   const left = expect(client.chat({ model, stream: true, messages, max_tokens: MAX_TOKENS }, more)).rejects.toThrow();
   if (words === 0) {
-    await expect.poll(() => provider.requests(model).length).toBe(asked + 1);
+    await expect.poll(() => gateway.provider.requests(model).length).toBe(asked + 1);
     leaving.abort();
   }
   await left;
@@ -141,7 +134,7 @@ interface Row {
 
 const uncharged = () =>
   sql<Row>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     `select provider_model as model, attempt, result, reason, token_source as source, prompt_tokens::integer as prompt,
        completion_tokens::integer as completion
      from provider_attempts where organization_id = '${organizationId}' order by provider_model, attempt`,
@@ -190,7 +183,7 @@ test('everything that a provider was asked is charged, or named with its reason'
       { ...unreachable, attempt: 2 },
     ]);
 
-  const lost = await stack.operator.administration.losses(0);
+  const lost = await gateway.stack.operator.administration.losses(0);
   expect(lost.map(({ reason, amountNanoUsd }) => `${reason} ${amountNanoUsd}`).sort()).toEqual([
     `response_too_large ${(prompt + MAX_TOKENS) * NANO_USD_PER_TOKEN}`,
     `timeout ${prompt * NANO_USD_PER_TOKEN}`,
@@ -202,7 +195,7 @@ test('a bill of the provider is explained by it to the token, and the page of me
   const file = join(folder, 'bill.csv');
   const rows = [...bill].map(([line, { input, output }]) => `${line},${input},0,${output},`);
   await writeFile(file, ['date,model,input_tokens,cached_tokens,output_tokens,cost', ...rows].join('\n'));
-  const reconciled = await runCommandLine(['costs', 'reconcile', file], { DATABASE_URL: stack.databaseUrl });
+  const reconciled = await runCommandLine(['costs', 'reconcile', file], { DATABASE_URL: gateway.stack.databaseUrl });
   await rm(folder, { recursive: true });
   const prompt = usage.prompt_tokens;
   const sum = (calls: number, prompts: number, output_tokens = 0) => ({
@@ -222,7 +215,7 @@ test('a bill of the provider is explained by it to the token, and the page of me
       },
     },
   });
-  const { samples } = await readMetrics(stack.metricsOrigin);
+  const { samples } = await readMetrics(gateway.stack.metricsOrigin);
   const told = samples.filter(({ name, value }) => name === 'gateway_uncharged_provider_tokens_total' && value > 0);
   expect(Object.fromEntries(told.map(({ labels, value }) => [labels.reason, value]))).toEqual({
     timeout: 3 * prompt,

@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   balanceOf,
   errorOf,
@@ -10,7 +9,7 @@ import {
 } from '../../harness/gateway-client.ts';
 import type { Protocol, Received } from '../../harness/http-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import {
   endWithoutDone,
   errorAnswer,
@@ -27,10 +26,7 @@ import {
   streamThen,
 } from '../../provider/acts.ts';
 import type { Act } from '../../provider/call.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-let provider: FakeProvider;
-let stack: Stack;
 /** Before it is over a machine may stand still for a moment, and the provider answer yet. */
 const LIMIT_MS = 4_000;
 /** Silent ones have models of their own, so that the tests wait for the limits side by side. */
@@ -39,42 +35,31 @@ const SILENT = ['silent-http1', 'silent-http2', 'stalled-http1', 'stalled-http2'
 const CLOSED_URL = 'http://127.0.0.1:1/v1';
 const MODELS = ['a', 'two-targets', 'refused', ...SILENT] as const;
 
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: {
-      providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: CLOSED_URL } },
-      models: {
-        a: {},
-        'two-targets': {
-          targets: [
-            { provider: 'fake', model: 'first' },
-            { provider: 'fake', model: 'second' },
-          ],
-        },
-        refused: { targets: [{ provider: 'closed', model: 'x' }] },
-        'silent-http1': {},
-        'silent-http2': {},
-        'stalled-http1': {},
-        'stalled-http2': {},
-      } satisfies Record<(typeof MODELS)[number], object>,
-      timeouts: { first_byte: `${LIMIT_MS}ms`, stream_idle: `${LIMIT_MS}ms`, total: '40s' },
-      limits: { response_body: '1MiB' },
-    },
-  });
-});
-
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
+const gateway = withGateway((provider) => ({
+  config: {
+    providers: { fake: { base_url: provider.baseUrl }, closed: { base_url: CLOSED_URL } },
+    models: {
+      a: {},
+      'two-targets': {
+        targets: [
+          { provider: 'fake', model: 'first' },
+          { provider: 'fake', model: 'second' },
+        ],
+      },
+      refused: { targets: [{ provider: 'closed', model: 'x' }] },
+      'silent-http1': {},
+      'silent-http2': {},
+      'stalled-http1': {},
+      'stalled-http2': {},
+    } satisfies Record<(typeof MODELS)[number], object>,
+    timeouts: { first_byte: `${LIMIT_MS}ms`, stream_idle: `${LIMIT_MS}ms`, total: '40s' },
+    limits: { response_body: '1MiB' },
+  },
+}));
 
 async function newClient(protocol: Protocol): Promise<GatewayClient> {
-  const { key } = await stack.operator.customer();
-  return gatewayClient(stack.origin, key, { protocol });
+  const { key } = await gateway.stack.operator.customer();
+  return gatewayClient(gateway.stack.origin, key, { protocol });
 }
 
 /** Runs `model` once against the acts: what came, how often the provider was asked, and whether anything was charged. */
@@ -85,13 +70,13 @@ async function once(
   model = 'a',
 ): Promise<Once> {
   const before = await balanceOf(client);
-  const asked = provider.requests(model).length;
-  provider.script(model, ...acts);
+  const asked = gateway.provider.requests(model).length;
+  gateway.provider.script(model, ...acts);
   const received = await client.chat({ model, stream });
   await untilNothingHeld(client);
   return {
     received,
-    attempts: provider.requests(model).length - asked,
+    attempts: gateway.provider.requests(model).length - asked,
     charged: before - (await balanceOf(client)),
   };
 }
@@ -216,7 +201,7 @@ function expectFinalEvent(received: Received, code: string, model = 'a'): void {
 
 test('the usage chunk that was asked for stands before the final event', async () => {
   const client = await newClient('http1');
-  provider.script('a', streamThen(3, reset));
+  gateway.provider.script('a', streamThen(3, reset));
   const received = await client.chat({ model: 'a', stream: true, stream_options: { include_usage: true } });
   const usageAt = received.text.indexOf('"usage":{');
   expect(usageAt).toBeGreaterThan(0);
@@ -226,7 +211,7 @@ test('the usage chunk that was asked for stands before the final event', async (
 
 test('a stream whose choices all finished is complete even without [DONE]', async () => {
   const client = await newClient('http1');
-  provider.script('a', streamThen(7, endWithoutDone));
+  gateway.provider.script('a', streamThen(7, endWithoutDone));
   const received = await client.chat({ model: 'a', stream: true });
   expect(received.text).not.toContain('"error"');
   expect(received.text.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -235,8 +220,8 @@ test('a stream whose choices all finished is complete even without [DONE]', asyn
 test('the next target takes over before the first event, unseen by the client', async () => {
   const client = await newClient('http1');
   for (const act of [reset, errorAnswer(401, 'no'), htmlBadGateway, errorEvent()]) {
-    provider.script('first', act);
-    provider.script('second', plainAnswer);
+    gateway.provider.script('first', act);
+    gateway.provider.script('second', plainAnswer);
     const received = await client.chat({ model: 'two-targets', stream: true });
     expect(received.status).toBe(200);
     expect(received.text).toContain('"model":"two-targets"');
@@ -245,11 +230,11 @@ test('the next target takes over before the first event, unseen by the client', 
 
 test('after the first event nothing is tried again', async () => {
   const client = await newClient('http1');
-  provider.script('first', streamThen(2, reset));
-  const asked = provider.requests('second').length;
+  gateway.provider.script('first', streamThen(2, reset));
+  const asked = gateway.provider.requests('second').length;
   const received = await client.chat({ model: 'two-targets', stream: true });
   expect(received.text).toContain('"finish_reason":"error"');
-  expect(provider.requests('second').length).toBe(asked);
+  expect(gateway.provider.requests('second').length).toBe(asked);
 });
 
 test('a refused connection is 503 upstream_error', async () => {
@@ -260,7 +245,7 @@ test('a refused connection is 503 upstream_error', async () => {
 test("an error about the operator's account goes to the next target, is counted, and is not told", async () => {
   const client = await newClient('http1');
   const counted = (kind: string) =>
-    metric(stack.metricsOrigin, 'gateway_provider_account_errors_total', { provider: 'fake', kind });
+    metric(gateway.stack.metricsOrigin, 'gateway_provider_account_errors_total', { provider: 'fake', kind });
   const before = [await counted('credentials'), await counted('funds')];
   const words = 'API key not valid. Please pass a valid API key.';
   const gemini = rawAnswer(
@@ -277,13 +262,13 @@ test("an error about the operator's account goes to the next target, is counted,
   expect(funds.received.text).not.toContain('quota');
   expect(credentials.attempts + funds.attempts).toBe(2);
   for (const act of [gemini, broke]) {
-    provider.script('first', act);
-    provider.script('second', plainAnswer);
+    gateway.provider.script('first', act);
+    gateway.provider.script('second', plainAnswer);
     expect(outcome(await client.chat({ model: 'two-targets' }))).toBe('200');
   }
   expect([await counted('credentials'), await counted('funds')]).toEqual(before.map((count) => count + 2));
   expect(
-    await metric(stack.metricsOrigin, 'gateway_upstream_attempts_total', {
+    await metric(gateway.stack.metricsOrigin, 'gateway_upstream_attempts_total', {
       provider: 'fake',
       result: 'status_400_auth',
     }),

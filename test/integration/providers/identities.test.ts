@@ -1,41 +1,30 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 
 /** Customers share the operator's account at a provider, and no cache namespace or identity there. */
 const FIELDS = ['user', 'safety_identifier', 'prompt_cache_key'] as const;
 const VALUE = 'value-sentinel-3a9c';
 
-let provider: FakeProvider;
-let stack: Stack;
-
-beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { a: {} } },
-    databaseRole: 'gateway_process',
-  });
+const gateway = withGateway({
+  config: { models: { a: {} } },
+  databaseRole: 'gateway_process',
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 /** The body that the provider saw of a request with these members. */
 async function seen(client: GatewayClient, members: Record<string, unknown>): Promise<Record<string, unknown>> {
   expect(outcome(await client.chat({ model: 'a', ...members }))).toBe('200');
-  return provider.requests('a').at(-1)?.json ?? {};
+  return gateway.provider.requests('a').at(-1)?.json ?? {};
 }
 
 const all = (value: string) => Object.fromEntries(FIELDS.map((field) => [field, value]));
 
 test('two organizations that send the same are told apart, and each is the same again, after a restart too', async () => {
-  const [acme, other] = [await stack.operator.customer(), await stack.operator.customer()];
-  const [ofAcme, ofOther] = [gatewayClient(stack.origin, acme.key), gatewayClient(stack.origin, other.key)];
+  const [acme, other] = [await gateway.stack.operator.customer(), await gateway.stack.operator.customer()];
+  const [ofAcme, ofOther] = [
+    gatewayClient(gateway.stack.origin, acme.key),
+    gatewayClient(gateway.stack.origin, other.key),
+  ];
   const first = await seen(ofAcme, all(VALUE));
   const second = await seen(ofOther, all(VALUE));
   const hashes = FIELDS.flatMap((field) => [first[field], second[field]]);
@@ -45,16 +34,16 @@ test('two organizations that send the same are told apart, and each is the same 
     Object.fromEntries(FIELDS.map((f) => [f, first[f]])),
   );
   expect((await seen(ofAcme, { user: `${VALUE}.` })).user).not.toBe(first.user);
-  const sent = provider.requests('a').map(({ body, headers }) => `${body} ${JSON.stringify(headers)}`);
+  const sent = gateway.provider.requests('a').map(({ body, headers }) => `${body} ${JSON.stringify(headers)}`);
   for (const secret of [VALUE, acme.organizationId, other.organizationId]) expect(sent.join()).not.toContain(secret);
-  await stack.restartGateway('SIGKILL');
+  await gateway.stack.restartGateway('SIGKILL');
   await expect.poll(async () => outcome(await ofAcme.get('/v1/models')), { timeout: 30_000 }).toBe('200');
   for (const field of FIELDS) expect((await seen(ofAcme, { [field]: VALUE }))[field]).toBe(first[field]);
 });
 
 test('an empty value is a value; a field that is absent or null is not made up', async () => {
-  const { key } = await stack.operator.customer();
-  const client = gatewayClient(stack.origin, key);
+  const { key } = await gateway.stack.operator.customer();
+  const client = gatewayClient(gateway.stack.origin, key);
   const empty = await seen(client, all(''));
   for (const field of FIELDS) expect(empty[field]).toMatch(/^[0-9a-f]{64}$/);
   const absent = await seen(client, { user: null });

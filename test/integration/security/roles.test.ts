@@ -1,38 +1,28 @@
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../dashboard/server/routes.ts';
 import { runCommandLine } from '../../../operator/command-line.ts';
 import type { Result } from '../../../operator/result.ts';
 import { sql } from '../../harness/database.ts';
 import { loginOf } from '../../harness/database-logins.ts';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
 import { eventsOf, gatewayClient, outcome } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 import { createBrowser } from '../dashboard/dashboard-browser.ts';
 import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
 import { DECISIONS } from '../dashboard/dashboard-routes.ts';
 import { ask, openScene, type Scene } from '../dashboard/dashboard-scene.ts';
 
 /** Every process connected as who may do its own work only (stores/postgres/roles.sql): nothing of a journey is missing. */
-let provider: FakeProvider;
-let stack: Stack;
 let asOperator: Readonly<Record<string, string>>;
 
+const gateway = withGateway({
+  config: { models: { one: {} } },
+  databaseRole: 'gateway_process',
+});
+
 beforeAll(async () => {
-  provider = await startFakeProvider();
-  stack = await startStack({
-    postgresSocketDir: inject('postgresSocketDir'),
-    config: { providers: { fake: { base_url: provider.baseUrl } }, models: { one: {} } },
-    databaseRole: 'gateway_process',
-  });
-  asOperator = { ...stack.env, DATABASE_URL: await loginOf(stack.databaseUrl, 'gateway_operator') };
+  asOperator = { ...gateway.stack.env, DATABASE_URL: await loginOf(gateway.stack.databaseUrl, 'gateway_operator') };
 });
-afterAll(async () => {
-  await stack?.close();
-  await provider?.close();
-});
-showLogsOnFailure(() => stack);
 
 async function operate<T>(...args: string[]): Promise<T> {
   const result: Result = await runCommandLine(args, asOperator);
@@ -45,21 +35,21 @@ describe('the gateway process and the command line', () => {
     const { id } = await operate<{ id: string }>('org', 'create', '--name', 'Acme', '--credit', '5', '--rpm', '100');
     const made = ['--org', id, '--name', 'backend', '--scopes', 'chat,usage:read'];
     const { key, id: keyId } = await operate<{ key: string; id: string }>('key', 'create', ...made);
-    const client = gatewayClient(stack.origin, key);
-    provider.script('one', jsonAnswer({ text: 'Hello' }));
+    const client = gatewayClient(gateway.stack.origin, key);
+    gateway.provider.script('one', jsonAnswer({ text: 'Hello' }));
     expect(outcome(await client.chat({ model: 'one' }))).toBe('200');
     const again = { headers: { 'idempotency-key': 'again' } };
     const first = await client.chat({ model: 'one' }, again);
     expect((await client.chat({ model: 'one' }, again)).text).toBe(first.text);
-    provider.script('one', streamAnswer({ pieces: ['Hel', 'lo'] }));
+    gateway.provider.script('one', streamAnswer({ pieces: ['Hel', 'lo'] }));
     expect(eventsOf(await client.chat({ model: 'one', stream: true })).at(-1)).toBe('[DONE]');
     for (const path of ['/v1/models', '/v1/credits', '/v1/usage']) expect(outcome(await client.get(path))).toBe('200');
     await operate('key', 'revoke', keyId);
     expect(outcome(await client.chat({ model: 'one' }))).toBe('401 key_revoked');
-    const lines = () => sql(stack.databaseUrl, `select from request_log where organization_id = '${id}'`);
+    const lines = () => sql(gateway.stack.databaseUrl, `select from request_log where organization_id = '${id}'`);
     await expect.poll(async () => (await lines()).length).toBe(8);
     const days = () =>
-      sql<{ until: string }>(stack.databaseUrl, 'select summed_until::text as until from request_days');
+      sql<{ until: string }>(gateway.stack.databaseUrl, 'select summed_until::text as until from request_days');
     await expect.poll(async () => (await days())[0]?.until).toMatch(/^20/);
     client.close();
   });
@@ -83,8 +73,8 @@ describe('the gateway process and the command line', () => {
 
   test.each(['gateway_operator', 'gateway_process'] as const)('let doctor look as %s', async (role) => {
     const result = await runCommandLine(['doctor'], {
-      ...stack.env,
-      DATABASE_URL: await loginOf(stack.databaseUrl, role),
+      ...gateway.stack.env,
+      DATABASE_URL: await loginOf(gateway.stack.databaseUrl, role),
     });
     const { findings } = (result as { json: { findings: { check: string; verdict: string; found: string }[] } }).json;
     const ofDatabase = findings.filter(({ check }) => /database|ledger|dead letters|gateway process/.test(check));
@@ -93,14 +83,14 @@ describe('the gateway process and the command line', () => {
   });
 
   test('are told of no missing right', () => {
-    expect(stack.logs()).not.toMatch(/42501|permission denied|could not|cannot/);
+    expect(gateway.stack.logs()).not.toMatch(/42501|permission denied|could not|cannot/);
   });
 });
 
 describe('the dashboard', () => {
   test('starts beside the gateway and lets an operator in', async () => {
-    const DATABASE_URL = await loginOf(stack.databaseUrl, 'gateway_dashboard');
-    const dashboard = await startDashboardProcess(stack, { DATABASE_URL });
+    const DATABASE_URL = await loginOf(gateway.stack.databaseUrl, 'gateway_dashboard');
+    const dashboard = await startDashboardProcess(gateway.stack, { DATABASE_URL });
     const { email, password } = await operate<{ email: string; password: string }>(
       'user',
       'create',
@@ -108,7 +98,7 @@ describe('the dashboard', () => {
       'root@example.com',
       '--operator',
     );
-    const browser = createBrowser(stack.dashboardOrigin);
+    const browser = createBrowser(gateway.stack.dashboardOrigin);
     expect((await browser.send('POST', '/api/session', { email, password })).status).toBe(200);
     const next = 'a completely different one';
     expect((await browser.send('PUT', '/api/password', { current: password, next })).status).toBe(200);
