@@ -1,15 +1,13 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { sql } from '../harness/database.ts';
-import { showLogsOnFailure } from '../harness/failure-logs.ts';
 import { type GatewayClient, gatewayClient, outcome } from '../harness/gateway-client.ts';
 import type { Received } from '../harness/http-client.ts';
-import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
-import { type Stack, startStack } from '../harness/stack.ts';
+import { startStack } from '../harness/stack.ts';
+import { withGateway } from '../harness/with-gateway.ts';
 import { jsonAnswer, streamAnswer } from '../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 import { createGate } from '../provider/gate.ts';
 
 const PROMPT = 'prompt-sentinel-2c7d';
@@ -20,35 +18,17 @@ const LIMIT = 100;
 const COST = 0.0001;
 const USAGE = { prompt_tokens: 10, completion_tokens: LIMIT };
 
-let postgres: TestPostgres;
-let provider: FakeProvider;
-let stack: Stack;
-
 const CONFIG = {
   models: { one: { usd_per_million_tokens: { input: 0, output: 1 } } },
   timeouts: { first_byte: '50s', stream_idle: '50s', total: '60s' },
   retries: { per_target: 0 },
 };
 
-beforeAll(async () => {
-  postgres = await startTestPostgres();
-  provider = await startFakeProvider();
-  const providers = { fake: { base_url: provider.baseUrl } };
-  const env = { DRAIN_TIMEOUT_MS: '9000' };
-  stack = await startStack({ postgresSocketDir: postgres.socketDir, config: { ...CONFIG, providers }, env });
-});
+const gateway = withGateway({ config: CONFIG, env: { DRAIN_TIMEOUT_MS: '9000' } }, { ownPostgres: true });
 
 afterEach(async () => {
-  if (postgres.isDown()) await postgres.restart();
+  if (gateway.postgres.isDown()) await gateway.postgres.restart();
 });
-
-afterAll(async () => {
-  await stack?.close();
-  await postgres?.stop();
-  await provider?.close();
-});
-
-showLogsOnFailure(() => stack);
 
 function ask(client: GatewayClient, key: string, stream: boolean, signal?: AbortSignal): Promise<Received> {
   const messages = [{ role: 'user', content: PROMPT }];
@@ -57,8 +37,8 @@ function ask(client: GatewayClient, key: string, stream: boolean, signal?: Abort
 }
 
 const newClient = async (credit = '1') => {
-  const customer = await stack.operator.customer({ credit });
-  return { ...customer, client: gatewayClient(stack.origin, customer.key) };
+  const customer = await gateway.stack.operator.customer({ credit });
+  return { ...customer, client: gatewayClient(gateway.stack.origin, customer.key) };
 };
 
 /** What a client that is told to come back later does. */
@@ -80,19 +60,22 @@ const answer = (stream: boolean) =>
 test('a process that is killed midway: the next one frees its key when it starts, and the retry pays once', async () => {
   const { client, organizationId } = await newClient();
   const gate = createGate();
-  provider.script('one', gate.before(answer(false)), answer(false));
+  gateway.provider.script('one', gate.before(answer(false)), answer(false));
   const first = ask(client, 'killed-midway', false);
   await gate.waitFor(1);
-  const before = provider.requests('one').length;
-  await stack.restartGateway('SIGKILL');
+  const before = gateway.provider.requests('one').length;
+  await gateway.stack.restartGateway('SIGKILL');
   expect((await first).status).toBeGreaterThanOrEqual(500);
   await insist(() => client.get('/v1/models'));
   const retry = await ask(client, 'killed-midway', false);
   expect(outcome(retry)).toBe('200');
   gate.open();
-  expect([retry.headers['idempotent-replayed'], provider.requests('one').length - before]).toEqual([undefined, 1]);
+  expect([retry.headers['idempotent-replayed'], gateway.provider.requests('one').length - before]).toEqual([
+    undefined,
+    1,
+  ]);
   expect((await ask(client, 'killed-midway', false)).text).toBe(retry.text);
-  expect(await stack.operator.balance(organizationId)).toBe(1 - COST);
+  expect(await gateway.stack.operator.balance(organizationId)).toBe(1 - COST);
 }, 120_000);
 
 test.each([false, true])(
@@ -100,36 +83,36 @@ test.each([false, true])(
   async (stream) => {
     const { client, organizationId } = await newClient();
     const gate = createGate();
-    provider.script('one', gate.before(answer(stream)));
+    gateway.provider.script('one', gate.before(answer(stream)));
     const underWay = ask(client, KEY, stream);
     await gate.waitFor(1);
-    await postgres.crash();
+    await gateway.postgres.crash();
     gate.open();
     const received = await underWay;
     expect([received.status, received.text.includes(COMPLETION)]).toEqual([200, true]);
     // While it waits there, the spool says no more than the database.
-    const spool = readFileSync(join(stack.paths.dataDir, 'spool', 'settlements-0.jsonl'), 'latin1');
+    const spool = readFileSync(join(gateway.stack.paths.dataDir, 'spool', 'settlements-0.jsonl'), 'latin1');
     expect(spool).toContain(String(received.headers['x-generation-id']));
     expect(sentinelsIn(spool)).toEqual([]);
-    await stack.restartGateway('SIGKILL', () => postgres.restart());
+    await gateway.stack.restartGateway('SIGKILL', () => gateway.postgres.restart());
     const replayed = await insist(() => ask(client, KEY, stream));
     expect(replayed.headers['idempotent-replayed']).toBe('true');
     expect(replayed.body.equals(received.body)).toBe(true);
-    expect(await stack.operator.balance(organizationId)).toBe(1 - COST);
-    await stack.operator.verifyLedger();
+    expect(await gateway.stack.operator.balance(organizationId)).toBe(1 - COST);
+    await gateway.stack.operator.verifyLedger();
   },
 );
 
 test('a process that is asked to end reads on for a client that has left', async () => {
   const { client } = await newClient();
   const gate = createGate();
-  provider.script('one', gate.before(answer(true)));
+  gateway.provider.script('one', gate.before(answer(true)));
   const leaving = new AbortController();
   const left = expect(ask(client, 'drained', true, leaving.signal)).rejects.toThrow();
   await gate.waitFor(1);
   leaving.abort();
   await left;
-  const restarted = stack.restartGateway('SIGTERM');
+  const restarted = gateway.stack.restartGateway('SIGTERM');
   await sleep(500);
   gate.open();
   await restarted;
@@ -138,12 +121,12 @@ test('a process that is asked to end reads on for a client that has left', async
 });
 
 test('neither the data folder nor the database says anything of key, prompt and answer', async () => {
-  const rows = await sql<{ row: string }>(stack.databaseUrl, 'select k::text as row from idempotency_keys k');
+  const rows = await sql<{ row: string }>(gateway.stack.databaseUrl, 'select k::text as row from idempotency_keys k');
   expect(rows.length).toBeGreaterThan(0);
-  await sql(stack.databaseUrl, 'checkpoint');
+  await sql(gateway.stack.databaseUrl, 'checkpoint');
   const places = [
     ['the dump', rows.map(({ row }) => row).join('\n')],
-    ...[stack.paths.dataDir, join(dirname(postgres.socketDir), 'postgres')]
+    ...[gateway.stack.paths.dataDir, join(dirname(gateway.postgres.socketDir), 'postgres')]
       .flatMap(filesBelow)
       .map((path) => [path, readFileSync(path, 'latin1')] as const),
   ] as const;
@@ -153,7 +136,7 @@ test('neither the data folder nor the database says anything of key, prompt and 
 });
 
 test('PostgreSQL killed under load: every answer is charged once, no balance is overspent, every key has one answer', async () => {
-  provider.script('one', async (call) => {
+  gateway.provider.script('one', async (call) => {
     await sleep(20);
     await answer(call.seen.stream)(call);
   });
@@ -179,12 +162,12 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
     }
   });
   await sleep(1_000);
-  await postgres.crash();
+  await gateway.postgres.crash();
   await sleep(700);
-  await postgres.restart();
+  await gateway.postgres.restart();
   await sleep(2_000);
-  await postgres.crash();
-  await postgres.restart();
+  await gateway.postgres.crash();
+  await gateway.postgres.restart();
   await insist(() => rich.client.get('/v1/credits'));
   await sleep(1_000);
   // A slow machine has not served enough by now to say anything.
@@ -192,11 +175,13 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
   await expect.poll(() => answeredTwice(byKey), { timeout: 40_000 }).toBeGreaterThan(50);
   ending = true;
   await Promise.all(clients);
-  await expect.poll(() => readFileSync(join(stack.paths.dataDir, 'spool', 'settlements-0.jsonl')).length).toBe(0);
+  await expect
+    .poll(() => readFileSync(join(gateway.stack.paths.dataDir, 'spool', 'settlements-0.jsonl')).length)
+    .toBe(0);
 
   const ids = generationsOf(received);
   const charges = await sql<{ id: string; cost: string; n: string }>(
-    stack.databaseUrl,
+    gateway.stack.databaseUrl,
     `select g.id, g.cost_nano_usd as cost, count(e.*) as n from generations g left join ledger_entries e on e.generation_id = g.id group by 1, 2`,
   );
   const charged = new Map(charges.map((row) => [row.id, row]));
@@ -205,17 +190,17 @@ test('PostgreSQL killed under load: every answer is charged once, no balance is 
   for (const [key, answers] of byKey) {
     expect([key, new Set(answers.map(({ text }) => text)).size]).toEqual([key, Math.min(1, answers.length)]);
   }
-  expect(await stack.operator.balance(poor.organizationId)).toBeGreaterThanOrEqual(0);
-  await stack.operator.verifyLedger();
+  expect(await gateway.stack.operator.balance(poor.organizationId)).toBeGreaterThanOrEqual(0);
+  await gateway.stack.operator.verifyLedger();
 }, 150_000);
 
 test('keys are free again at their retention, and their rows are deleted', async () => {
-  const providers = { fake: { base_url: provider.baseUrl } };
+  const providers = { fake: { base_url: gateway.provider.baseUrl } };
   const config = { ...CONFIG, providers, idempotency: { retention: '6s' } };
-  const short = await startStack({ postgresSocketDir: postgres.socketDir, config });
+  const short = await startStack({ postgresSocketDir: gateway.postgres.socketDir, config });
   try {
     const client = gatewayClient(short.origin, (await short.operator.customer()).key);
-    provider.script('one', answer(false));
+    gateway.provider.script('one', answer(false));
     const first = await ask(client, 'short', false);
     expect((await ask(client, 'short', false)).text).toBe(first.text);
     expect(outcome(await ask(client, 'short', true))).toBe('422 idempotency_key_reused');

@@ -1,17 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventsOf, type GatewayClient, gatewayClient, jsonOf, outcome } from '../../harness/gateway-client.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
 import type { TestConfig } from '../../harness/test-config.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { streamAnswer } from '../../provider/acts.ts';
 import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
-let first: FakeProvider;
 let second: FakeProvider;
-let stack: Stack;
 let client: GatewayClient;
 
 const TIMEOUTS = { first_byte: '20s', stream_idle: '20s', total: '40s' };
@@ -20,20 +17,14 @@ function configWith(provider: FakeProvider, models: TestConfig['models']): TestC
   return { providers: { fake: { base_url: provider.baseUrl } }, models, timeouts: TIMEOUTS };
 }
 
+const gateway = withGateway((provider) => ({ config: configWith(provider, { one: {} }) }));
+
 beforeAll(async () => {
-  [first, second] = [await startFakeProvider(), await startFakeProvider()];
-  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: configWith(first, { one: {} }) });
-  client = gatewayClient(stack.origin, (await stack.operator.customer()).key);
+  second = await startFakeProvider();
+  client = await gateway.openClient();
 });
 
-afterAll(async () => {
-  client?.close();
-  await stack?.close();
-  await first?.close();
-  await second?.close();
-});
-
-showLogsOnFailure(() => stack);
+afterAll(() => second?.close());
 
 async function modelIds(): Promise<string[]> {
   return jsonOf<{ data: Array<{ id: string }> }>(await client.get('/v1/models')).data.map(({ id }) => id);
@@ -48,11 +39,14 @@ async function untilModelsAre(ids: readonly string[]): Promise<void> {
 }
 
 test('a reload serves new models at another provider and cuts no stream in flight', async () => {
-  first.script('one', streamAnswer({ pieces: Array.from({ length: 30 }, (_, index) => ` ${index}`), paceMs: 60 }));
+  gateway.provider.script(
+    'one',
+    streamAnswer({ pieces: Array.from({ length: 30 }, (_, index) => ` ${index}`), paceMs: 60 }),
+  );
   const began = Promise.withResolvers<void>();
   const inFlight = client.chat({ model: 'one', stream: true }, { onPiece: () => began.resolve() });
   await began.promise;
-  stack.writeConfig(configWith(second, { one: {}, two: {} }));
+  gateway.stack.writeConfig(configWith(second, { one: {}, two: {} }));
   await untilModelsAre(['one', 'two']);
   for (const model of ['one', 'two']) expect(outcome(await client.chat({ model }))).toBe('200');
   expect([second.requests('one').length, second.requests('two').length]).toEqual([1, 1]);
@@ -62,40 +56,45 @@ test('a reload serves new models at another provider and cuts no stream in fligh
 });
 
 test('a file that does not validate changes nothing and says where it is wrong', async () => {
-  stack.writeConfig(configWith(first, { good: {} }));
+  gateway.stack.writeConfig(configWith(gateway.provider, { good: {} }));
   await untilModelsAre(['good']);
-  stack.writeConfig(configWith(first, { good: {}, bad: { context_window: -1 } }));
-  await expect.poll(() => stack.logs()).toMatch(/gateway\.yaml:\d+:\d+/);
+  gateway.stack.writeConfig(configWith(gateway.provider, { good: {}, bad: { context_window: -1 } }));
+  await expect.poll(() => gateway.stack.logs()).toMatch(/gateway\.yaml:\d+:\d+/);
   expect(await modelIds()).toEqual(['good']);
   expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
-  stack.writeConfig(configWith(first, { good: {}, fixed: {} }));
+  gateway.stack.writeConfig(configWith(gateway.provider, { good: {}, fixed: {} }));
   await untilModelsAre(['good', 'fixed']);
 });
 
 test('a model without a working provider does not take the others down', async () => {
-  stack.writeConfig(configWith(first, { good: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }));
+  gateway.stack.writeConfig(
+    configWith(gateway.provider, { good: {}, lost: { targets: [{ provider: 'nowhere', model: 'x' }] } }),
+  );
   await untilModelsAre(['good', 'lost']);
   expect(outcome(await client.chat({ model: 'lost' }))).toBe('500 upstream_config_error');
   expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
 });
 
 test('a file that is broken off in the middle does no harm', async () => {
-  const path = join(stack.paths.dataDir, 'gateway.yaml');
+  const path = join(gateway.stack.paths.dataDir, 'gateway.yaml');
   const whole = readFileSync(path, 'utf8');
   writeFileSync(path, whole.slice(0, whole.length / 2));
   await sleep(500);
   expect(outcome(await client.chat({ model: 'good' }))).toBe('200');
-  stack.writeConfig(configWith(first, { good: {}, late: {} }));
+  gateway.stack.writeConfig(configWith(gateway.provider, { good: {}, late: {} }));
   await untilModelsAre(['good', 'late']);
 });
 
 test('trusted proxies are believed from the reload on, and the address they name is the one that counts', async () => {
-  const customer = await stack.operator.customer({ key: { ipRanges: ['192.0.2.7'] } });
-  const behindProxy = gatewayClient(stack.origin, customer.key);
+  const customer = await gateway.stack.operator.customer({ key: { ipRanges: ['192.0.2.7'] } });
+  const behindProxy = gatewayClient(gateway.stack.origin, customer.key);
   const ask = async (forwarded: string): Promise<string> =>
     outcome(await behindProxy.send({ path: '/v1/models', headers: { 'x-forwarded-for': forwarded } }));
   expect(await ask('192.0.2.7')).toBe('401 ip_not_allowed');
-  stack.writeConfig({ ...configWith(first, { good: {}, proxied: {} }), trusted_proxies: ['127.0.0.0/8'] });
+  gateway.stack.writeConfig({
+    ...configWith(gateway.provider, { good: {}, proxied: {} }),
+    trusted_proxies: ['127.0.0.0/8'],
+  });
   await untilModelsAre(['good', 'proxied']);
   expect(await ask('192.0.2.7')).toBe('200');
   expect(await ask('198.51.100.1, 192.0.2.7')).toBe('200');

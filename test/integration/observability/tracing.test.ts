@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { showLogsOnFailure } from '../../harness/failure-logs.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type GatewayClient, gatewayClient, outcome } from '../../harness/gateway-client.ts';
 import { metric } from '../../harness/metrics-page.ts';
-import { type Stack, startStack } from '../../harness/stack.ts';
 import { PROVIDER_SECRET, type TestConfig } from '../../harness/test-config.ts';
 import { type SeenSpan, startTraceCollector, type TraceCollector } from '../../harness/trace-collector.ts';
+import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, streamAnswer } from '../../provider/acts.ts';
-import { type FakeProvider, startFakeProvider } from '../../provider/fake-provider.ts';
 
 const SOON = { interval: 50 };
 const COLLECTOR_SECRET = 'collector-secret-77aa';
@@ -14,9 +12,7 @@ const PROMPT = 'a prompt that nobody else may read';
 const CLIENT_TRACE = 'c'.repeat(32);
 const CLIENT_SPAN = 'd'.repeat(16);
 
-let provider: FakeProvider;
 let collector: TraceCollector;
-let stack: Stack;
 let client: GatewayClient;
 let key: string;
 
@@ -25,8 +21,8 @@ function configWith(more: Partial<TestConfig>): TestConfig {
   return {
     retries: { per_target: 0 },
     providers: {
-      outside: { base_url: provider.baseUrl },
-      own: { base_url: provider.baseUrl, send_traceparent: true },
+      outside: { base_url: gateway.provider.baseUrl },
+      own: { base_url: gateway.provider.baseUrl, send_traceparent: true },
     },
     models: {
       chosen: {
@@ -44,19 +40,20 @@ const tracing = (sample: number) => ({
   tracing: { otlp_url: collector.url, headers: { authorization: `Bearer ${COLLECTOR_SECRET}` }, sample },
 });
 
+const gateway = withGateway(async () => {
+  collector = await startTraceCollector();
+  return { config: configWith(tracing(1)) };
+});
+
 beforeAll(async () => {
-  [provider, collector] = await Promise.all([startFakeProvider(), startTraceCollector()]);
-  provider.script('broken', errorAnswer(500, 'oops'));
-  stack = await startStack({ postgresSocketDir: inject('postgresSocketDir'), config: configWith(tracing(1)) });
-  ({ key } = await stack.operator.customer());
-  client = gatewayClient(stack.origin, key);
+  gateway.provider.script('broken', errorAnswer(500, 'oops'));
+  ({ key } = await gateway.stack.operator.customer());
+  client = gatewayClient(gateway.stack.origin, key);
 });
 afterAll(async () => {
   client?.close();
-  await stack?.close();
-  await Promise.all([provider?.close(), collector?.close()]);
+  await collector?.close();
 });
-showLogsOnFailure(() => stack);
 
 const chat = (body: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}) =>
   client.chat({ model: 'chosen', messages: [{ role: 'user', content: PROMPT }], ...body }, { headers });
@@ -69,18 +66,18 @@ async function traceOf(requestId: unknown): Promise<SeenSpan[]> {
 }
 
 async function reload(config: TestConfig): Promise<void> {
-  const applied = () => metric(stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
+  const applied = () => metric(gateway.stack.metricsOrigin, 'gateway_configuration_reads_total', { result: 'applied' });
   const before = await applied();
-  stack.writeConfig(config);
+  gateway.stack.writeConfig(config);
   await expect.poll(applied, SOON).toBeGreaterThan(before);
 }
 
 /** The trace id in the request's log line. */
 const loggedTrace = (requestId: unknown): string | undefined =>
-  new RegExp(`"request_id":"${requestId}","trace_id":"([0-9a-f]{32})"`).exec(stack.logs())?.[1];
+  new RegExp(`"request_id":"${requestId}","trace_id":"([0-9a-f]{32})"`).exec(gateway.stack.logs())?.[1];
 
 test('a stream whose first target fails is told step by step, and nothing of what was said', async () => {
-  provider.script('good', streamAnswer());
+  gateway.provider.script('good', streamAnswer());
   const answer = await chat({ stream: true }, { 'idempotency-key': 'one' });
   expect(outcome(answer)).toBe('200');
   const spans = await traceOf(answer.headers['x-request-id']);
@@ -108,7 +105,7 @@ test('a stream whose first target fails is told step by step, and nothing of wha
     'gen_ai.usage.input_tokens': expect.any(Number),
     'gen_ai.usage.output_tokens': expect.any(Number),
     'server.address': '127.0.0.1',
-    'server.port': provider.port,
+    'server.port': gateway.provider.port,
   });
   expect(settled).toMatchObject({ events: ['sent'], attributes: { 'gateway.batch.items': 1 } });
   // One thing after the other, within the whole.
@@ -128,7 +125,7 @@ test('a stream whose first target fails is told step by step, and nothing of wha
     authorization: `Bearer ${COLLECTOR_SECRET}`,
     'content-type': 'application/x-protobuf',
   });
-  expect(stack.logs()).not.toContain(COLLECTOR_SECRET);
+  expect(gateway.stack.logs()).not.toContain(COLLECTOR_SECRET);
   await expect.poll(() => loggedTrace(answer.headers['x-request-id']), SOON).toBe(root?.traceId);
 
   const replayed = await chat({ stream: true }, { 'idempotency-key': 'one' });
@@ -137,7 +134,7 @@ test('a stream whose first target fails is told step by step, and nothing of wha
 });
 
 test('a JSON answer and a refusal have the steps that they took', async () => {
-  provider.script('good', jsonAnswer());
+  gateway.provider.script('good', jsonAnswer());
   const answer = await chat({});
   const spans = await traceOf(answer.headers['x-request-id']);
   expect(spans.map(({ name }) => name).slice(-2)).toEqual(['chat good', 'settle']);
@@ -159,11 +156,11 @@ test("a client's trace goes on here, and at a provider that is the operator's ow
   const [root, ...steps] = await traceOf(answer.headers['x-request-id']);
   expect(root).toMatchObject({ traceId: CLIENT_TRACE, parentId: CLIENT_SPAN, state: 'vendor=1' });
   const served = steps.find(({ name }) => name === 'chat good');
-  expect(provider.requests('good').at(-1)?.headers).toMatchObject({
+  expect(gateway.provider.requests('good').at(-1)?.headers).toMatchObject({
     traceparent: `00-${CLIENT_TRACE}-${served?.id}-01`,
     tracestate: 'vendor=1',
   });
-  const outside = provider.requests('broken').at(-1)?.headers ?? {};
+  const outside = gateway.provider.requests('broken').at(-1)?.headers ?? {};
   expect(Object.keys(outside)).not.toContain('traceparent');
   expect(Object.keys(outside)).not.toContain('tracestate');
 });
@@ -173,7 +170,7 @@ test('whether it is recorded is the word of trusted proxies only', async () => {
   await reload(configWith(tracing(0)));
   const pushed = await asks('01');
   // Told to a provider that would otherwise record by itself.
-  expect(provider.requests('good').at(-1)?.headers.traceparent).toMatch(/-00$/);
+  expect(gateway.provider.requests('good').at(-1)?.headers.traceparent).toMatch(/-00$/);
   await reload(configWith({ ...tracing(0), trusted_proxies: ['127.0.0.1'] }));
   const silent = await asks('00');
   const asked = await asks('01');
@@ -191,29 +188,30 @@ test('a collector that is busy holds nobody up, and gets what waited once it ans
   const answer = await chat({});
   expect(outcome(answer)).toBe('200');
   await expect.poll(() => collector.headers.length, SOON).toBeGreaterThan(exports);
-  expect(await metric(stack.metricsOrigin, 'gateway_trace_spans_waiting')).toBeGreaterThan(0);
-  await expect.poll(stack.logs, SOON).toContain('traces cannot be exported now');
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_trace_spans_waiting')).toBeGreaterThan(0);
+  await expect.poll(gateway.stack.logs, SOON).toContain('traces cannot be exported now');
   collector.answerWith(200);
   expect(await traceOf(answer.headers['x-request-id'])).toHaveLength(8);
-  await expect.poll(() => metric(stack.metricsOrigin, 'gateway_trace_spans_waiting'), SOON).toBe(0);
-  expect(await metric(stack.metricsOrigin, 'gateway_trace_spans_dropped_total')).toBe(0);
+  await expect.poll(() => metric(gateway.stack.metricsOrigin, 'gateway_trace_spans_waiting'), SOON).toBe(0);
+  expect(await metric(gateway.stack.metricsOrigin, 'gateway_trace_spans_dropped_total')).toBe(0);
 });
 
 test('what waits when the process ends is sent before', async () => {
   const answer = await chat({});
-  await stack.restartGateway('SIGTERM');
+  await gateway.stack.restartGateway('SIGTERM');
   const found = collector.spans().some(({ attributes }) => attributes['request.id'] === answer.headers['x-request-id']);
   expect(found).toBe(true);
 });
 
 test('without tracing no provider and no log line has a trace', async () => {
-  stack.writeConfig(configWith({}));
-  await stack.restartGateway('SIGTERM');
+  gateway.stack.writeConfig(configWith({}));
+  await gateway.stack.restartGateway('SIGTERM');
   const answer = await chat({}, { traceparent: `00-${CLIENT_TRACE}-${CLIENT_SPAN}-01` });
   expect(outcome(answer)).toBe('200');
-  const { headers } = provider.requests('good').at(-1) ?? {};
+  const { headers } = gateway.provider.requests('good').at(-1) ?? {};
   expect(Object.keys(headers ?? {})).not.toContain('traceparent');
-  const line = () => stack.logs().match(new RegExp(`.*"request_id":"${answer.headers['x-request-id']}".*`))?.[0];
+  const line = () =>
+    gateway.stack.logs().match(new RegExp(`.*"request_id":"${answer.headers['x-request-id']}".*`))?.[0];
   await expect.poll(line, SOON).toBeDefined();
   expect(line()).not.toContain('trace_id');
 });
