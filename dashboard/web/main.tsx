@@ -6,10 +6,10 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { onReturn } from './api/connection.ts';
+import { askInForm } from './api/form-prompts.ts';
 import { createQueryClient } from './api/query-client.ts';
-import { askInForm } from './api/session-end.ts';
+import { ToastProvider } from './components/toast.tsx';
 import { HintLayer } from './overlays/hint-layer.tsx';
-import { ToastProvider } from './overlays/toast.tsx';
 import { createPageRouter } from './router.tsx';
 
 const queryClient = createQueryClient(() => {

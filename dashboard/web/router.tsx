@@ -1,8 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { createRouter } from '@tanstack/react-router';
 import { routeTree } from './routes.tsx';
-import { PageFailed } from './shell/page-failed.tsx';
-import { PageNotFound } from './shell/page-not-found.tsx';
+import { PageFailed, PageNotFound } from './shell/fallback-pages.tsx';
 
 declare module '@tanstack/react-router' {
   interface Register {

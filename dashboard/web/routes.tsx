@@ -2,32 +2,24 @@ import type { QueryClient } from '@tanstack/react-query';
 import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { ApiProblem } from './api/problem.ts';
 import { loadSession } from './api/session.ts';
-import { auditSearch } from './pages/audit/audit-search.ts';
-import { readLedgerSearch } from './pages/credits/ledger-search.ts';
-import { errorsSearch } from './pages/errors/errors-search.ts';
-import { keysSearch } from './pages/keys/keys-search.ts';
-import { membersSearch } from './pages/members/members-search.ts';
-import { modelsSearch } from './pages/models/models-search.ts';
-import { operatorAuditSearch } from './pages/operator-audit/operator-audit-search.ts';
-import { organizationsSearch } from './pages/operator-organizations/organizations-search.ts';
-import { usersSearch } from './pages/operator-users/users-search.ts';
-import { overviewSearch } from './pages/overview/overview-search.ts';
-import { requestsSearch } from './pages/requests/requests-search.ts';
-import { readUsageSearch } from './pages/usage/usage-search.ts';
-import { textOf } from './search/search-values.ts';
-import { rememberOrganization } from './shell/last-organization.ts';
-import { NoOrganization } from './shell/no-organization.tsx';
-import { ShellFailed } from './shell/page-failed.tsx';
-import { PageNotFound } from './shell/page-not-found.tsx';
+import { readAuditUrl, readOperatorAuditUrl } from './pages/audit/audit-url.ts';
+import { readLedgerUrl } from './pages/credits/ledger-url.ts';
+import { readKeysUrl } from './pages/keys/keys-url.ts';
+import { readModelsUrl } from './pages/models/models-url.ts';
+import { readOverviewUrl } from './pages/overview/overview-url.ts';
+import { readRequestsUrl } from './pages/requests/requests-url.ts';
+import { readUsageUrl } from './pages/usage/usage-url.ts';
+import { oneOf, text, urlReader } from './search/url-values.ts';
+import { NoOrganization, PageNotFound, ShellFailed } from './shell/fallback-pages.tsx';
 import { Shell } from './shell/shell.tsx';
-import { startOrganization } from './shell/use-organization.ts';
+import { rememberOrganization, startOrganization } from './shell/use-organization.ts';
 
 const root = createRootRouteWithContext<{ readonly queryClient: QueryClient }>()();
 
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  validateSearch: (raw: Record<string, unknown>): { back?: string | undefined } => ({ back: textOf(raw, 'back') }),
+  validateSearch: urlReader({ back: text }),
   component: lazyRouteComponent(() => import('./pages/sign-in/sign-in-page.tsx'), 'SignInPage'),
 });
 
@@ -78,49 +70,49 @@ const organizationPages = [
   createRoute({
     getParentRoute: () => organization,
     path: 'overview',
-    validateSearch: overviewSearch,
+    validateSearch: readOverviewUrl,
     component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'keys',
-    validateSearch: keysSearch,
+    validateSearch: readKeysUrl,
     component: lazyRouteComponent(() => import('./pages/keys/keys-page.tsx'), 'KeysPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'requests',
-    validateSearch: requestsSearch,
+    validateSearch: readRequestsUrl,
     component: lazyRouteComponent(() => import('./pages/requests/requests-page.tsx'), 'RequestsPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'credits',
-    validateSearch: readLedgerSearch,
+    validateSearch: readLedgerUrl,
     component: lazyRouteComponent(() => import('./pages/credits/credits-page.tsx'), 'CreditsPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'usage',
-    validateSearch: readUsageSearch,
+    validateSearch: readUsageUrl,
     component: lazyRouteComponent(() => import('./pages/usage/usage-page.tsx'), 'UsagePage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'models',
-    validateSearch: modelsSearch,
+    validateSearch: readModelsUrl,
     component: lazyRouteComponent(() => import('./pages/models/models-page.tsx'), 'ModelsPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'members',
-    validateSearch: membersSearch,
+    validateSearch: urlReader({ search: text, dialog: oneOf(['invite']) }),
     component: lazyRouteComponent(() => import('./pages/members/members-page.tsx'), 'MembersPage'),
   }),
   createRoute({
     getParentRoute: () => organization,
     path: 'audit',
-    validateSearch: auditSearch,
+    validateSearch: readAuditUrl,
     component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'AuditPage'),
   }),
 ] as const;
@@ -129,7 +121,7 @@ const operatorPages = [
   createRoute({
     getParentRoute: () => app,
     path: '/operator/organizations',
-    validateSearch: organizationsSearch,
+    validateSearch: urlReader({ search: text, dialog: oneOf(['create']) }),
     component: lazyRouteComponent(
       () => import('./pages/operator-organizations/organizations-page.tsx'),
       'OrganizationsPage',
@@ -138,7 +130,7 @@ const operatorPages = [
   createRoute({
     getParentRoute: () => app,
     path: '/operator/users',
-    validateSearch: usersSearch,
+    validateSearch: urlReader({ search: text, dialog: oneOf(['invite']) }),
     component: lazyRouteComponent(() => import('./pages/operator-users/users-page.tsx'), 'UsersPage'),
   }),
   createRoute({
@@ -154,15 +146,15 @@ const operatorPages = [
   createRoute({
     getParentRoute: () => app,
     path: '/operator/audit',
-    validateSearch: operatorAuditSearch,
-    component: lazyRouteComponent(() => import('./pages/operator-audit/operator-audit-page.tsx'), 'OperatorAuditPage'),
+    validateSearch: readOperatorAuditUrl,
+    component: lazyRouteComponent(() => import('./pages/audit/operator-audit-page.tsx'), 'OperatorAuditPage'),
   }),
 ] as const;
 
 const errors = createRoute({
   getParentRoute: () => app,
   path: '/errors',
-  validateSearch: errorsSearch,
+  validateSearch: urlReader({ search: text }),
   component: lazyRouteComponent(() => import('./pages/errors/errors-page.tsx'), 'ErrorsPage'),
 });
 

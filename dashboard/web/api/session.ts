@@ -1,7 +1,7 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import type { SessionView } from '../../contract/session.ts';
 import { ask } from './api.ts';
-import { sessionGoesOn } from './session-end.ts';
+import { sessionGoesOn } from './form-prompts.ts';
 import { askKey } from './use-ask.ts';
 
 const sessionQuery = queryOptions({

@@ -2,7 +2,7 @@ import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/r
 import type { Answer } from '../../contract/api.ts';
 import { send } from './api.ts';
 import type { AskEndpoint, Optional, SendEndpoint, SendInput } from './endpoint-url.ts';
-import { askForPassword } from './fresh-password.ts';
+import { askForPassword } from './form-prompts.ts';
 import { ApiProblem } from './problem.ts';
 
 export interface SendOptions<E extends SendEndpoint> {

@@ -1,9 +1,9 @@
 import { type KeyboardEvent, type ReactNode, useState } from 'react';
 import uPlot from 'uplot';
 import styles from './chart.module.css';
+import { formatStep, stepLengthMs } from './chart-data.ts';
 import { ChartLegend } from './chart-legend.tsx';
 import { type DrawnChart, usePlot } from './chart-plot.ts';
-import { formatStep, stepLengthMs } from './chart-step.ts';
 
 /** Where no step is looked at. */
 const OUTSIDE_PX = -10;

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './chart.module.css';
-import type { ChartProps, ChartSeries } from './chart.tsx';
-import { formatStep, stepLengthMs } from './chart-step.ts';
+import type { ChartProps, ChartSeries } from './chart-data.ts';
+import { formatStep, stepLengthMs } from './chart-data.ts';
 
 /** Above this many characters a name may be cut off. */
 const LONG_NAME = 16;

@@ -2,11 +2,10 @@ import 'uplot/dist/uPlot.min.css';
 import { type RefObject, useEffect, useMemo, useRef } from 'react';
 import uPlot from 'uplot';
 import { useIsDark } from '../components/theme.ts';
-import type { ChartProps } from './chart.tsx';
+import type { ChartProps } from './chart-data.ts';
+import { stack } from './chart-data.ts';
 import { seriesColour } from './chart-legend.tsx';
-import { chartOptions } from './chart-options.ts';
-import { readPalette } from './chart-palette.ts';
-import { stack } from './chart-stack.ts';
+import { chartOptions, readPalette } from './chart-options.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
-import type { ChartProps } from './chart.tsx';
-import { formatStep, stepLengthMs } from './chart-step.ts';
+import type { ChartProps } from './chart-data.ts';
+import { formatStep, stepLengthMs } from './chart-data.ts';
 
 /** What the canvas shows, for those who do not see it. */
 export function ChartTable({ label, startsMs = [], series, format, step }: ChartProps): ReactNode {

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'react';
-import { useToast } from '../overlays/toast.tsx';
 import { Button, IconButton } from './button.tsx';
+import styles from './copy-button.module.css';
+import { useToast } from './toast.tsx';
 
 export interface CopyButtonProps {
   readonly text: string;
@@ -43,6 +44,16 @@ export function CopyButton({ text, what, wide = false, onCopied }: CopyButtonPro
         {copied && `Copied ${what}`}
       </span>
     </>
+  );
+}
+
+/** A text that is shown once, with a button that copies it. */
+export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied'>): ReactNode {
+  return (
+    <div className={styles.box}>
+      <code>{props.text}</code>
+      <CopyButton {...props} wide />
+    </div>
   );
 }
 

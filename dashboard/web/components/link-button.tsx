@@ -6,7 +6,8 @@ import { Icon } from './icon.tsx';
 
 interface AnchorProps extends ButtonLook, Omit<ComponentProps<'a'>, 'className'> {}
 
-function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProps): ReactNode {
+/** A link to elsewhere that looks like a button. */
+export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProps): ReactNode {
   return (
     <a {...rest} className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}>
       <span className={styles.content}>

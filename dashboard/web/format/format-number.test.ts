@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatCompact, formatCount, formatDuration, formatPercent } from './format-number.ts';
+import {
+  formatBytes,
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  withoutGrouping,
+} from './format-number.ts';
 
 describe('numbers', () => {
   it('are whole up to ten thousand and short from there on', () => {
@@ -41,3 +48,20 @@ describe('numbers', () => {
     ]);
   });
 });
+
+it.each([
+  ['1,500', '1500'],
+  ['$1,234,567.89', '1234567.89'],
+  ['−2,500.5', '-2500.5'],
+  ['10 000', '10000'],
+  ['12.50', '12.50'],
+])('reads %s as %s', (text, digits) => {
+  expect(withoutGrouping(text)).toBe(digits);
+});
+
+it.each(['1,5', '1.500,00', '1,50', '12,3456', '1234,567', '0,000,1'])(
+  'leaves the comma of %s, which no number has',
+  (text) => {
+    expect(withoutGrouping(text)).toContain(',');
+  },
+);

@@ -1,5 +1,4 @@
 import { createContext, type FormEvent, type ReactNode, useContext, useId, useState } from 'react';
-import { describeInvalid, isControl } from './describe-invalid.ts';
 import styles from './field.module.css';
 
 interface FieldControl {
@@ -93,4 +92,25 @@ export function useFieldControl(): {
     labelId: id === '' ? undefined : `${id}-label`,
     report,
   };
+}
+
+export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+export function isControl(target: EventTarget): target is Control {
+  return (
+    target instanceof HTMLInputElement || target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement
+  );
+}
+
+/** What is wrong with what stands in a control, in the page's words and language where there are any. */
+export function describeInvalid({
+  validity,
+  validationMessage,
+  type,
+}: Pick<Control, 'validity' | 'validationMessage' | 'type'>): string {
+  if (validity.customError) return validationMessage;
+  if (validity.badInput || (validity.valueMissing && type === 'datetime-local')) return 'Enter a date and a time.';
+  if (validity.valueMissing) return 'This is required.';
+  if (validity.typeMismatch && type === 'email') return 'Enter an email address.';
+  return validationMessage;
 }

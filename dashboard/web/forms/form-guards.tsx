@@ -1,14 +1,9 @@
 import { lazy, type ReactNode, Suspense, useEffect, useId } from 'react';
-import { useAsksForPassword } from '../api/fresh-password.ts';
-import { isNewestForm, keepForm, useAsksToSignIn } from '../api/session-end.ts';
+import { isNewestForm, keepForm, useAsksForPassword, useAsksToSignIn } from '../api/form-prompts.ts';
 
 // Hardly ever needed.
-const SignInAgain = lazy(() =>
-  import('../overlays/sign-in-again.tsx').then((module) => ({ default: module.SignInAgain })),
-);
-const GivePassword = lazy(() =>
-  import('../overlays/give-password.tsx').then((module) => ({ default: module.GivePassword })),
-);
+const SignInAgain = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.SignInAgain })));
+const GivePassword = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.GivePassword })));
 
 /** Asks over a form, so that nothing typed into it is lost: to sign in again, or for the password. Stands inside the form. */
 export function FormGuards(): ReactNode {

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from 'react';
 import { IconButton } from '../components/button.tsx';
+import { Field } from './field.tsx';
 import styles from './password-input.module.css';
 import { TextInput, type TextInputProps } from './text-input.tsx';
 
@@ -21,5 +22,28 @@ export function PasswordInput(props: PasswordInputProps): ReactNode {
         />
       </span>
     </span>
+  );
+}
+
+/** As the server demands. */
+const MIN_LENGTH = 12;
+
+export interface NewPasswordFieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly error: string | undefined;
+}
+
+/** A password to be. Shown on demand instead of asked for twice. */
+export function NewPasswordField({ value, onChange, error }: NewPasswordFieldProps): ReactNode {
+  return (
+    <Field
+      label="New password"
+      hint={`At least ${MIN_LENGTH} characters. A few words are fine.`}
+      error={error}
+      required
+    >
+      <PasswordInput value={value} onChange={onChange} autoComplete="new-password" minLength={MIN_LENGTH} />
+    </Field>
   );
 }

@@ -1,9 +1,33 @@
 import { Menu as BaseMenu } from '@base-ui/react/menu';
-import { type ReactNode, useLayoutEffect, useRef } from 'react';
+import { type ReactElement, type ReactNode, useLayoutEffect, useRef } from 'react';
 import { classNames } from '../components/class-names.ts';
-import { Icon } from '../components/icon.tsx';
+import { Icon, type IconName } from '../components/icon.tsx';
 import styles from './menu.module.css';
-import type { MenuAction, MenuProps } from './menu.tsx';
+
+export interface MenuAction {
+  readonly label: string;
+  readonly detail?: string;
+  readonly icon?: IconName;
+  readonly tone?: 'bad';
+  readonly disabled?: boolean;
+  /** The one that holds now. */
+  readonly chosen?: boolean;
+  readonly onSelect: () => void;
+}
+
+export interface MenuGroup {
+  readonly heading?: string;
+  readonly actions: readonly MenuAction[];
+}
+
+export interface MenuProps {
+  /** A Button or IconButton. */
+  readonly trigger: ReactElement<Record<string, unknown>>;
+  readonly groups: readonly MenuGroup[];
+  readonly align?: 'start' | 'end';
+  /** As wide as what opens it. */
+  readonly fitTrigger?: boolean;
+}
 
 /** Mounted when it is opened for the first time. */
 export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {

@@ -1,39 +1,5 @@
-import {
-  cloneElement,
-  type KeyboardEvent,
-  lazy,
-  type ReactElement,
-  type ReactNode,
-  Suspense,
-  useEffect,
-  useState,
-} from 'react';
-import type { IconName } from '../components/icon.tsx';
-
-export interface MenuAction {
-  readonly label: string;
-  readonly detail?: string;
-  readonly icon?: IconName;
-  readonly tone?: 'bad';
-  readonly disabled?: boolean;
-  /** The one that holds now. */
-  readonly chosen?: boolean;
-  readonly onSelect: () => void;
-}
-
-export interface MenuGroup {
-  readonly heading?: string;
-  readonly actions: readonly MenuAction[];
-}
-
-export interface MenuProps {
-  /** A Button or IconButton. */
-  readonly trigger: ReactElement<Record<string, unknown>>;
-  readonly groups: readonly MenuGroup[];
-  readonly align?: 'start' | 'end';
-  /** As wide as what opens it. */
-  readonly fitTrigger?: boolean;
-}
+import { cloneElement, type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import type { MenuProps } from './menu-popup.tsx';
 
 const PRELOAD_AFTER_MS = 1000;
 

@@ -5,8 +5,8 @@ import { useSession } from '../api/session.ts';
 import { useSend } from '../api/use-send.ts';
 import { Icon } from '../components/icon.tsx';
 import { chooseTheme, useTheme } from '../components/theme.ts';
+import { useToast } from '../components/toast.tsx';
 import { Menu } from '../overlays/menu.tsx';
-import { useToast } from '../overlays/toast.tsx';
 import styles from './sidebar.module.css';
 
 export function AccountMenu(): ReactNode {

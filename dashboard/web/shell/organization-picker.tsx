@@ -2,7 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { useAsk } from '../api/use-ask.ts';
 import { Button } from '../components/button.tsx';
 import { useFieldControl } from '../forms/field.tsx';
-import { OrganizationFinder } from './organization-finder.tsx';
+import { FindOrganization } from './find-organization.tsx';
 
 export interface OrganizationPickerProps {
   readonly value: string | undefined;
@@ -34,7 +34,7 @@ export function OrganizationPicker({ value, onChange, placeholder }: Organizatio
         {name}
       </Button>
       {finding && (
-        <OrganizationFinder
+        <FindOrganization
           onClose={() => setFinding(false)}
           onFound={(id) => {
             setFinding(false);

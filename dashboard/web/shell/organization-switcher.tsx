@@ -1,16 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { OrganizationChoice } from '../../contract/session.ts';
 import { useSession } from '../api/session.ts';
 import { Icon } from '../components/icon.tsx';
-import { Menu, type MenuAction } from '../overlays/menu.tsx';
+import { Menu } from '../overlays/menu.tsx';
+import type { MenuAction } from '../overlays/menu-popup.tsx';
+import { FindOrganization } from './find-organization.tsx';
 import styles from './sidebar.module.css';
 
-const OrganizationFinder = lazy(() =>
-  import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
-);
-
-const ROLE_WORDS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
+const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
 
 /** The user's own organizations; an operator finds the others by name. */
 export function OrganizationSwitcher({
@@ -51,7 +49,7 @@ export function OrganizationSwitcher({
               <span className={styles.name}>{name}</span>
               {organization && (
                 <span className={styles.detail}>
-                  {organization.suspended ? 'Suspended' : ROLE_WORDS[organization.role]}
+                  {organization.suspended ? 'Suspended' : ROLE_LABELS[organization.role]}
                 </span>
               )}
             </span>
@@ -60,15 +58,13 @@ export function OrganizationSwitcher({
         }
       />
       {finding && (
-        <Suspense>
-          <OrganizationFinder
-            onClose={() => setFinding(false)}
-            onFound={(id) => {
-              setFinding(false);
-              open(id);
-            }}
-          />
-        </Suspense>
+        <FindOrganization
+          onClose={() => setFinding(false)}
+          onFound={(id) => {
+            setFinding(false);
+            open(id);
+          }}
+        />
       )}
     </>
   );

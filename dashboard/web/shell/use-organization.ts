@@ -2,7 +2,6 @@ import { useParams } from '@tanstack/react-router';
 import type { OrganizationChoice, SessionView } from '../../contract/session.ts';
 import { useSession } from '../api/session.ts';
 import { useAsk } from '../api/use-ask.ts';
-import { lastOrganization } from './last-organization.ts';
 
 /** The organization of the page, with what the user is in it. Only on pages below `/o/$organization`. */
 export function useOrganization(): OrganizationChoice {
@@ -37,4 +36,23 @@ function useChoice(id: string): OrganizationChoice {
   const role = user.isOperator ? 'operator' : (own?.role ?? 'member');
   if (own) return { ...own, role };
   return { id, role, name: other.data?.name ?? id, suspended: other.data?.suspendedAtMs !== undefined };
+}
+
+const NAME = 'organization';
+
+/** The organization that was looked at last in this browser: `/` leads there. */
+export function lastOrganization(): string | undefined {
+  try {
+    return localStorage.getItem(NAME) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function rememberOrganization(id: string): void {
+  try {
+    localStorage.setItem(NAME, id);
+  } catch {
+    // Then `/` leads to the first one.
+  }
 }

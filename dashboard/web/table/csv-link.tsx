@@ -1,9 +1,7 @@
 import type { ReactNode } from 'react';
 import type { CsvTable } from '../../contract/api.ts';
 import { queryText } from '../api/endpoint-url.ts';
-import buttonStyles from '../components/button.module.css';
-import { buttonClass } from '../components/button.tsx';
-import { Icon } from '../components/icon.tsx';
+import { ButtonAnchor } from '../components/link-button.tsx';
 
 export interface CsvLinkProps {
   readonly organization: string;
@@ -15,15 +13,12 @@ export interface CsvLinkProps {
 /** What the page shows, all of it, as a file. */
 export function CsvLink({ organization, table, query }: CsvLinkProps): ReactNode {
   return (
-    <a
-      className={buttonClass({})}
+    <ButtonAnchor
+      icon="download"
       href={`/api/organizations/${encodeURIComponent(organization)}/${table}.csv${queryText(query)}`}
       download
     >
-      <span className={buttonStyles.content}>
-        <Icon name="download" />
-        Export CSV
-      </span>
-    </a>
+      Export CSV
+    </ButtonAnchor>
   );
 }

@@ -1,5 +1,7 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Button } from '../components/button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { Instant } from '../components/figures.tsx';
 import styles from './load-more.module.css';
 
 export interface LoadMoreProps {
@@ -24,4 +26,45 @@ export function LoadMore({ hasMore, busy, onLoad, shown, label = 'Load more' }: 
       )}
     </div>
   );
+}
+
+export interface SearchFurtherProps {
+  /** In the singular, as after "No". */
+  readonly what: string;
+  readonly searchedToMs: number;
+  readonly busy: boolean;
+  readonly onFurther: () => void;
+}
+
+/** Shown instead of a list when the part of it that was searched has nothing that fits, and there is more. */
+export function SearchFurther({ what, searchedToMs, busy, onFurther }: SearchFurtherProps): ReactNode {
+  return (
+    <EmptyState
+      icon="search"
+      title="Nothing fits so far"
+      action={
+        <Button busy={busy} onClick={onFurther}>
+          Search further back
+        </Button>
+      }
+    >
+      No {what} since <Instant atMs={searchedToMs} /> fits these filters.
+    </EmptyState>
+  );
+}
+
+const STEP = 100;
+
+/** Of a list that the page has whole: as many rows as are drawn at once without anybody waiting, and more on demand (LoadMore). */
+export function useFirstRows<Row>(rows: readonly Row[] | undefined): {
+  readonly first: readonly Row[] | undefined;
+  readonly hasMore: boolean;
+  readonly showMore: () => void;
+} {
+  const [limit, setLimit] = useState(STEP);
+  return {
+    first: rows?.slice(0, limit),
+    hasMore: (rows?.length ?? 0) > limit,
+    showMore: () => setLimit((before) => before + STEP),
+  };
 }

@@ -1,10 +1,16 @@
-import type { KeyboardEvent, MouseEvent, ReactNode } from 'react';
+import {
+  type KeyboardEvent,
+  type MouseEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
 import { classNames } from '../components/class-names.ts';
+import { Icon } from '../components/icon.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
 import styles from './table.module.css';
-import { cellClass } from './table-cell-class.ts';
-import { type Sorting, TableHead } from './table-head.tsx';
-import { useOverflows } from './use-overflows.ts';
 
 export interface Column<Row> {
   readonly id: string;
@@ -137,4 +143,73 @@ function moveFocus({ previousElementSibling, nextElementSibling }: Element, key:
 function isControl({ target, currentTarget }: MouseEvent): boolean {
   if (!(target instanceof Element) || !currentTarget.contains(target)) return true;
   return target.closest('a, button, input, select, label') !== null;
+}
+
+export function cellClass<Row>({ numeric, hideBelow, showBelow }: Column<Row>): string {
+  return classNames(numeric && styles.numeric, hideBelow && styles[hideBelow], showBelow && styles.onPhones);
+}
+
+export interface Sorting {
+  /** Id of the column. */
+  readonly by: string;
+  readonly order: 'asc' | 'desc';
+  readonly onSort: (column: string) => void;
+}
+
+const ARIA = { asc: 'ascending', desc: 'descending' } as const;
+
+/** Names of the columns; those that sort are buttons. */
+export function TableHead<Row>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 'sorting'>): ReactNode {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => (
+          <th
+            key={column.id}
+            scope="col"
+            className={cellClass(column)}
+            style={column.width ? { width: column.width } : {}}
+            aria-sort={sorting?.by === column.id ? ARIA[sorting.order] : undefined}
+          >
+            <HeadCell column={column} sorting={sorting} />
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+interface HeadCellProps<Row> {
+  readonly column: Column<Row>;
+  readonly sorting: Sorting | undefined;
+}
+
+function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
+  if (column.header === '') return <span className="visually-hidden">{column.label}</span>;
+  if (sorting === undefined) return column.header;
+  const state = sorting.by === column.id ? styles[sorting.order] : styles.unsorted;
+  return (
+    <button type="button" className={styles.sort} onClick={() => sorting.onSort(column.id)}>
+      {column.header}
+      <span className={state}>
+        <Icon name={sorting.by === column.id ? 'chevronDown' : 'sort'} />
+      </span>
+    </button>
+  );
+}
+
+/** Whether what is inside is wider than the box. Only then is the box a thing to scroll, and a stop for the keyboard. */
+export function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box | null>, overflows: boolean] {
+  const box = useRef<Box>(null);
+  const [overflows, setOverflows] = useState(false);
+  useEffect(() => {
+    const element = box.current;
+    const inside = element?.firstElementChild;
+    if (!element || !inside) return;
+    const watcher = new ResizeObserver(() => setOverflows(inside.scrollWidth > element.clientWidth));
+    watcher.observe(element);
+    watcher.observe(inside);
+    return () => watcher.disconnect();
+  }, []);
+  return [box, overflows];
 }

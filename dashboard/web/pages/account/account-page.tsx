@@ -1,12 +1,13 @@
 import type { ReactNode } from 'react';
+import type { PendingInvitation } from '../../../contract/session.ts';
 import { useSession } from '../../api/session.ts';
 import { Card } from '../../components/card.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { chooseTheme, useTheme } from '../../components/theme.ts';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
+import { SegmentedControl } from '../../forms/choices.tsx';
 import { ChangePassword } from './change-password.tsx';
 import { Devices } from './devices.tsx';
-import { PendingInvitations } from './pending-invitations.tsx';
 
 export function AccountPage(): ReactNode {
   const { user, invitations } = useSession();
@@ -32,5 +33,22 @@ export function AccountPage(): ReactNode {
       <ChangePassword />
       <Devices />
     </>
+  );
+}
+
+/** Pending invitations elsewhere. Joining takes the link: an address alone proves nothing. */
+export function PendingInvitations({ invitations }: { readonly invitations: readonly PendingInvitation[] }): ReactNode {
+  return (
+    <Card title="Invitations">
+      <ul>
+        {invitations.map(({ organization, role, expiresAtMs }) => (
+          <li key={`${organization} ${expiresAtMs}`}>
+            <strong>{organization}</strong>, as {role === 'owner' ? 'an owner' : 'a member'}, until{' '}
+            <Instant atMs={expiresAtMs} />
+          </li>
+        ))}
+      </ul>
+      <p>To join, open the link that you get from the person who invited you.</p>
+    </Card>
   );
 }

@@ -3,11 +3,10 @@ import { useSession } from '../../api/session.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
+import { useToast } from '../../components/toast.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form, FormButtons } from '../../forms/form.tsx';
-import { NewPasswordField } from '../../forms/new-password-field.tsx';
-import { PasswordInput } from '../../forms/password-input.tsx';
-import { useToast } from '../../overlays/toast.tsx';
+import { NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
 import styles from './account.module.css';
 
 export function ChangePassword(): ReactNode {

@@ -9,8 +9,8 @@ import { IconButton } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { Instant } from '../../components/instant.tsx';
-import { useToast } from '../../overlays/toast.tsx';
+import { Instant } from '../../components/figures.tsx';
+import { useToast } from '../../components/toast.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { deviceName } from './device-name.ts';
 

@@ -1,13 +1,13 @@
 import { type ReactNode, useMemo } from 'react';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { Select } from '../../forms/select.tsx';
-import { TimeFilter } from '../credits/time-filter.tsx';
-import { type AuditSearch, auditFilter } from './audit-search.ts';
-import { ACTIONS, actionChoice } from './audit-words.ts';
+import { TimeFilter } from '../../search/time-filter.tsx';
+import { ACTIONS, actionChoice } from './audit-labels.ts';
+import { type AuditUrlState, auditFilter } from './audit-url.ts';
 
 export interface AuditFiltersProps {
-  readonly search: AuditSearch;
-  readonly onSearch: (search: AuditSearch) => void;
+  readonly search: AuditUrlState;
+  readonly onSearch: (search: AuditUrlState) => void;
   /** A choice that only one page has, with whether it is made. */
   readonly more?: ReactNode;
   readonly isMoreActive?: boolean;
@@ -39,7 +39,7 @@ export function AuditFilters({ search, onSearch, more, isMoreActive = false, onC
 }
 
 /** The same object until something else is asked for: `Last 24 hours` counts from when it was chosen. */
-export function useAuditFilter({ actor, action, range, from, to }: AuditSearch): ReturnType<typeof auditFilter> {
+export function useAuditFilter({ actor, action, range, from, to }: AuditUrlState): ReturnType<typeof auditFilter> {
   return useMemo(
     () => auditFilter({ actor, action, ...(range && { range }), ...(from && { from }), ...(to && { to }) }, Date.now()),
     [actor, action, range, from, to],

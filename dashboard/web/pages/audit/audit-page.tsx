@@ -1,11 +1,11 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useAskPages } from '../../api/use-ask-pages.ts';
+import { useAskPages } from '../../api/use-ask.ts';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { AuditFilters, useAuditFilter } from './audit-filters.tsx';
 import { AuditPages } from './audit-pages.tsx';
-import type { AuditSearch } from './audit-search.ts';
+import type { AuditUrlState } from './audit-url.ts';
 
 export function AuditPage(): ReactNode {
   const { id: organization } = useOrganization();
@@ -18,7 +18,7 @@ export function AuditPage(): ReactNode {
     'before',
     { keepPrevious: true },
   );
-  const onSearch = (next: AuditSearch) => void navigate({ search: next, replace: true });
+  const onSearch = (next: AuditUrlState) => void navigate({ search: next, replace: true });
   return (
     <>
       <PageHeader title="Audit log" description="Who changed what in this organization, when, and from where." />

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 import type { AuditPage } from '../../../contract/people.ts';
 import type { ApiProblem } from '../../api/problem.ts';
+import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { formatCount } from '../../format/format-number.ts';
-import { LoadMore } from '../../table/load-more.tsx';
+import { LoadMore, SearchFurther } from '../../table/load-more.tsx';
 import { AuditTable } from './audit-table.tsx';
-import { NoEvents } from './no-events.tsx';
 
 export interface AuditPagesProps {
   readonly pages: {
@@ -53,5 +53,25 @@ export function AuditPages(props: AuditPagesProps): ReactNode {
         />
       )}
     </>
+  );
+}
+
+export function NoEvents({ pages, isFiltered }: AuditPagesProps): ReactNode {
+  const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
+  if (searchedToMs !== undefined && pages.hasNextPage) {
+    return (
+      <SearchFurther
+        what="event"
+        searchedToMs={searchedToMs}
+        busy={pages.isFetchingNextPage}
+        onFurther={() => void pages.fetchNextPage()}
+      />
+    );
+  }
+  if (isFiltered) return <EmptyState icon="search" title="Nothing fits" />;
+  return (
+    <EmptyState icon="audit" title="Nothing has been changed yet">
+      Whoever creates, changes or revokes something appears here, with what it was before.
+    </EmptyState>
   );
 }

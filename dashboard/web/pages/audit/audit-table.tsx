@@ -1,10 +1,10 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { AuditEventView } from '../../../contract/people.ts';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './audit.module.css';
-import { actionWords, type ChangedValue, changeLines } from './audit-words.ts';
+import { actionWords, type ChangedValue, changeLines } from './audit-labels.ts';
 
 export interface AuditTableProps {
   /** Absent: coming. */

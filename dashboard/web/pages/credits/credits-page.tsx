@@ -1,22 +1,22 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
-import { useAsk } from '../../api/use-ask.ts';
-import { useAskPages } from '../../api/use-ask-pages.ts';
+import { useAsk, useAskPages } from '../../api/use-ask.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { Money } from '../../components/money.tsx';
+import { Money } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { formatCount } from '../../format/format-number.ts';
+import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
+import { availableNanoUsd } from '../../organizations/balance-warning.ts';
+import { boundsOf } from '../../search/time-range.ts';
+import { isFiltered } from '../../search/url-values.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
 import { LoadMore } from '../../table/load-more.tsx';
-import { BalanceBanner } from '../overview/balance-banner.tsx';
-import { availableNanoUsd } from '../overview/balance-warning.ts';
 import { LedgerFilters } from './ledger-filters.tsx';
-import { boundsOf, isFiltered, type LedgerSearch } from './ledger-search.ts';
 import { LedgerTable } from './ledger-table.tsx';
-import { TopUpButton } from './top-up-button.tsx';
+import type { LedgerUrlState } from './ledger-url.ts';
 
 const route = getRouteApi('/app/o/$organization/credits');
 const REFRESH_MS = 15_000;
@@ -40,8 +40,8 @@ export function CreditsPage(): ReactNode {
 
 interface CreditsOfProps {
   readonly id: string;
-  readonly search: LedgerSearch;
-  readonly onSearch: (search: LedgerSearch) => void;
+  readonly search: LedgerUrlState;
+  readonly onSearch: (search: LedgerUrlState) => void;
 }
 
 function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
@@ -91,7 +91,7 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
 }
 
 /** What counts as now is fixed when a span is chosen: otherwise every look would be another question. */
-function useLedgerQuery(search: LedgerSearch) {
+function useLedgerQuery(search: LedgerUrlState) {
   const [nowMs] = useState(() => Date.now());
   return useMemo(() => ({ kind: search.kind, ...boundsOf(search, nowMs) }), [search, nowMs]);
 }

@@ -1,20 +1,21 @@
 import type { ReactNode } from 'react';
+import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
-import { isFiltered, type Kind, type LedgerSearch } from './ledger-search.ts';
-import { TimeFilter } from './time-filter.tsx';
+import { TimeFilter } from '../../search/time-filter.tsx';
+import { isFiltered } from '../../search/url-values.ts';
+import type { LedgerUrlState } from './ledger-url.ts';
 
 export interface LedgerFiltersProps {
-  readonly search: LedgerSearch;
-  readonly onSearch: (search: LedgerSearch) => void;
+  readonly search: LedgerUrlState;
+  readonly onSearch: (search: LedgerUrlState) => void;
   readonly actions: ReactNode;
 }
 
-const KIND_CHOICES: readonly { readonly value: Kind | 'all'; readonly label: string }[] = [
+const KIND_CHOICES = [
   { value: 'all', label: 'All' },
   { value: 'credit', label: 'Credits' },
   { value: 'charge', label: 'Charges' },
-];
+] as const;
 
 export function LedgerFilters({ search, onSearch, actions }: LedgerFiltersProps): ReactNode {
   const { kind, ...times } = search;

@@ -3,7 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { LedgerEntryView } from '../../../contract/money.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { formatMoneyInFull } from '../../format/format-money.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import { entryTitle, signedAmount } from './ledger-entry.ts';

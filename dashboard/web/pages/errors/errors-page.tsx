@@ -4,8 +4,8 @@ import { Badge } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { type ErrorAdvice, findErrors, readableMessage } from '../../errors/error-advice.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { type ErrorAdvice, findErrors, readableMessage } from './error-advice.ts';
 import styles from './errors.module.css';
 
 const route = getRouteApi('/app/errors');

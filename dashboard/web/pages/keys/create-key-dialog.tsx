@@ -6,7 +6,7 @@ import { Form } from '../../forms/form.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import { draftProblems, type KeyDraft, restrictionsOf } from './key-draft.ts';
 import { KeyFields } from './key-fields.tsx';
-import { useFieldProblems, useKeyFormFacts } from './use-key-form.ts';
+import { useFieldProblems, useKeyFormFacts } from './key-form.ts';
 
 export interface CreateKeyDialogProps {
   readonly organization: string;

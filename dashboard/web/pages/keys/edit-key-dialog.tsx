@@ -2,12 +2,12 @@ import { type ReactNode, useId, useState } from 'react';
 import type { KeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
+import { useToast } from '../../components/toast.tsx';
 import { Form } from '../../forms/form.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
-import { useToast } from '../../overlays/toast.tsx';
 import { changeOf, draftOf, draftProblems, isEmptyChange } from './key-draft.ts';
 import { KeyFields } from './key-fields.tsx';
-import { useFieldProblems, useKeyFormFacts } from './use-key-form.ts';
+import { useFieldProblems, useKeyFormFacts } from './key-form.ts';
 
 export interface KeyDialogProps {
   readonly organization: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KeyView } from '../../../contract/keys.ts';
 import { filterKeys } from './filter-keys.ts';
-import { keysSearch } from './keys-search.ts';
+import { readKeysUrl } from './keys-url.ts';
 
 const key = (more: Partial<KeyView>): KeyView => ({
   id: 'key-01',
@@ -53,13 +53,13 @@ describe('filterKeys', () => {
   });
 });
 
-describe('keysSearch', () => {
+describe('readKeysUrl', () => {
   it('keeps what it knows', () => {
     const values = { show: 'ended', search: 'a b', key: 'key-A', dialog: 'create' };
-    expect(keysSearch(values)).toEqual(values);
+    expect(readKeysUrl(values)).toEqual(values);
   });
 
   it('drops what it does not know', () => {
-    expect(keysSearch({ show: 'everything', search: '', key: {}, dialog: 'yes', other: 1 })).toEqual({});
+    expect(readKeysUrl({ show: 'everything', search: '', key: {}, dialog: 'yes', other: 1 })).toEqual({});
   });
 });

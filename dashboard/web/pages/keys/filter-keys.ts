@@ -1,9 +1,6 @@
 import type { KeyView } from '../../../contract/keys.ts';
-import type { KeyGroup, KeysSearch } from './keys-search.ts';
-
-export function hasEnded({ state }: KeyView): boolean {
-  return state === 'revoked' || state === 'expired';
-}
+import { hasEnded } from '../../keys/key-labels.ts';
+import type { KeyGroup, KeysUrlState } from './keys-url.ts';
 
 export interface FilteredKeys {
   readonly shown: readonly KeyView[];
@@ -11,7 +8,7 @@ export interface FilteredKeys {
   readonly counts: Readonly<Record<KeyGroup, number>>;
 }
 
-export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysSearch): FilteredKeys {
+export function filterKeys(keys: readonly KeyView[], { show = 'usable', search = '' }: KeysUrlState): FilteredKeys {
   const found = keys.filter((key) => matches(key, search));
   const groups: Record<KeyGroup, KeyView[]> = {
     usable: found.filter((key) => !hasEnded(key)),

@@ -6,12 +6,12 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { LinkButton } from '../../components/link-button.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { maskedKey } from '../../keys/key-labels.ts';
 import { Drawer } from '../../overlays/dialog.tsx';
-import type { OnKeyAction } from './key-action.ts';
-import { KeyFacts } from './key-facts.tsx';
-import { mayReplace, whyFixed } from './key-standing.ts';
-import { KeyState } from './key-state.tsx';
-import { maskedKey } from './key-words.ts';
+import { KeyState } from './key-cells.tsx';
+import { KeyFacts } from './key-details.tsx';
+import type { OnKeyAction } from './key-status.ts';
+import { mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
 
 export interface KeyDrawerProps {
@@ -82,7 +82,7 @@ function KeyDetails({ organization, of: key }: { readonly organization: string; 
         </LinkButton>
         <CopyButton text={key.id} what="key id" wide />
       </div>
-      {reason && <p className={styles.muted}>{reason}</p>}
+      {reason && <p className="muted">{reason}</p>}
     </>
   );
 }

@@ -1,27 +1,14 @@
 import type { ReactNode } from 'react';
-import type { KeyView, ScopeName } from '../../../contract/keys.ts';
-import type { ModelView } from '../../../contract/money.ts';
-import type { OrganizationLimits } from '../../../contract/organization.ts';
-import { Checkbox } from '../../forms/checkbox.tsx';
+import type { ScopeName } from '../../../contract/keys.ts';
+import { Checkbox } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
-import type { KeyDraft, KeyField } from './key-draft.ts';
+import { SCOPE_LABELS } from '../../keys/key-labels.ts';
+import type { KeyFieldsProps } from './key-form.ts';
 import { AddressSection, ExpirySection, LimitSection, ModelSection } from './key-sections.tsx';
-import { SCOPE_WORDS } from './key-words.ts';
 import styles from './keys.module.css';
 
-export interface KeyFieldsProps {
-  readonly draft: KeyDraft;
-  readonly onChange: (draft: KeyDraft) => void;
-  readonly problems: Partial<Record<KeyField, string>>;
-  /** Absent: not known yet. */
-  readonly limits: OrganizationLimits | undefined;
-  readonly models: readonly ModelView[] | undefined;
-  /** The key that is edited. */
-  readonly before?: KeyView | undefined;
-}
-
-const SCOPES = Object.keys(SCOPE_WORDS) as ScopeName[];
+const SCOPES = Object.keys(SCOPE_LABELS) as ScopeName[];
 
 /** Everything that can be chosen of a key: what nearly everybody chooses first, restrictions in sections below. */
 export function KeyFields(props: KeyFieldsProps): ReactNode {
@@ -41,8 +28,8 @@ export function KeyFields(props: KeyFieldsProps): ReactNode {
         {SCOPES.map((scope) => (
           <Checkbox
             key={scope}
-            label={SCOPE_WORDS[scope].title}
-            hint={SCOPE_WORDS[scope].means}
+            label={SCOPE_LABELS[scope].title}
+            hint={SCOPE_LABELS[scope].means}
             checked={draft.scopes.includes(scope)}
             onChange={(checked) =>
               onChange({

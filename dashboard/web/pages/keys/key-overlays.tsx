@@ -2,10 +2,10 @@ import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
 import { CreateKeyDialog } from './create-key-dialog.tsx';
 import { EditKeyDialog } from './edit-key-dialog.tsx';
-import type { KeyAction, OnKeyAction } from './key-action.ts';
 import { NEW_KEY } from './key-draft.ts';
 import { KeyDrawer } from './key-drawer.tsx';
-import type { KeysSearch } from './keys-search.ts';
+import type { KeyAction, OnKeyAction } from './key-status.ts';
+import type { KeysUrlState } from './keys-url.ts';
 import { ReplaceKeyDialog } from './replace-key-dialog.tsx';
 import { RevokeKeyDialog } from './revoke-key-dialog.tsx';
 import { SecretDialog } from './secret-dialog.tsx';
@@ -13,8 +13,8 @@ import { SecretDialog } from './secret-dialog.tsx';
 export interface KeyOverlaysProps {
   readonly organization: string;
   readonly keys: readonly KeyView[] | undefined;
-  readonly search: KeysSearch;
-  readonly onChange: (next: Partial<KeysSearch>) => void;
+  readonly search: KeysUrlState;
+  readonly onChange: (next: Partial<KeysUrlState>) => void;
   readonly action: KeyAction | undefined;
   readonly onAct: OnKeyAction;
   /** Takes the focus when what had it is gone. */

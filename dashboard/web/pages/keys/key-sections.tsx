@@ -2,19 +2,17 @@ import { type ReactNode, useState } from 'react';
 import { isIpRange } from '../../../../core/net/ip-ranges.ts';
 import { formatInstant } from '../../format/format-instant.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
-import { DateTimeField } from '../../forms/date-time-field.tsx';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { DateTimeField } from '../../forms/date-time-input.tsx';
 import { Field } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
-import { MoneyInput } from '../../forms/money-input.tsx';
 import { MultiCombobox } from '../../forms/multi-combobox.tsx';
-import { NumberInput } from '../../forms/number-input.tsx';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
-import { modelChoice } from '../models/model-words.ts';
-import { EXPIRY_CHOICES, EXPIRY_WORDS, expiryChoiceOf, expiryOf } from './expiry-choice.ts';
+import { MoneyInput, NumberInput } from '../../forms/number-inputs.tsx';
+import { countWords, limitWords, shortMoney } from '../../keys/key-labels.ts';
+import { modelChoice } from '../../models/model-labels.ts';
 import { FormSection } from './form-section.tsx';
-import type { KeyFieldsProps } from './key-fields.tsx';
-import { countWords, limitWords, shortMoney } from './key-words.ts';
-import styles from './keys.module.css';
+import { EXPIRY_CHOICES, EXPIRY_LABELS, expiryChoiceOf, expiryOf } from './key-choices.ts';
+import type { KeyFieldsProps } from './key-form.ts';
 
 const MAX_LIST = 200;
 
@@ -75,7 +73,7 @@ export function ExpirySection({ draft, onChange, problems }: KeyFieldsProps): Re
       <SegmentedControl
         label="Expires"
         value={choice}
-        choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_WORDS[value] }))}
+        choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_LABELS[value] }))}
         onChange={(next) => {
           setChoice(next);
           // Who looks for another moment begins at the one that was chosen before.
@@ -92,7 +90,7 @@ export function ExpirySection({ draft, onChange, problems }: KeyFieldsProps): Re
           error={problems.expiresAtMs}
         />
       ) : (
-        <p className={styles.muted}>
+        <p className="muted">
           {expiresAtMs === undefined
             ? 'The key works until it is revoked.'
             : `From ${formatInstant(expiresAtMs)} on, requests get key_expired.`}
@@ -150,7 +148,7 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
           />
         </Field>
       </FormRow>
-      <p className={styles.muted}>Budgets begin anew at 00:00 UTC. Empty: only the organization's limit holds.</p>
+      <p className="muted">Budgets begin anew at 00:00 UTC. Empty: only the organization's limit holds.</p>
     </FormSection>
   );
 }

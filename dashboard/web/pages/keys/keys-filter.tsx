@@ -1,15 +1,15 @@
 import type { ReactNode } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
 import type { FilteredKeys } from './filter-keys.ts';
-import { KEY_GROUPS, type KeyGroup, type KeysSearch } from './keys-search.ts';
+import { KEY_GROUPS, type KeyGroup, type KeysUrlState } from './keys-url.ts';
 
 export interface KeysFilterProps {
-  readonly search: KeysSearch;
+  readonly search: KeysUrlState;
   /** Absent: not known yet. */
   readonly counts: FilteredKeys['counts'] | undefined;
-  readonly onChange: (next: Partial<KeysSearch>) => void;
+  readonly onChange: (next: Partial<KeysUrlState>) => void;
 }
 
 const GROUP_WORDS: Readonly<Record<KeyGroup, string>> = { usable: 'Usable', ended: 'Revoked or expired', all: 'All' };

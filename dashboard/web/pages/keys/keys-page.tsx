@@ -6,14 +6,13 @@ import { Button } from '../../components/button.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
-import { LoadMore } from '../../table/load-more.tsx';
-import { useFirstRows } from '../../table/use-first-rows.ts';
+import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
 import { filterKeys } from './filter-keys.ts';
-import type { KeyAction } from './key-action.ts';
 import { KeyOverlays } from './key-overlays.tsx';
+import type { KeyAction } from './key-status.ts';
 import { KeysFilter } from './keys-filter.tsx';
-import type { KeysSearch } from './keys-search.ts';
 import { KeysTable } from './keys-table.tsx';
+import type { KeysUrlState } from './keys-url.ts';
 import { NoKeys } from './no-keys.tsx';
 
 const REFRESH_MS = 15_000;
@@ -29,9 +28,9 @@ export function KeysPage(): ReactNode {
   const keys = query.data?.keys;
   const filtered = keys && filterKeys(keys, search);
   const { first, hasMore, showMore } = useFirstRows(filtered?.shown);
-  const go = (next: Partial<KeysSearch>, replace: boolean) =>
+  const go = (next: Partial<KeysUrlState>, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
-  const onChange = (next: Partial<KeysSearch>) => go(next, true);
+  const onChange = (next: Partial<KeysUrlState>) => go(next, true);
   const onCreate = () => go({ dialog: 'create' }, false);
   return (
     <>

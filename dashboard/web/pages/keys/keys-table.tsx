@@ -2,14 +2,13 @@ import type { ReactNode } from 'react';
 import type { KeyView } from '../../../contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
+import { maskedKey, restrictionWords } from '../../keys/key-labels.ts';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import type { OnKeyAction } from './key-action.ts';
-import { KeySpend } from './key-spend.tsx';
-import { mayReplace, whyFixed } from './key-standing.ts';
-import { KeyState } from './key-state.tsx';
-import { maskedKey, restrictionWords } from './key-words.ts';
+import { KeySpend, KeyState } from './key-cells.tsx';
+import type { OnKeyAction } from './key-status.ts';
+import { mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
 
 export interface KeysTableProps {
@@ -65,7 +64,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
     width: '12%',
     cell: ({ lastUsedAtMs, lastAddress }) =>
       lastUsedAtMs === undefined ? (
-        <span className={styles.muted}>Never</span>
+        <span className="muted">Never</span>
       ) : (
         <Instant atMs={lastUsedAtMs} show="relative" note={lastAddress && `from ${lastAddress}`} />
       ),
@@ -81,7 +80,7 @@ const COLUMNS: readonly Column<KeyView>[] = [
         <span className={styles.ends} data-hint={createdBy}>
           {createdBy ?? 'Command line'}
         </span>
-        <span className={styles.muted}>
+        <span className="muted">
           <Instant atMs={createdAtMs} show="date" />
         </span>
       </div>
@@ -101,7 +100,7 @@ function Scopes({ of: { scopes } }: { readonly of: KeyView }): ReactNode {
 
 function Restrictions({ of: key }: { readonly of: KeyView }): ReactNode {
   const words = restrictionWords(key, Date.now());
-  if (words.length === 0) return <span className={styles.muted}>Not restricted</span>;
+  if (words.length === 0) return <span className="muted">Not restricted</span>;
   return (
     <div className={styles.words}>
       {words.map((word) => (

@@ -2,14 +2,14 @@ import type { ReactNode } from 'react';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import type { FilteredKeys } from './filter-keys.ts';
-import type { KeysSearch } from './keys-search.ts';
+import type { KeysUrlState } from './keys-url.ts';
 
 export interface NoKeysProps {
-  readonly search: KeysSearch;
+  readonly search: KeysUrlState;
   readonly counts: FilteredKeys['counts'];
   /** Of the organization, found by the search or not. */
   readonly total: number;
-  readonly onChange: (next: Partial<KeysSearch>) => void;
+  readonly onChange: (next: Partial<KeysUrlState>) => void;
   readonly onCreate: () => void;
 }
 

@@ -3,20 +3,14 @@ import type { CreatedKeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { NumberInput } from '../../forms/number-input.tsx';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
+import { NumberInput } from '../../forms/number-inputs.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
+import { MAX_OVERLAP_HOURS, OVERLAP_CHOICES, OVERLAP_LABELS, type OverlapChoice, overlapHours } from './key-choices.ts';
 import styles from './keys.module.css';
-import {
-  MAX_OVERLAP_HOURS,
-  OVERLAP_CHOICES,
-  OVERLAP_WORDS,
-  type OverlapChoice,
-  overlapHours,
-} from './overlap-choice.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -63,7 +57,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
           <SegmentedControl
             label="Revoke the old key"
             value={choice}
-            choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_WORDS[value] }))}
+            choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_LABELS[value] }))}
             onChange={setChoice}
           />
         </div>
@@ -77,7 +71,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
             <NumberInput value={customHours} onChange={setCustomHours} min={1} max={MAX_OVERLAP_HOURS} />
           </Field>
         )}
-        <p className={styles.muted} aria-live="polite">
+        <p className="muted" aria-live="polite">
           {effect(hours)}
         </p>
       </Form>

@@ -1,8 +1,8 @@
 import { type ReactNode, type RefObject, useRef } from 'react';
 import { useSend } from '../../api/use-send.ts';
-import { Instant } from '../../components/instant.tsx';
-import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
-import { useToast } from '../../overlays/toast.tsx';
+import { Instant } from '../../components/figures.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import styles from './keys.module.css';
 

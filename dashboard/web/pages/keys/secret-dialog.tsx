@@ -6,12 +6,12 @@ import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeSnippet } from '../../components/code-snippet.tsx';
-import { CopyButton } from '../../components/copy-button.tsx';
-import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
+import { CopyBox } from '../../components/copy-button.tsx';
+import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
+import { snippets } from '../../keys/snippets.ts';
+import { modelToTry } from '../../models/filter-models.ts';
 import { Dialog } from '../../overlays/dialog.tsx';
-import { modelToTry } from '../models/filter-models.ts';
 import styles from './keys.module.css';
-import { snippets } from './snippets.ts';
 
 export interface SecretDialogProps {
   readonly organization: string;
@@ -78,10 +78,7 @@ function SecretAndSnippets({
   return (
     // Selected and copied by hand counts as well.
     <div className={styles.created} onCopy={onCopied}>
-      <div className={styles.secret}>
-        <code>{secret}</code>
-        <CopyButton text={secret} what="key" wide onCopied={onCopied} />
-      </div>
+      <CopyBox text={secret} what="key" onCopied={onCopied} />
       {key.scopes.includes('chat') && model === undefined && (
         <Banner tone="neutral">No model is known yet. Put one in place of MODEL below.</Banner>
       )}

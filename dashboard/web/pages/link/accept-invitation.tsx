@@ -5,11 +5,10 @@ import { ask } from '../../api/api.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { NewPasswordField } from '../../forms/new-password-field.tsx';
-import { PasswordInput } from '../../forms/password-input.tsx';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
+import { NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
 
 export interface AcceptInvitationProps {
   readonly token: string;

@@ -13,10 +13,9 @@ import { Loaded } from '../../components/loaded.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
 import { Form } from '../../forms/form.tsx';
-import { NewPasswordField } from '../../forms/new-password-field.tsx';
+import { NewPasswordField } from '../../forms/password-input.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { AcceptInvitation } from './accept-invitation.tsx';
-import { takeLinkToken } from './link-token.ts';
 
 let taken: string | undefined;
 
@@ -98,4 +97,14 @@ function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode 
       </Button>
     </Form>
   );
+}
+
+/**
+ * The token of a link to set a password: `/link#TOKEN`. A fragment is never sent, so no log and no referrer has it. It is taken out of the
+ * address at once, so that neither history nor a glance at the screen gives it away; a reload then needs the link again.
+ */
+export function takeLinkToken(): string {
+  const token = decodeURIComponent(location.hash.slice(1));
+  if (token !== '') history.replaceState(history.state, '', location.pathname);
+  return token;
 }

@@ -2,9 +2,9 @@ import { type ReactNode, useId, useState } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
+import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { RadioGroup } from '../../forms/radio-group.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
 

@@ -1,10 +1,10 @@
 import { type ReactNode, type RefObject, useState } from 'react';
 import type { LinkView } from '../../../contract/people.ts';
-import { useToast } from '../../overlays/toast.tsx';
-import { InvitationDialog } from './invitation-dialog.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { InvitationDialog } from '../../members/invitation-dialog.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
-import type { MemberAction, OnMemberAction } from './member-action.ts';
-import { NewLinkDialog, RoleDialog } from './member-dialog.tsx';
+import { NewLinkDialog, RoleDialog } from './member-dialogs.tsx';
+import type { MemberAction, OnMemberAction } from './member-status.ts';
 import { RemoveDialog } from './remove-dialog.tsx';
 
 export interface MemberOverlaysProps {

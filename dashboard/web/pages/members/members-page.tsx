@@ -1,4 +1,4 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useRef, useState } from 'react';
 import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
@@ -8,25 +8,25 @@ import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
-import { LoadMore } from '../../table/load-more.tsx';
-import { useFirstRows } from '../../table/use-first-rows.ts';
-import type { MemberAction } from './member-action.ts';
+import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
 import { MemberOverlays } from './member-overlays.tsx';
-import { findMembers } from './member-standing.ts';
-import type { MembersSearch } from './members-search.ts';
+import type { MemberAction } from './member-status.ts';
+import { findMembers } from './member-status.ts';
 import { MembersTable } from './members-table.tsx';
+
+const route = getRouteApi('/app/o/$organization/members');
 
 export function MembersPage(): ReactNode {
   const { id: organization, role } = useOrganization();
   const { user } = useSession();
-  const search = useSearch({ from: '/app/o/$organization/members' });
-  const navigate = useNavigate({ from: '/o/$organization/members' });
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
   const [action, setAction] = useState<MemberAction>();
   const query = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
   const members = query.data?.members;
   const shown = members && findMembers(members, search.search ?? '');
   const { first, hasMore, showMore } = useFirstRows(shown);
-  const onChange = (next: Partial<MembersSearch>, replace = true) =>
+  const onChange = (next: typeof search, replace = true) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
   const onInvite = () => onChange({ dialog: 'invite' }, false);
   const button = useRef<HTMLButtonElement>(null);

@@ -3,11 +3,12 @@ import type { MemberView } from '../../../contract/people.ts';
 import type { Role } from '../../../contract/session.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
-import { Instant } from '../../components/instant.tsx';
-import { Menu, type MenuAction } from '../../overlays/menu.tsx';
+import { Instant } from '../../components/figures.tsx';
+import { Menu } from '../../overlays/menu.tsx';
+import type { MenuAction } from '../../overlays/menu-popup.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import type { OnMemberAction } from './member-action.ts';
-import { type MemberState, memberState, whyStays } from './member-standing.ts';
+import type { OnMemberAction } from './member-status.ts';
+import { type MemberState, memberState, whyStays } from './member-status.ts';
 import styles from './members.module.css';
 
 export interface MembersTableProps {
@@ -50,7 +51,7 @@ function columnsFor(props: MembersTableProps): readonly Column<MemberView>[] {
       cell: ({ email, userId }) => (
         <span className={styles.person}>
           <span>{email}</span>
-          {userId === props.userId && <span className={styles.muted}>you</span>}
+          {userId === props.userId && <span className="muted">you</span>}
         </span>
       ),
     },
@@ -74,7 +75,7 @@ function columnsFor(props: MembersTableProps): readonly Column<MemberView>[] {
       header: 'Last signed in',
       cell: ({ lastSignedInAtMs }) =>
         lastSignedInAtMs === undefined ? (
-          <span className={styles.muted}>Never</span>
+          <span className="muted">Never</span>
         ) : (
           <Instant atMs={lastSignedInAtMs} show="relative" />
         ),

@@ -4,12 +4,12 @@ import { countOf } from '../../../../core/count-of.ts';
 import type { MemberView } from '../../../contract/people.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { useSend } from '../../api/use-send.ts';
+import { useToast } from '../../components/toast.tsx';
+import { RadioGroup } from '../../forms/choices.tsx';
+import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { Field } from '../../forms/field.tsx';
-import { RadioGroup } from '../../forms/radio-group.tsx';
 import { Select } from '../../forms/select.tsx';
-import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
-import { useToast } from '../../overlays/toast.tsx';
-import type { MemberDialogProps } from './member-dialog.tsx';
+import type { MemberDialogProps } from './member-dialogs.tsx';
 import styles from './members.module.css';
 
 export interface RemoveDialogProps extends MemberDialogProps {

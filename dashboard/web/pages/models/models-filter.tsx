@@ -3,17 +3,16 @@ import { countOf } from '../../../../core/count-of.ts';
 import type { KeyView } from '../../../contract/keys.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { Select } from '../../forms/select.tsx';
-import { hasEnded } from '../keys/filter-keys.ts';
-import { maskedKey } from '../keys/key-words.ts';
-import { ABILITY_WORDS } from './model-words.ts';
-import { ABILITIES, type ModelsSearch } from './models-search.ts';
+import { hasEnded, maskedKey } from '../../keys/key-labels.ts';
+import { ABILITIES, ABILITY_LABELS } from '../../models/model-labels.ts';
+import type { ModelsUrlState } from './models-url.ts';
 
 export interface ModelsFilterProps {
-  readonly search: ModelsSearch;
+  readonly search: ModelsUrlState;
   readonly keys: readonly KeyView[];
   /** How many are shown; absent: not known yet. */
   readonly shown: number | undefined;
-  readonly onChange: (next: ModelsSearch) => void;
+  readonly onChange: (next: ModelsUrlState) => void;
 }
 
 export function ModelsFilter({ search, keys, shown, onChange }: ModelsFilterProps): ReactNode {
@@ -35,7 +34,7 @@ export function ModelsFilter({ search, keys, shown, onChange }: ModelsFilterProp
         value={search.can ?? ''}
         choices={[
           { value: '', label: 'Any capability' },
-          ...ABILITIES.map((value) => ({ value, label: ABILITY_WORDS[value] })),
+          ...ABILITIES.map((value) => ({ value, label: ABILITY_LABELS[value] })),
         ]}
         onChange={(can) => onChange({ can: can === '' ? undefined : can })}
       />

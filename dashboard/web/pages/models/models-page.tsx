@@ -5,11 +5,11 @@ import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { filterModels } from '../../models/filter-models.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
-import { filterModels } from './filter-models.ts';
 import { ModelsFilter } from './models-filter.tsx';
-import type { ModelsSearch } from './models-search.ts';
 import { ModelsTable } from './models-table.tsx';
+import type { ModelsUrlState } from './models-url.ts';
 
 const REFRESH_MS = 30_000;
 
@@ -25,7 +25,7 @@ export function ModelsPage(): ReactNode {
   // What a key may use is not shown before the key is known: a longer list would only flash up.
   const shown =
     search.key !== undefined && keys === undefined ? undefined : models && filterModels(models, search, key);
-  const onChange = (next: ModelsSearch) =>
+  const onChange = (next: ModelsUrlState) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
   return (
     <>

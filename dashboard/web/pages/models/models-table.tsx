@@ -2,10 +2,10 @@ import type { ReactNode } from 'react';
 import type { ModelView } from '../../../contract/money.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Count } from '../../components/count.tsx';
+import { Count } from '../../components/figures.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
+import { capabilityWord, MODEL_STATES } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';
-import { capabilityWord, MODEL_STATES } from './model-words.ts';
 import styles from './models.module.css';
 
 export interface ModelsTableProps {
@@ -45,7 +45,7 @@ const COLUMNS: readonly Column<ModelView>[] = [
       <div className={styles.lines}>
         <Count value={maxOutputTokens} />
         {defaultOutputTokens !== maxOutputTokens && (
-          <span className={styles.muted} data-hint="Sent when a request gives no limit">
+          <span className="muted" data-hint="Sent when a request gives no limit">
             default <Count value={defaultOutputTokens} />
           </span>
         )}
@@ -83,14 +83,13 @@ function State({ of: { state } }: { readonly of: ModelView }): ReactNode {
   return (
     <span className={styles.state}>
       <StatusPill tone={tone}>{text}</StatusPill>
-      <span className={styles.muted}>{means}</span>
+      <span className="muted">{means}</span>
     </span>
   );
 }
 
 function Abilities({ of: { capabilities, reasoningEfforts } }: { readonly of: ModelView }): ReactNode {
-  if (capabilities.length === 0 && reasoningEfforts.length === 0)
-    return <span className={styles.muted}>Text only</span>;
+  if (capabilities.length === 0 && reasoningEfforts.length === 0) return <span className="muted">Text only</span>;
   return (
     <div className={styles.abilities}>
       <span className={styles.badges}>
@@ -98,7 +97,7 @@ function Abilities({ of: { capabilities, reasoningEfforts } }: { readonly of: Mo
           <Badge key={capability}>{capabilityWord(capability)}</Badge>
         ))}
       </span>
-      {reasoningEfforts.length > 0 && <span className={styles.muted}>Reasoning: {reasoningEfforts.join(', ')}</span>}
+      {reasoningEfforts.length > 0 && <span className="muted">Reasoning: {reasoningEfforts.join(', ')}</span>}
     </div>
   );
 }

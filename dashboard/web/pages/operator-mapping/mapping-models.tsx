@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import type { MappedModelView } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
-import { Count } from '../../components/count.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
+import { Count } from '../../components/figures.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
+import { capabilityWord } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';
-import { capabilityWord } from '../models/model-words.ts';
 import styles from './mapping.module.css';
 
 /** Absent: coming. */
@@ -43,12 +43,12 @@ const COLUMNS: readonly Column<MappedModelView>[] = [
     header: 'Targets, in order',
     cell: ({ targets }) =>
       targets.length === 0 ? (
-        <span className={styles.muted}>None</span>
+        <span className="muted">None</span>
       ) : (
         <ol className={styles.targets}>
           {targets.map(({ provider, model }) => (
             <li key={`${provider} ${model}`}>
-              {provider} <span className={styles.muted}>{model}</span>
+              {provider} <span className="muted">{model}</span>
             </li>
           ))}
         </ol>
@@ -60,7 +60,7 @@ const COLUMNS: readonly Column<MappedModelView>[] = [
     hideBelow: 'wide',
     cell: ({ capabilities }) =>
       capabilities.length === 0 ? (
-        <span className={styles.muted}>Text only</span>
+        <span className="muted">Text only</span>
       ) : (
         <span className={styles.badges}>
           {capabilities.map((capability) => (

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import styles from './mapping.module.css';
 import { MappingBanners } from './mapping-banners.tsx';

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ProviderView } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
 import { failureWords, healthOf } from './provider-health.ts';
@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<ProviderView>[] = [
     cell: ({ name, host }) => (
       <div className={styles.stack}>
         <strong className={styles.name}>{name}</strong>
-        <span className={styles.muted}>{host}</span>
+        <span className="muted">{host}</span>
       </div>
     ),
   },
@@ -44,7 +44,7 @@ const COLUMNS: readonly Column<ProviderView>[] = [
     id: 'key',
     header: 'API key',
     // Also where the file names one that is missing: the banner above says so.
-    cell: ({ hasKey }) => (hasKey ? 'Sent' : <span className={styles.muted}>Not sent</span>),
+    cell: ({ hasKey }) => (hasKey ? 'Sent' : <span className="muted">Not sent</span>),
   },
   {
     id: 'health',
@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<ProviderView>[] = [
     header: 'Last failure',
     cell: ({ lastFailure }) =>
       lastFailure === undefined ? (
-        <span className={styles.muted}>None</span>
+        <span className="muted">None</span>
       ) : (
         <div className={styles.stack}>
           <span>{failureWords(lastFailure.result)}</span>

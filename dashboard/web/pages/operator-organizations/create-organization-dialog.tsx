@@ -4,11 +4,11 @@ import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { MoneyInput } from '../../forms/money-input.tsx';
+import { MoneyInput } from '../../forms/number-inputs.tsx';
+import { newReference } from '../../organizations/credit-draft.ts';
+import { newOrganization, type OrganizationDraft } from '../../organizations/organization-draft.ts';
+import { LimitFields, NameField } from '../../organizations/organization-fields.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
-import { newReference } from './credit-draft.ts';
-import { newOrganization, type OrganizationDraft } from './organization-draft.ts';
-import { LimitFields, NameField } from './organization-fields.tsx';
 
 export interface CreateOrganizationDialogProps {
   /** Kept by the page, so that a dialog closed by mistake has lost nothing. */

@@ -1,26 +1,26 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { useAskPages } from '../../api/use-ask-pages.ts';
+import { useAskPages } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { useToast } from '../../components/toast.tsx';
 import { formatCount } from '../../format/format-number.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
-import { useToast } from '../../overlays/toast.tsx';
+import type { OrganizationAction } from '../../organizations/organization-dialog.tsx';
+import { OrganizationDialog } from '../../organizations/organization-dialog.tsx';
+import { NEW_ORGANIZATION } from '../../organizations/organization-draft.ts';
 import { LoadMore } from '../../table/load-more.tsx';
 import { CreateOrganizationDialog } from './create-organization-dialog.tsx';
-import type { OrganizationAction } from './organization-action.ts';
-import { OrganizationDialog } from './organization-dialog.tsx';
-import { NEW_ORGANIZATION } from './organization-draft.ts';
-import type { OrganizationsSearch } from './organizations-search.ts';
 import { OrganizationsTable } from './organizations-table.tsx';
 
+const route = getRouteApi('/app/operator/organizations');
 const REFRESH_MS = 30_000;
 
 export function OrganizationsPage(): ReactNode {
-  const { search, dialog } = useSearch({ from: '/app/operator/organizations' });
-  const navigate = useNavigate({ from: '/operator/organizations' });
+  const { search, dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const [draft, setDraft] = useState(NEW_ORGANIZATION);
   const [action, setAction] = useState<OrganizationAction>();
   const toast = useToast();
@@ -29,7 +29,7 @@ export function OrganizationsPage(): ReactNode {
     keepPrevious: true,
   });
   const rows = pages.data?.pages.flatMap(({ organizations }) => organizations);
-  const go = (next: OrganizationsSearch, replace: boolean) =>
+  const go = (next: ReturnType<typeof route.useSearch>, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
   const open = (organization: string) => void navigate({ to: '/o/$organization/overview', params: { organization } });
   const create = (

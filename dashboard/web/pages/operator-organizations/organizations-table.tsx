@@ -2,12 +2,10 @@ import type { ReactNode } from 'react';
 import type { OrganizationRow } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
-import { Count } from '../../components/count.tsx';
-import { Instant } from '../../components/instant.tsx';
-import { Money } from '../../components/money.tsx';
+import { Count, Instant, Money } from '../../components/figures.tsx';
+import type { OnOrganizationAction } from '../../organizations/organization-dialog.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import type { OnOrganizationAction } from './organization-action.ts';
 import styles from './organizations.module.css';
 
 export interface OrganizationsTableProps {

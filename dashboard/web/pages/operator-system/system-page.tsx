@@ -3,11 +3,10 @@ import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { DatabaseStats } from './database-stats.tsx';
 import { ProcessesTable } from './processes-table.tsx';
 import styles from './system.module.css';
 import { inOrder, troublesOf } from './system-figures.ts';
-import { SystemStats } from './system-stats.tsx';
+import { DatabaseStats, SystemStats } from './system-stats.tsx';
 
 /** As often as the processes report. */
 const REFRESH_MS = 2_000;

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
-import type { ProcessView } from '../../../contract/operator.ts';
+import type { ProcessView, SystemView } from '../../../contract/operator.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
-import { Money } from '../../components/money.tsx';
-import { formatCount } from '../../format/format-number.ts';
+import { Money } from '../../components/figures.tsx';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { formatBytes, formatCount } from '../../format/format-number.ts';
 import { formatRate, totalsOf } from './system-figures.ts';
 
 /** Absent: coming. */
@@ -19,6 +20,30 @@ export function SystemStats({ processes }: { readonly processes: readonly Proces
       <Stat label="In flight" value={totals && formatCount(totals.requestsInFlight)} note="requests" />
       <Stat label="Held" value={totals && <Money nanoUsd={totals.heldNanoUsd} />} note="for requests in flight" />
       <Stat label="Spool" value={totals && formatCount(totals.spoolCharges)} note="charges to be booked" />
+    </StatRow>
+  );
+}
+
+/** Absent: coming. */
+export function DatabaseStats({ database }: { readonly database: SystemView['database'] | undefined }): ReactNode {
+  const connections = database && `${database.connections} of ${database.maxConnections}`;
+  return (
+    <StatRow>
+      <Stat label="PostgreSQL" value={database?.version} note={database && `Schema ${database.schemaVersion}`} />
+      <Stat label="Size" value={database && formatBytes(database.sizeBytes)} note="with indexes and request log" />
+      <Stat
+        label="Connections"
+        value={connections}
+        note={
+          database && (
+            <ProgressBar
+              label="Connections that are taken"
+              fraction={database.connections / database.maxConnections}
+              text={connections ?? ''}
+            />
+          )
+        }
+      />
     </StatRow>
   );
 }

@@ -3,13 +3,13 @@ import type { UserRow } from '../../../contract/operator.ts';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
+import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { RadioGroup } from '../../forms/radio-group.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
 import { Dialog } from '../../overlays/dialog.tsx';
+import { OrganizationPicker } from '../../shell/organization-picker.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
-import { OrganizationField } from './organization-field.tsx';
 
 export interface InviteUserDialogProps {
   readonly onClose: () => void;
@@ -79,5 +79,19 @@ export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps):
         )}
       </Form>
     </Dialog>
+  );
+}
+
+export interface OrganizationFieldProps {
+  readonly value: string | undefined;
+  readonly onChange: (id: string) => void;
+  readonly error: string | undefined;
+}
+
+export function OrganizationField({ value, onChange, error }: OrganizationFieldProps): ReactNode {
+  return (
+    <Field label="Organization" required error={error}>
+      <OrganizationPicker value={value} onChange={onChange} placeholder="Choose an organization…" />
+    </Field>
   );
 }

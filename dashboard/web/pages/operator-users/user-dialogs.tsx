@@ -2,9 +2,9 @@ import { type ReactNode, useState } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Checkbox } from '../../forms/checkbox.tsx';
-import { ConfirmDialog } from '../../overlays/confirm-dialog.tsx';
-import { useToast } from '../../overlays/toast.tsx';
+import { useToast } from '../../components/toast.tsx';
+import { Checkbox } from '../../forms/choices.tsx';
+import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import styles from './users.module.css';
 
 export interface UserDialogProps {
@@ -90,3 +90,11 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
     </ConfirmDialog>
   );
 }
+
+/** What is being done to a user in a dialog. */
+export interface UserAction {
+  readonly what: 'link' | 'disablement';
+  readonly of: UserRow;
+}
+
+export type OnUserAction = (action: UserAction | undefined) => void;

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from 'react';
 import type { LinkView } from '../../../contract/people.ts';
-import { InvitationDialog } from '../members/invitation-dialog.tsx';
+import { InvitationDialog } from '../../members/invitation-dialog.tsx';
 import { InviteUserDialog } from './invite-user-dialog.tsx';
-import type { OnUserAction, UserAction } from './user-action.ts';
+import type { OnUserAction, UserAction } from './user-dialogs.tsx';
 import { DisablementDialog, PasswordLinkDialog } from './user-dialogs.tsx';
 
 export interface UserOverlaysProps {

@@ -1,7 +1,7 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { useSession } from '../../api/session.ts';
-import { useAskPages } from '../../api/use-ask-pages.ts';
+import { useAskPages } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
@@ -9,19 +9,20 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { formatCount } from '../../format/format-number.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { LoadMore } from '../../table/load-more.tsx';
-import type { UserAction } from './user-action.ts';
+import type { UserAction } from './user-dialogs.tsx';
 import { UserOverlays } from './user-overlays.tsx';
-import type { UsersSearch } from './users-search.ts';
 import { UsersTable } from './users-table.tsx';
+
+const route = getRouteApi('/app/operator/users');
 
 export function UsersPage(): ReactNode {
   const { user } = useSession();
-  const { search, dialog } = useSearch({ from: '/app/operator/users' });
-  const navigate = useNavigate({ from: '/operator/users' });
+  const { search, dialog } = route.useSearch();
+  const navigate = route.useNavigate();
   const [action, setAction] = useState<UserAction>();
   const pages = useAskPages('GET /api/users', { query: { search } }, 'after', { keepPrevious: true });
   const rows = pages.data?.pages.flatMap(({ users }) => users);
-  const go = (next: UsersSearch, replace: boolean) =>
+  const go = (next: ReturnType<typeof route.useSearch>, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
   return (
     <>

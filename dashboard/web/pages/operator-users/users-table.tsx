@@ -3,10 +3,10 @@ import type { ReactNode } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
-import { Instant } from '../../components/instant.tsx';
+import { Instant } from '../../components/figures.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import type { OnUserAction } from './user-action.ts';
+import type { OnUserAction } from './user-dialogs.tsx';
 import styles from './users.module.css';
 
 export interface UsersTableProps {
@@ -37,7 +37,7 @@ function person(selfId: string): Column<UserRow> {
     cell: ({ id, email, isOperator }) => (
       <span className={styles.person}>
         {email}
-        {id === selfId && <span className={styles.muted}>you</span>}
+        {id === selfId && <span className="muted">you</span>}
         {isOperator && <Badge tone="accent">Operator</Badge>}
       </span>
     ),
@@ -51,7 +51,7 @@ const COLUMNS: readonly Column<UserRow>[] = [
     header: 'Organizations',
     cell: ({ memberships }) =>
       memberships.length === 0 ? (
-        <span className={styles.muted}>None</span>
+        <span className="muted">None</span>
       ) : (
         <ul className={styles.organizations}>
           {memberships.map(({ organizationId, name, role }) => (
@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<UserRow>[] = [
               <Link to="/o/$organization/members" params={{ organization: organizationId }}>
                 {name}
               </Link>{' '}
-              <span className={styles.muted}>{role}</span>
+              <span className="muted">{role}</span>
             </li>
           ))}
         </ul>
@@ -70,7 +70,7 @@ const COLUMNS: readonly Column<UserRow>[] = [
     header: 'Last signed in',
     cell: ({ lastSignedInAtMs }) =>
       lastSignedInAtMs === undefined ? (
-        <span className={styles.muted}>Never</span>
+        <span className="muted">Never</span>
       ) : (
         <Instant atMs={lastSignedInAtMs} show="relative" />
       ),

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { classNames } from '../../components/class-names.ts';
 import type { Change } from './change.ts';
-import styles from './change-note.module.css';
+import styles from './overview.module.css';
 
 export interface ChangeNoteProps {
   readonly change: Change | undefined;

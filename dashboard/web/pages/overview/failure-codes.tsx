@@ -2,10 +2,10 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Overview } from '../../../contract/organization.ts';
 import { Card } from '../../components/card.tsx';
-import { Count } from '../../components/count.tsx';
+import { Count } from '../../components/figures.tsx';
 import { formatPercent } from '../../format/format-number.ts';
-import styles from './failure-codes.module.css';
-import { RANGE_WORDS } from './overview-search.ts';
+import styles from './overview.module.css';
+import { RANGE_LABELS } from './overview-url.ts';
 
 /** The most frequent errors, each leading to its requests. */
 export function FailureCodes({
@@ -30,7 +30,7 @@ export function FailureCodes({
               className={styles.code}
             >
               <code>{code}</code>
-              <span className="visually-hidden">: show the requests of the last {RANGE_WORDS[range]}</span>
+              <span className="visually-hidden">: show the requests of the last {RANGE_LABELS[range]}</span>
             </Link>
             <Count value={requests} />
             <span className={styles.share}>{formatPercent(requests / totals.requests)}</span>

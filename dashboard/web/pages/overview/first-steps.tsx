@@ -6,8 +6,8 @@ import { classNames } from '../../components/class-names.ts';
 import { CodeSnippet } from '../../components/code-snippet.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { LinkButton } from '../../components/link-button.tsx';
-import { snippets } from '../keys/snippets.ts';
-import styles from './first-steps.module.css';
+import { snippets } from '../../keys/snippets.ts';
+import styles from './overview.module.css';
 
 export interface FirstStepsProps {
   readonly organization: string;

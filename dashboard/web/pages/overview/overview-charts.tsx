@@ -2,16 +2,15 @@ import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
 import type { Overview, OverviewGroup } from '../../../contract/organization.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { Card } from '../../components/card.tsx';
-import { Count } from '../../components/count.tsx';
-import { Money } from '../../components/money.tsx';
+import { Count, Money } from '../../components/figures.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { dollars, formatDollars, formatMoney } from '../../format/format-money.ts';
 import { formatCompact, formatCount } from '../../format/format-number.ts';
 import { relativeChange } from './change.ts';
 import { ChangeNote } from './change-note.tsx';
-import styles from './overview-charts.module.css';
-import { RANGE_WORDS } from './overview-search.ts';
+import styles from './overview.module.css';
 import { inKnownOrder, type OverviewMeasure, seriesId, shownSeries, toggleHidden } from './overview-series.ts';
+import { RANGE_LABELS } from './overview-url.ts';
 
 export interface OverviewChartsProps {
   /** Absent: coming. */
@@ -96,7 +95,7 @@ function MeasureChart(props: MeasureChartProps): ReactNode {
         {overview && (
           <ChangeNote
             change={relativeChange(props.now, props.was)}
-            before={RANGE_WORDS[overview.range]}
+            before={RANGE_LABELS[overview.range]}
             {...(props.wasText !== undefined && { was: props.wasText })}
           />
         )}

@@ -3,20 +3,20 @@ import { lazy, type ReactNode, Suspense } from 'react';
 import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { BalanceBanner } from '../../organizations/balance-banner.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
-import { BalanceBanner } from './balance-banner.tsx';
 import { FailureCodes } from './failure-codes.tsx';
 import { FirstSteps } from './first-steps.tsx';
 import { OverviewCharts } from './overview-charts.tsx';
-import { DEFAULT_GROUP, DEFAULT_RANGE, RANGES, withGroup, withRange } from './overview-search.ts';
 import { OverviewStats } from './overview-stats.tsx';
+import { DEFAULT_GROUP, DEFAULT_RANGE, RANGES, withGroup, withRange } from './overview-url.ts';
 import { type OverviewQuestion, useOverviewData } from './use-overview-data.ts';
 
 const route = getRouteApi('/app/o/$organization/overview');
 /** For operators only, so nobody else fetches it. */
 const OperatorPanel = lazy(() =>
-  import('../operator-organizations/operator-panel.tsx').then((module) => ({ default: module.OperatorPanel })),
+  import('../../organizations/operator-panel.tsx').then((module) => ({ default: module.OperatorPanel })),
 );
 const PANEL_HEIGHT = '60px';
 

@@ -1,13 +1,12 @@
 import type { ReactNode } from 'react';
 import type { OrganizationView, Overview } from '../../../contract/organization.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
-import { Count, Duration } from '../../components/count.tsx';
-import { Money } from '../../components/money.tsx';
+import { Count, Duration, Money } from '../../components/figures.tsx';
 import { formatCount, formatDuration, formatPercent } from '../../format/format-number.ts';
-import { availableNanoUsd } from './balance-warning.ts';
+import { availableNanoUsd } from '../../organizations/balance-warning.ts';
 import { errorRate, pointChange, relativeChange } from './change.ts';
 import { ChangeNote } from './change-note.tsx';
-import { RANGE_WORDS } from './overview-search.ts';
+import { RANGE_LABELS } from './overview-url.ts';
 import { SpentToday } from './spent-today.tsx';
 
 export interface OverviewStatsProps {
@@ -58,7 +57,7 @@ function RequestsNote({ totals, before, range }: Overview): ReactNode {
   return (
     <ChangeNote
       change={relativeChange(totals.requests, before.requests)}
-      before={RANGE_WORDS[range]}
+      before={RANGE_LABELS[range]}
       was={formatCount(before.requests)}
     />
   );
@@ -73,7 +72,7 @@ function ErrorsNote({ totals, before, range }: Overview): ReactNode {
   return (
     <ChangeNote
       change={pointChange(errorRate(totals), was)}
-      before={RANGE_WORDS[range]}
+      before={RANGE_LABELS[range]}
       {...(was !== undefined && { was: formatPercent(was) })}
       upIsBad
     />
@@ -96,7 +95,7 @@ function WaitingNote({ totals, before, range }: Overview): ReactNode {
       {' · '}
       <ChangeNote
         change={relativeChange(firstEventP50Ms, was)}
-        before={RANGE_WORDS[range]}
+        before={RANGE_LABELS[range]}
         {...(was !== undefined && { was: formatDuration(was) })}
         upIsBad
       />

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
-import { Money } from '../../components/money.tsx';
+import { Money } from '../../components/figures.tsx';
 import { ProgressBar } from '../../components/progress-bar.tsx';
 import { formatMoney } from '../../format/format-money.ts';
 import { dayBudget, nextResetMs } from './day-budget.ts';
-import styles from './spent-today.module.css';
+import styles from './overview.module.css';
 
 const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 

@@ -1,10 +1,10 @@
 import { type ReactNode, useEffect, useState } from 'react';
+import { LocalDateTimeInput } from '../../forms/date-time-input.tsx';
 import { Field } from '../../forms/field.tsx';
-import { LocalDateTimeInput } from '../../forms/local-date-time-input.tsx';
 import styles from './requests.module.css';
-import type { RequestsSearch } from './requests-search.ts';
+import type { RequestsUrlState } from './requests-url.ts';
 
-export type Times = Pick<RequestsSearch, 'fromMs' | 'toMs'>;
+export type Times = Pick<RequestsUrlState, 'fromMs' | 'toMs'>;
 
 export interface CustomTimesProps {
   readonly times: Times;

@@ -5,9 +5,9 @@ import { StatusPill } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { Drawer } from '../../overlays/dialog.tsx';
+import { RequestDetails } from './request-details.tsx';
 import { RequestError } from './request-error.tsx';
-import { RequestFacts } from './request-facts.tsx';
-import { routeWords, statusTone, statusWords } from './request-words.ts';
+import { routeWords, statusTone, statusWords } from './request-labels.ts';
 import styles from './requests.module.css';
 
 export interface RequestDrawerProps {
@@ -58,7 +58,7 @@ export function RequestDrawer({ organization, id, rows, onOpen, onClose }: Reque
       ) : (
         <div className={styles.details}>
           {request?.code !== undefined && <RequestError code={request.code} />}
-          <RequestFacts organization={organization} request={request} detail={detail.data} />
+          <RequestDetails organization={organization} request={request} detail={detail.data} />
         </div>
       )}
     </Drawer>

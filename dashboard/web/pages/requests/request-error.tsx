@@ -1,8 +1,9 @@
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Banner } from '../../components/banner.tsx';
 import { Fact, Facts } from '../../components/facts.tsx';
 import { LinkButton } from '../../components/link-button.tsx';
-import { adviceFor, readableMessage } from '../errors/error-advice.ts';
+import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import styles from './requests.module.css';
 
 /** What the code means and what to do about it. The request's own message is not kept. */
@@ -23,5 +24,21 @@ export function RequestError({ code }: { readonly code: string }): ReactNode {
         </LinkButton>
       </div>
     </section>
+  );
+}
+
+/** What the code that is filtered for means. */
+export function CodeNote({ code }: { readonly code: string }): ReactNode {
+  const advice = adviceFor(code);
+  if (advice === undefined) return null;
+  const saysItself = advice.entry.message !== '{problem}';
+  return (
+    <p className={styles.note}>
+      <code>{code}</code>: {saysItself && `${readableMessage(advice.entry)} `}
+      {advice.entry.advice}{' '}
+      <Link to="/errors" hash={code}>
+        More about this error
+      </Link>
+    </p>
   );
 }

@@ -5,19 +5,15 @@ import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
-import { CodeNote } from './code-note.tsx';
-import { FollowSwitch } from './follow-switch.tsx';
-import { LeftOutNote } from './left-out-note.tsx';
-import { NewRequests } from './new-requests.tsx';
-import { NoRequests } from './no-requests.tsx';
-import { OlderRequests } from './older-requests.tsx';
+import { FollowSwitch, NewRequests } from './follow-requests.tsx';
 import { RequestDrawer } from './request-drawer.tsx';
-import { canFollow, filterOf, isFiltered } from './requests-filter.ts';
-import { RequestsFilterBar } from './requests-filter-bar.tsx';
-import type { RequestsSearch } from './requests-search.ts';
+import { CodeNote } from './request-error.tsx';
+import { RequestsFilters } from './requests-filters.tsx';
+import { NoRequests, OlderRequests, OmittedNote } from './requests-notes.tsx';
 import { RequestsTable } from './requests-table.tsx';
-import { useRequestLog } from './use-request-log.ts';
-import { useScrolledDown } from './use-scrolled-down.ts';
+import type { RequestsUrlState } from './requests-url.ts';
+import { canFollow, hasRequestFilter, requestFilter } from './requests-url.ts';
+import { useRequestLog, useScrolledDown } from './use-request-log.ts';
 
 const TOP_PX = 240;
 
@@ -34,12 +30,12 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
   const { open, ...filters } = search;
   const filterText = JSON.stringify(filters);
   // The drawer is not part of it: whoever opens one must not lose the list.
-  const filter = useMemo(() => filterOf(JSON.parse(filterText) as RequestsSearch, Date.now()), [filterText]);
+  const filter = useMemo(() => requestFilter(JSON.parse(filterText) as RequestsUrlState, Date.now()), [filterText]);
   const scrolledDown = useScrolledDown(TOP_PX);
   const log = useRequestLog(organization, filter, { following: canFollow(search) && !paused, holding: scrolledDown });
-  const go = (next: RequestsSearch, replace: boolean) =>
+  const go = (next: RequestsUrlState, replace: boolean) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace, resetScroll: false });
-  const onFilter = (next: RequestsSearch) => go({ ...next, open: undefined }, true);
+  const onFilter = (next: RequestsUrlState) => go({ ...next, open: undefined }, true);
   const { pages, rows } = log;
   return (
     <>
@@ -53,7 +49,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
           </>
         }
       />
-      <RequestsFilterBar organization={organization} search={search} onChange={onFilter} />
+      <RequestsFilters organization={organization} search={search} onChange={onFilter} />
       <span className="visually-hidden" role="status">
         {foundWords(log.pages)}
       </span>
@@ -62,7 +58,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
         <ErrorState problem={pages.error} onRetry={() => void pages.refetch()} />
       ) : (
         <>
-          <LeftOutNote count={pages.data?.pages[0]?.leftOut ?? 0} />
+          <OmittedNote count={pages.data?.pages[0]?.leftOut ?? 0} />
           <RequestsTable
             rows={rows}
             isNew={log.isNew}
@@ -70,7 +66,12 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
             stale={pages.isPlaceholderData}
             onOpen={({ id }) => go({ open: id }, open !== undefined)}
             empty={
-              <NoRequests organization={organization} search={search} pages={pages} filtered={isFiltered(search)} />
+              <NoRequests
+                organization={organization}
+                search={search}
+                pages={pages}
+                filtered={hasRequestFilter(search)}
+              />
             }
           />
           <OlderRequests pages={pages} shown={rows?.length ?? 0} />

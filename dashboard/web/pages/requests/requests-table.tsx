@@ -2,13 +2,11 @@ import type { ReactNode } from 'react';
 import type { RequestView } from '../../../contract/request-log.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
-import { Duration } from '../../components/count.tsx';
-import { Instant } from '../../components/instant.tsx';
-import { Money } from '../../components/money.tsx';
+import { Duration, Instant, Money } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import { routeWords, statusTone, tokenWords } from './request-words.ts';
+import { routeWords, statusTone, tokenWords } from './request-labels.ts';
 import styles from './requests.module.css';
-import { CLIENT_LEFT } from './result-choice.ts';
+import { CLIENT_LEFT } from './result-choices.ts';
 
 export interface RequestsTableProps {
   /** Absent: coming. */
@@ -99,7 +97,7 @@ function Status({ of: request }: { readonly of: RequestView }): ReactNode {
 function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
   const words = model ?? routeWords(route);
   return (
-    <span className={classNames(styles.name, model === undefined && styles.muted)} data-hint={words}>
+    <span className={classNames(styles.name, model === undefined && 'muted')} data-hint={words}>
       {words}
     </span>
   );
@@ -107,7 +105,7 @@ function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNo
 
 function None(): ReactNode {
   return (
-    <span className={styles.muted}>
+    <span className="muted">
       <span aria-hidden="true">–</span>
       <span className="visually-hidden">none</span>
     </span>

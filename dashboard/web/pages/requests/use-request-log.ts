@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { RequestFilter, RequestPage, RequestView } from '../../../contract/request-log.ts';
 import { ask } from '../../api/api.ts';
-import { askPagesKey, useAskPages } from '../../api/use-ask-pages.ts';
+import { askPagesKey, useAskPages } from '../../api/use-ask.ts';
 import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge-requests.ts';
 
 const ENDPOINT = 'GET /api/organizations/:organization/requests';
@@ -122,4 +122,16 @@ function useFollow(
   useEffect(() => {
     if (enabled && data) latest.current(data);
   }, [enabled, data]);
+}
+
+/** Whether the reader has left the top of the page. */
+export function useScrolledDown(byPx: number): boolean {
+  const [down, setDown] = useState(false);
+  useEffect(() => {
+    const look = () => setDown(window.scrollY > byPx);
+    look();
+    window.addEventListener('scroll', look, { passive: true });
+    return () => window.removeEventListener('scroll', look);
+  }, [byPx]);
+  return down;
 }

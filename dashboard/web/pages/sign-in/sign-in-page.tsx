@@ -1,7 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { SessionView } from '../../../contract/session.ts';
+import { ask } from '../../api/api.ts';
 import { startSession } from '../../api/session.ts';
 import { useSend } from '../../api/use-send.ts';
 import { Button } from '../../components/button.tsx';
@@ -11,7 +12,6 @@ import { PasswordInput } from '../../forms/password-input.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { backAddress } from './back-address.ts';
-import { useSignedInElsewhere } from './use-signed-in-elsewhere.ts';
 
 const route = getRouteApi('/sign-in');
 
@@ -47,4 +47,15 @@ export function SignInPage(): ReactNode {
       </Form>
     </FrontDoor>
   );
+}
+
+/** Who comes back to this tab may have signed in in another one meanwhile. */
+export function useSignedInElsewhere(onSession: (session: SessionView) => void): void {
+  useEffect(() => {
+    const look = () => {
+      if (document.visibilityState === 'visible') void ask('GET /api/session', {}).then(onSession, () => {});
+    };
+    document.addEventListener('visibilitychange', look);
+    return () => document.removeEventListener('visibilitychange', look);
+  }, [onSession]);
 }

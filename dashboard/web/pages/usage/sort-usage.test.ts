@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UsageRowView } from '../../../contract/money.ts';
 import { sortUsage } from './sort-usage.ts';
-import { COLUMNS } from './usage-search.ts';
+import { COLUMNS } from './usage-url.ts';
 
 const EMPTY: UsageRowView = {
   requests: 0,

@@ -1,5 +1,5 @@
 import type { UsageRowView } from '../../../contract/money.ts';
-import type { Column, Order } from './usage-search.ts';
+import type { Column, Order } from './usage-url.ts';
 
 const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
 

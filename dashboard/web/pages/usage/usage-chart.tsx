@@ -5,17 +5,17 @@ import { Card } from '../../components/card.tsx';
 import { ErrorState } from '../../components/error-state.tsx';
 import { formatDollars } from '../../format/format-money.ts';
 import { formatCompact } from '../../format/format-number.ts';
-import { SegmentedControl } from '../../forms/radio-group.tsx';
-import styles from './usage-chart.module.css';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import styles from './usage.module.css';
 import { type Days, daysBetween } from './usage-days.ts';
-import { chosenGroups, type Measure, type UsageSearch } from './usage-search.ts';
 import { OTHERS, usageSeries } from './usage-series.ts';
+import { chosenGroups, type Measure, type UsageUrlState } from './usage-url.ts';
 
 export interface UsageChartProps {
   readonly organization: string;
-  readonly search: UsageSearch;
+  readonly search: UsageUrlState;
   readonly days: Days;
-  readonly onSearch: (search: UsageSearch) => void;
+  readonly onSearch: (search: UsageUrlState) => void;
 }
 
 const MEASURES: readonly { readonly value: Measure; readonly label: string }[] = [
@@ -87,7 +87,7 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
 }
 
 /** The default is left out of the URL. */
-function withMeasure({ show: _, ...rest }: UsageSearch, measure: Measure): UsageSearch {
+function withMeasure({ show: _, ...rest }: UsageUrlState, measure: Measure): UsageUrlState {
   return measure === 'cost' ? rest : { ...rest, show: measure };
 }
 

@@ -1,4 +1,5 @@
 import { utcDay } from '../../format/format-instant.ts';
+import { day } from '../../search/url-values.ts';
 
 /** Days of UTC, both inclusive, as `2026-11-21`: usage is kept by them, as budgets are. */
 export interface Days {
@@ -34,18 +35,10 @@ export function presetDays(preset: Preset, nowMs: number): Days {
   }
 }
 
-/** Midnight UTC of a day that there is, of four digits: `2026-02-30` and `26-1-1` are none. */
-export function dayStartMs(day: string): number | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return undefined;
-  const atMs = Date.parse(`${day}T00:00:00Z`);
-  return Number.isNaN(atMs) || utcDay(atMs) !== day ? undefined : atMs;
-}
-
 /** Why these days cannot be shown, or `undefined`. */
 export function objectionToDays({ from, to }: Days): string | undefined {
-  const fromMs = dayStartMs(from);
-  const toMs = dayStartMs(to);
-  if (fromMs === undefined || toMs === undefined) return 'Choose a first and a last day.';
+  if (day(from) === undefined || day(to) === undefined) return 'Choose a first and a last day.';
+  const [fromMs, toMs] = [startMs(from), startMs(to)];
   if (fromMs > toMs) return 'The first day must not be after the last.';
   if ((toMs - fromMs) / DAY_MS >= MAX_DAYS) return `Choose at most ${MAX_DAYS} days.`;
   return undefined;
@@ -59,5 +52,9 @@ export function daysBetween({ from, to }: Days): string[] {
 }
 
 function addDays(day: string, count: number): string {
-  return utcDay(Date.parse(`${day}T00:00:00Z`) + count * DAY_MS);
+  return utcDay(startMs(day) + count * DAY_MS);
+}
+
+function startMs(day: string): number {
+  return Date.parse(`${day}T00:00:00Z`);
 }

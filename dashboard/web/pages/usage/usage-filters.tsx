@@ -1,18 +1,18 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
+import { ToggleGroup } from '../../forms/choices.tsx';
+import { type DayRange, DayRangeInput } from '../../forms/day-range-input.tsx';
 import { FilterBar } from '../../forms/filter-bar.tsx';
 import { Select } from '../../forms/select.tsx';
-import { ToggleGroup } from '../../forms/toggle-group.tsx';
-import { useKeyChoices, useModelChoices } from '../../shell/use-filter-choices.ts';
-import { CustomDays } from './custom-days.tsx';
-import type { Days, Preset } from './usage-days.ts';
-import { chosenGroups, DEFAULT_PRESET, toggleGroup, type UsageSearch } from './usage-search.ts';
+import { useKeyChoices, useModelChoices } from '../../search/filter-choices.ts';
+import { type Days, objectionToDays, type Preset } from './usage-days.ts';
+import { chosenGroups, DEFAULT_PRESET, toggleGroup, type UsageUrlState } from './usage-url.ts';
 
 export interface UsageFiltersProps {
   readonly organization: string;
-  readonly search: UsageSearch;
+  readonly search: UsageUrlState;
   readonly days: Days;
   readonly today: string;
-  readonly onSearch: (search: UsageSearch) => void;
+  readonly onSearch: (search: UsageUrlState) => void;
 }
 
 const RANGES: readonly { readonly value: Preset | 'custom'; readonly label: string }[] = [
@@ -71,7 +71,33 @@ export function UsageFilters({ organization, search, days, today, onSearch }: Us
   );
 }
 
-function withOrWithout(search: UsageSearch, name: 'key' | 'model', value: string): UsageSearch {
+function withOrWithout(search: UsageUrlState, name: 'key' | 'model', value: string): UsageUrlState {
   const { [name]: _, ...rest } = search;
   return value === '' ? rest : { ...rest, [name]: value };
+}
+
+export interface CustomDaysProps {
+  readonly days: Days;
+  readonly today: string;
+  readonly onDays: (days: Days) => void;
+}
+
+/** Days that cannot be shown stay in the boxes with what is wrong with them; the page keeps the last ones that could. */
+export function CustomDays({ days, today, onDays }: CustomDaysProps): ReactNode {
+  const [draft, setDraft] = useState<DayRange>(days);
+  useEffect(() => setDraft(days), [days]);
+  const complete = { from: draft.from ?? '', to: draft.to ?? '' };
+  return (
+    <DayRangeInput
+      label="Days of UTC"
+      value={draft}
+      max={today}
+      problem={objectionToDays(complete)}
+      onChange={(next) => {
+        setDraft(next);
+        const chosen = { from: next.from ?? '', to: next.to ?? '' };
+        if (objectionToDays(chosen) === undefined) onDays(chosen);
+      }}
+    />
+  );
 }

@@ -9,8 +9,8 @@ import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
 import { UsageChart } from './usage-chart.tsx';
 import { UsageFilters } from './usage-filters.tsx';
-import { chosenGroups, chosenSorting, daysOf, sortBy, type UsageSearch } from './usage-search.ts';
 import { UsageTable } from './usage-table.tsx';
+import { chosenGroups, chosenSorting, daysOf, sortBy, type UsageUrlState } from './usage-url.ts';
 
 const route = getRouteApi('/app/o/$organization/usage');
 const REFRESH_MS = 60_000;
@@ -27,8 +27,8 @@ export function UsagePage(): ReactNode {
 
 interface UsageOfProps {
   readonly id: string;
-  readonly search: UsageSearch;
-  readonly onSearch: (search: UsageSearch) => void;
+  readonly search: UsageUrlState;
+  readonly onSearch: (search: UsageUrlState) => void;
 }
 
 function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {

@@ -1,6 +1,6 @@
 import type { UsageRowView } from '../../../contract/money.ts';
 import { dollars } from '../../format/format-money.ts';
-import type { Measure } from './usage-search.ts';
+import type { Measure } from './usage-url.ts';
 
 /** What one colour of the chart stands for, with a value for each day. */
 export interface DailySeries {

@@ -1,16 +1,15 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
 import type { UsageGroupName, UsageRowView } from '../../../contract/money.ts';
-import { Count } from '../../components/count.tsx';
 import { EmptyState } from '../../components/empty-state.tsx';
-import { Money } from '../../components/money.tsx';
+import { Count, Money } from '../../components/figures.tsx';
 import { formatUtcDay } from '../../format/format-instant.ts';
 import { formatCount } from '../../format/format-number.ts';
 import { LoadMore } from '../../table/load-more.tsx';
 import { Table, type Column as TableColumn } from '../../table/table.tsx';
 import { sortUsage } from './sort-usage.ts';
-import { COLUMNS, type Column, type Order } from './usage-search.ts';
-import styles from './usage-table.module.css';
+import styles from './usage.module.css';
+import { COLUMNS, type Column, type Order } from './usage-url.ts';
 
 export interface UsageTableProps {
   /** Absent: coming. */

@@ -1,0 +1,51 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { stack, stepLengthMs } from './chart-data.ts';
+
+const HOUR_MS = 3_600_000;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.resetModules();
+});
+
+/** The formats take the zone when they are made. */
+async function formatIn(zone: string) {
+  vi.stubEnv('TZ', zone);
+  vi.resetModules();
+  return (await import('./chart-data.ts')).formatStep;
+}
+
+describe('a step of a chart', () => {
+  it('is as long as it is to the next', () => {
+    expect(stepLengthMs([0, 6 * HOUR_MS, 12 * HOUR_MS], 'hour')).toBe(6 * HOUR_MS);
+    expect(stepLengthMs([0], 'hour')).toBe(HOUR_MS);
+    expect(stepLengthMs([], 'day')).toBe(24 * HOUR_MS);
+  });
+
+  it('of hours is told in the zone of the reader, with its end', async () => {
+    const formatStep = await formatIn('Asia/Tokyo');
+    expect(formatStep(Date.UTC(2026, 10, 21, 12), 'hour', 6 * HOUR_MS)).toBe('Nov 21, 21:00 – 03:00');
+  });
+
+  it('of a day is a day of UTC wherever the reader is', async () => {
+    const formatStep = await formatIn('America/Los_Angeles');
+    expect(formatStep(Date.UTC(2026, 10, 21), 'day', 24 * HOUR_MS)).toBe('Sat, Nov 21 UTC');
+  });
+});
+
+describe('stacked series', () => {
+  it('stand on each other, the first at the bottom', () => {
+    expect(
+      stack([
+        [1, 2],
+        [10, 0],
+        [100, 5],
+      ]),
+    ).toEqual([
+      [1, 2],
+      [11, 2],
+      [111, 7],
+    ]);
+    expect(stack([])).toEqual([]);
+  });
+});

@@ -1,0 +1,84 @@
+import { type ReactNode, useEffect, useState } from 'react';
+import { formatDate, formatInstant, formatRelative, formatShortInstant, formatUtc } from '../format/format-instant.ts';
+import { formatMoney, formatMoneyExactly } from '../format/format-money.ts';
+import { formatCompact, formatCount, formatDuration } from '../format/format-number.ts';
+import { classNames } from './class-names.ts';
+import styles from './figures.module.css';
+
+/** A number of things: short from ten thousand on (`12.3K`), exact on hover. */
+export function Count({ value }: { readonly value: number }): ReactNode {
+  const shown = formatCompact(value);
+  const exact = formatCount(value);
+  return (
+    <span className={styles.figure} data-hint={shown === exact ? undefined : exact}>
+      {shown}
+    </span>
+  );
+}
+
+/** A length of time: `840 ms`, `1.24 s`. */
+export function Duration({ milliseconds }: { readonly milliseconds: number }): ReactNode {
+  return <span className={styles.figure}>{formatDuration(milliseconds)}</span>;
+}
+
+/** An amount for reading; every digit of it on hover, where some are not shown. */
+export function Money({ nanoUsd }: { readonly nanoUsd: string }): ReactNode {
+  const shown = formatMoney(nanoUsd);
+  const exact = formatMoneyExactly(nanoUsd);
+  const same = Number(exact.replaceAll(/[−$]/g, '')) === Number(shown.replaceAll(/[−$,]/g, ''));
+  return (
+    <span className={styles.figure} data-hint={same ? undefined : exact}>
+      {shown}
+    </span>
+  );
+}
+
+export interface InstantProps {
+  readonly atMs: number;
+  /** `short`: for dense lists, without a day that is today; `relative`: 5 minutes ago; `date`: without the time; `full`: with UTC beside it. */
+  readonly show?: 'instant' | 'short' | 'relative' | 'date' | 'full';
+  /** More to say on hover. */
+  readonly note?: string | undefined;
+}
+
+const TICK_MS = 30_000;
+
+/** A moment in the zone of who reads it, in UTC on hover. */
+export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNode {
+  const nowMs = useNow(show === 'relative');
+  const utc = formatUtc(atMs);
+  const isShort = show === 'relative' || show === 'short';
+  return (
+    <time
+      className={classNames(styles.figure, show === 'full' && styles.full)}
+      dateTime={new Date(atMs).toISOString()}
+      data-hint={[isShort && formatInstant(atMs), utc, note].filter(Boolean).join(' · ')}
+    >
+      {textOf(atMs, show, nowMs)}
+      {show === 'full' && <span className={styles.exact}>{utc}</span>}
+    </time>
+  );
+}
+
+function textOf(atMs: number, show: InstantProps['show'], nowMs: number): string {
+  switch (show) {
+    case 'relative':
+      return formatRelative(atMs, nowMs);
+    case 'short':
+      return formatShortInstant(atMs, nowMs);
+    case 'date':
+      return formatDate(atMs);
+    default:
+      return formatInstant(atMs);
+  }
+}
+
+function useNow(ticking: boolean): number {
+  const [nowMs, setNowMs] = useState(() => Date.now());
+  useEffect(() => {
+    if (!ticking) return;
+    const timer = setInterval(() => setNowMs(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [ticking]);
+  return nowMs;
+}

@@ -1,0 +1,50 @@
+import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from 'react';
+import { IconButton } from './button.tsx';
+import { classNames } from './class-names.ts';
+import { Icon } from './icon.tsx';
+import styles from './toast.module.css';
+
+export interface ToastMessage {
+  readonly tone: 'good' | 'bad';
+  readonly text: string;
+}
+
+const SHOWN_MS = 6000;
+const MAX_SHOWN = 3;
+
+const ToastContext = createContext<(message: ToastMessage) => void>(() => {});
+
+/** `toast({ tone: 'good', text: 'Key revoked' })`: says briefly what was done. What must not be missed belongs into a Banner. */
+export function useToast(): (message: ToastMessage) => void {
+  return useContext(ToastContext);
+}
+
+export function ToastProvider({ children }: { readonly children: ReactNode }): ReactNode {
+  const [shown, setShown] = useState<readonly (ToastMessage & { readonly id: number })[]>([]);
+  const nextId = useRef(0);
+  const drop = useCallback((id: number) => setShown((all) => all.filter((message) => message.id !== id)), []);
+  const add = useCallback(
+    (message: ToastMessage) => {
+      const id = nextId.current++;
+      setShown((all) => [...all, { ...message, id }].slice(-MAX_SHOWN));
+      setTimeout(() => drop(id), SHOWN_MS);
+    },
+    [drop],
+  );
+  return (
+    <ToastContext value={add}>
+      {children}
+      <div className={styles.region} role="status" aria-live="polite">
+        {shown.map(({ id, tone, text }) => (
+          <div key={id} className={styles.toast}>
+            <span className={classNames(styles.icon, styles[tone])}>
+              <Icon name={tone === 'good' ? 'check' : 'errors'} />
+            </span>
+            <span className={styles.text}>{text}</span>
+            <IconButton icon="close" label="Close message" onClick={() => drop(id)} />
+          </div>
+        ))}
+      </div>
+    </ToastContext>
+  );
+}

@@ -1,0 +1,85 @@
+import { countOf } from '../../../core/count-of.ts';
+import { CATALOGUE, type CatalogueEntry, type ErrorCode } from '../../../core/errors/catalogue.ts';
+
+export interface ErrorAdvice {
+  readonly code: ErrorCode;
+  readonly entry: CatalogueEntry;
+  readonly retry: string;
+  readonly billed: string;
+}
+
+export interface ErrorGroup {
+  readonly status: number;
+  readonly title: string;
+  readonly errors: readonly ErrorAdvice[];
+}
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'The request is not right',
+  401: 'The key is not accepted',
+  402: 'The balance is too low',
+  403: 'The key may not do this',
+  404: 'Not found',
+  408: 'No answer in time',
+  409: 'Still being processed',
+  413: 'Too large',
+  422: 'Not the same request',
+  429: 'A limit is reached',
+  500: 'Something failed on our side',
+  503: 'Not available at the moment',
+};
+
+/** Where the status alone would say something else (SPEC, Retry guidance). */
+const RETRY: Partial<Record<ErrorCode, string>> = {
+  insufficient_credits: 'No. Top up first.',
+  daily_budget_exceeded: 'Not before 00:00 UTC, unless the budget is raised.',
+  generation_not_found: 'Yes, after a few seconds, if the request has just ended.',
+  idempotency_key_in_flight: 'Yes, with the same key, when the first attempt has ended.',
+  org_suspended: 'No. Only the operator can lift a suspension.',
+  upstream_config_error: 'No. The operator has to repair the mapping.',
+};
+
+function retry(code: ErrorCode, { status, retryAfter }: CatalogueEntry): string {
+  const known = RETRY[code];
+  if (known !== undefined) return known;
+  if (retryAfter === 'window') return 'Yes, after the seconds in retry-after.';
+  if (retryAfter !== undefined) return `Yes, after ${countOf(retryAfter, 'second')}.`;
+  return status >= 500 || TITLES[status] === TITLES[408]
+    ? 'Yes, with backoff.'
+    : 'No. It fails again unless something changes.';
+}
+
+function billed({ billed: when }: CatalogueEntry): string {
+  return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
+}
+
+/** Absent: no code of the catalogue, such as one that a later version knows. */
+export function adviceFor(code: string): ErrorAdvice | undefined {
+  const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : undefined;
+  return known && adviceOf(known, CATALOGUE[known]);
+}
+
+function adviceOf(code: ErrorCode, entry: CatalogueEntry): ErrorAdvice {
+  return { code, entry, retry: retry(code, entry), billed: billed(entry) };
+}
+
+/** A template of the catalogue as people read it: `{model}` is what it will name. */
+export function readableMessage({ message }: CatalogueEntry): string {
+  return message === '{problem}'
+    ? 'Says what exactly is wrong.'
+    : message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
+}
+
+/** The catalogue by status, as far as every word of `search` is found in an entry. */
+export function findErrors(search: string): readonly ErrorGroup[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  const all = Object.entries<CatalogueEntry>(CATALOGUE).map(([code, entry]) => adviceOf(code as ErrorCode, entry));
+  const found = all.filter(({ code, entry }) => {
+    const text =
+      `${code} ${entry.status} ${entry.type} ${entry.message} ${entry.advice} ${entry.param ?? ''}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+  return [...Map.groupBy(found, ({ entry }) => entry.status)]
+    .sort(([a], [b]) => a - b)
+    .map(([status, errors]) => ({ status, title: TITLES[status] ?? '', errors }));
+}

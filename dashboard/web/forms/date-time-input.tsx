@@ -1,0 +1,69 @@
+import { type ReactNode, useState } from 'react';
+import { formatUtc } from '../format/format-instant.ts';
+import { Field, useFieldControl } from './field.tsx';
+import styles from './input.module.css';
+
+export interface LocalDateTimeInputProps {
+  readonly value: number | undefined;
+  readonly onChange: (atMs: number | undefined) => void;
+  readonly minMs?: number;
+}
+
+/** `2026-11-21T11:43` in the user's zone, as the element wants it. */
+function localText(atMs: number): string {
+  return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export function LocalDateTimeInput({ value, onChange, minMs }: LocalDateTimeInputProps): ReactNode {
+  const { attributes } = useFieldControl();
+  // While it is half typed the element has no value, and must not be given one.
+  const [text, setText] = useState(value === undefined ? '' : localText(value));
+  const shown = value !== undefined && Date.parse(text) !== value ? localText(value) : text;
+  return (
+    <input
+      {...attributes}
+      className={styles.input}
+      type="datetime-local"
+      value={shown}
+      {...(minMs !== undefined && { min: localText(minMs) })}
+      max="9999-12-31T23:59"
+      onChange={(event) => {
+        setText(event.target.value);
+        // Text without a zone is read in the user's.
+        const atMs = Date.parse(event.target.value);
+        onChange(Number.isNaN(atMs) ? undefined : atMs);
+      }}
+    />
+  );
+}
+
+export interface DateTimeFieldProps {
+  readonly label: string;
+  readonly value: number | undefined;
+  readonly onChange: (atMs: number | undefined) => void;
+  readonly minMs?: number;
+  readonly required?: boolean;
+  readonly error?: string | undefined;
+}
+
+/** A moment in the user's zone, with what it is in UTC below. */
+export function DateTimeField({
+  label,
+  value,
+  onChange,
+  minMs,
+  required = false,
+  error,
+}: DateTimeFieldProps): ReactNode {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  return (
+    <Field
+      label={label}
+      required={required}
+      error={error}
+      hint={value === undefined ? `Your zone: ${zone}` : `${zone} · ${formatUtc(value)}`}
+    >
+      <LocalDateTimeInput value={value} onChange={onChange} {...(minMs !== undefined && { minMs })} />
+    </Field>
+  );
+}

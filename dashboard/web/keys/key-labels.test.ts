@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { restrictionWords, shortDate, shortMoney } from './key-labels.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const DECEMBER_3 = Date.UTC(2026, 11, 3, 12);
+
+describe('restrictionWords', () => {
+  it('says nothing of a key without restrictions', () => {
+    expect(restrictionWords({ name: 'a', scopes: ['chat'] }, NOW)).toEqual([]);
+  });
+
+  it('says every restriction in a few words', () => {
+    const key = {
+      name: 'a',
+      scopes: ['chat' as const],
+      models: ['gpt-5', 'gpt-5-mini'],
+      ipRanges: ['10.0.0.0/8', '192.0.2.1', '::1'],
+      requestsPerMinute: 60,
+      tokensPerMinute: 250_000,
+      dailyBudgetNanoUsd: '5000000000',
+      expiresAtMs: DECEMBER_3,
+    };
+    expect(restrictionWords(key, NOW)).toEqual([
+      '2 models',
+      '3 addresses',
+      '60 rpm',
+      '250K tpm',
+      '$5/day',
+      'expires Dec 3',
+    ]);
+  });
+
+  it('names the only model and the only address', () => {
+    const key = { name: 'a', scopes: [], models: ['gpt-5'], ipRanges: ['10.0.0.0/8'] };
+    expect(restrictionWords(key, NOW)).toEqual(['gpt-5', '10.0.0.0/8']);
+  });
+
+  it('does not take a limit of zero for no limit', () => {
+    expect(restrictionWords({ name: 'a', scopes: [], dailyBudgetNanoUsd: '0' }, NOW)).toEqual(['$0/day']);
+  });
+
+  it('says that it has expired', () => {
+    expect(restrictionWords({ name: 'a', scopes: [], expiresAtMs: DECEMBER_3 }, DECEMBER_3)).toEqual(['expired Dec 3']);
+  });
+});
+
+describe('shortDate', () => {
+  it('names the year where it is another one', () => {
+    expect(shortDate(DECEMBER_3, NOW)).toBe('Dec 3');
+    expect(shortDate(Date.UTC(2027, 1, 3, 12), NOW)).toBe('Feb 3, 2027');
+  });
+});
+
+describe('shortMoney', () => {
+  it.each([
+    ['5000000000', '$5'],
+    ['250000000', '$0.25'],
+    ['1000000000000', '$1,000'],
+    ['5500000000', '$5.50'],
+    ['4200000', '$0.0042'],
+  ])('writes %s as %s', (nanoUsd, text) => {
+    expect(shortMoney(nanoUsd)).toBe(text);
+  });
+});

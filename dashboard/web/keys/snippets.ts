@@ -1,0 +1,105 @@
+import type { ScopeName } from '../../contract/keys.ts';
+
+/** What a new key is tried with: it stands in the snippets, which are shown once with it. */
+export interface SnippetFacts {
+  /** Ends in `/v1`. */
+  readonly apiUrl: string;
+  readonly secret: string;
+  readonly scopes: readonly ScopeName[];
+  /** One that the key may use. Absent: none is known. */
+  readonly model?: string;
+}
+
+export interface Snippet {
+  readonly label: 'curl' | 'Python' | 'TypeScript';
+  readonly code: string;
+}
+
+const MODEL_TO_FILL_IN = 'MODEL';
+const MESSAGE = 'Say hello.';
+
+/** A key without the scope `chat` is tried with the balance, which every other key may read. */
+export function snippets(facts: SnippetFacts): readonly Snippet[] {
+  return facts.scopes.includes('chat') ? chatSnippets(facts) : creditSnippets(facts);
+}
+
+function chatSnippets({ apiUrl, secret, model = MODEL_TO_FILL_IN }: SnippetFacts): readonly Snippet[] {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: MESSAGE }] });
+  return [
+    {
+      label: 'curl',
+      code: `curl ${shellText(`${apiUrl}/chat/completions`)} \\
+  -H ${shellText(`Authorization: Bearer ${secret}`)} \\
+  -H 'Content-Type: application/json' \\
+  -d ${shellText(body)}`,
+    },
+    {
+      label: 'Python',
+      code: `# pip install openai
+from openai import OpenAI
+
+client = OpenAI(
+    base_url=${quoted(apiUrl)},
+    api_key=${quoted(secret)},
+)
+completion = client.chat.completions.create(
+    model=${quoted(model)},
+    messages=[{"role": "user", "content": ${quoted(MESSAGE)}}],
+)
+print(completion.choices[0].message.content)`,
+    },
+    {
+      label: 'TypeScript',
+      code: `// npm install openai
+import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: ${quoted(apiUrl)},
+  apiKey: ${quoted(secret)},
+});
+const completion = await client.chat.completions.create({
+  model: ${quoted(model)},
+  messages: [{ role: 'user', content: ${quoted(MESSAGE)} }],
+});
+console.log(completion.choices[0]?.message.content);`,
+    },
+  ];
+}
+
+function creditSnippets({ apiUrl, secret }: SnippetFacts): readonly Snippet[] {
+  const url = `${apiUrl}/credits`;
+  const header = `Bearer ${secret}`;
+  return [
+    { label: 'curl', code: `curl ${shellText(url)} \\\n  -H ${shellText(`Authorization: ${header}`)}` },
+    {
+      label: 'Python',
+      code: `import json
+from urllib.request import Request, urlopen
+
+request = Request(
+    ${quoted(url)},
+    headers={"Authorization": ${quoted(header)}},
+)
+with urlopen(request) as response:
+    print(json.load(response)["data"])`,
+    },
+    {
+      label: 'TypeScript',
+      code: `const response = await fetch(${quoted(url)}, {
+  headers: { authorization: ${quoted(header)} },
+});
+const { data } = await response.json();
+console.log(data);`,
+    },
+  ];
+}
+
+/** One word for a POSIX shell, whatever it contains. */
+function shellText(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** JSON's text literals mean the same in Python and TypeScript. */
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { ModelView } from '../../contract/money.ts';
+import { filterModels, modelToTry } from './filter-models.ts';
+import { modelChoice } from './model-labels.ts';
+
+const model = (id: string, more: Partial<ModelView> = {}): ModelView => ({
+  id,
+  capabilities: [],
+  reasoningEfforts: [],
+  contextWindow: 1000,
+  maxOutputTokens: 100,
+  defaultOutputTokens: 100,
+  inputPicoUsd: '250000',
+  cachedInputPicoUsd: '25000',
+  outputPicoUsd: '2000000',
+  state: 'available',
+  ...more,
+});
+const MODELS = [
+  model('gpt-5', { capabilities: ['tools', 'vision'], reasoningEfforts: ['low'] }),
+  model('anthropic/claude', { capabilities: ['tools'] }),
+  model('a-disabled', { state: 'disabled', capabilities: ['tools'] }),
+  model('gpt-5-mini', { capabilities: ['json_mode'] }),
+];
+const ids = (...rest: Parameters<typeof filterModels> extends [unknown, ...infer R] ? R : never) =>
+  filterModels(MODELS, ...rest).map(({ id }) => id);
+
+describe('filterModels', () => {
+  it('shows what works first, by id', () => {
+    expect(ids({}, undefined)).toEqual(['anthropic/claude', 'gpt-5', 'gpt-5-mini', 'a-disabled']);
+  });
+
+  it('finds every word of the search', () => {
+    expect(ids({ search: 'mini GPT' }, undefined)).toEqual(['gpt-5-mini']);
+    expect(ids({ search: 'gpt claude' }, undefined)).toEqual([]);
+  });
+
+  it('narrows to what can do something', () => {
+    expect(ids({ can: 'tools' }, undefined)).toEqual(['anthropic/claude', 'gpt-5', 'a-disabled']);
+    expect(ids({ can: 'reasoning' }, undefined)).toEqual(['gpt-5']);
+  });
+
+  it('narrows to what a key may use', () => {
+    expect(ids({}, { models: ['gpt-5', 'gone'] })).toEqual(['gpt-5']);
+    expect(ids({}, {})).toHaveLength(4);
+  });
+});
+
+describe('modelToTry', () => {
+  it('is one that works and that the key may use', () => {
+    expect(modelToTry(MODELS, {})).toBe('anthropic/claude');
+    expect(modelToTry(MODELS, { models: ['a-disabled', 'gpt-5'] })).toBe('gpt-5');
+  });
+
+  it('is what the key names where nothing is known to work', () => {
+    expect(modelToTry(MODELS, { models: ['a-disabled'] })).toBe('a-disabled');
+    expect(modelToTry([], {})).toBeUndefined();
+  });
+});
+
+describe('modelChoice', () => {
+  it('says what the model can do and costs', () => {
+    expect(modelChoice(model('gpt-5', { capabilities: ['tools', 'json_mode'] })).detail).toBe(
+      'Tools · JSON mode · $0.25 in, $2.00 out',
+    );
+    expect(modelChoice(model('b', { state: 'misconfigured', capabilities: ['telepathy'] })).detail).toBe(
+      'Unavailable · telepathy · $0.25 in, $2.00 out',
+    );
+  });
+});

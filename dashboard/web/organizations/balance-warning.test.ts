@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import type { OrganizationView } from '../../contract/organization.ts';
+import { availableNanoUsd, balanceWarning } from './balance-warning.ts';
+
+function organization(change: Partial<OrganizationView>): OrganizationView {
+  return {
+    id: 'org-1',
+    name: 'Example',
+    createdAtMs: 0,
+    balanceNanoUsd: '100',
+    heldNanoUsd: '0',
+    totalCreditsNanoUsd: '100',
+    totalUsageNanoUsd: '0',
+    spentTodayNanoUsd: '0',
+    limits: { concurrency: 64, allowMultipleCompletions: false },
+    ...change,
+  };
+}
+
+describe('what is available', () => {
+  it('is the balance without what is held, and may be below zero', () => {
+    expect(availableNanoUsd(organization({ balanceNanoUsd: '100', heldNanoUsd: '30' }))).toBe(70n);
+    expect(availableNanoUsd(organization({ balanceNanoUsd: '-5', heldNanoUsd: '1' }))).toBe(-6n);
+  });
+});
+
+describe('the warning about the balance', () => {
+  it('is not given while a day of average use is left', () => {
+    expect(balanceWarning(organization({}), '700')).toBeUndefined();
+    expect(balanceWarning(organization({}), '0')).toBeUndefined();
+    expect(balanceWarning(organization({}))).toBeUndefined();
+  });
+
+  it('says how long the rest lasts below that', () => {
+    expect(balanceWarning(organization({ balanceNanoUsd: '99' }), '700')).toEqual({
+      kind: 'low',
+      averageDayNanoUsd: '100',
+      hours: 23,
+    });
+    expect(balanceWarning(organization({ balanceNanoUsd: '1' }), '7000')).toMatchObject({ hours: 1 });
+  });
+
+  it('counts what is held as gone', () => {
+    expect(balanceWarning(organization({ heldNanoUsd: '50' }), '700')).toMatchObject({ kind: 'low', hours: 12 });
+    expect(balanceWarning(organization({ heldNanoUsd: '100' }), '0')).toEqual({ kind: 'empty' });
+  });
+
+  it('is about an empty balance whatever was spent', () => {
+    expect(balanceWarning(organization({ balanceNanoUsd: '0' }))).toEqual({ kind: 'empty' });
+    expect(balanceWarning(organization({ balanceNanoUsd: '-1' }), '700')).toEqual({ kind: 'empty' });
+  });
+
+  it('is about the suspension before all else', () => {
+    expect(balanceWarning(organization({ balanceNanoUsd: '0', suspendedAtMs: 5 }), '700')).toEqual({
+      kind: 'suspended',
+      sinceMs: 5,
+    });
+  });
+});

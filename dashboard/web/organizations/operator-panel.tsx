@@ -1,0 +1,39 @@
+import { type ReactNode, useState } from 'react';
+import type { OrganizationView } from '../../contract/organization.ts';
+import { Button } from '../components/button.tsx';
+import { limitWords } from './limit-labels.ts';
+import styles from './operator-panel.module.css';
+import type { OrganizationAction } from './organization-dialog.tsx';
+import { OrganizationDialog } from './organization-dialog.tsx';
+
+/** On the overview of an organization, for operators: what it may, and what only they can change. */
+export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {
+  const { id, suspendedAtMs, limits } = organization;
+  const [what, setWhat] = useState<OrganizationAction['what']>();
+  return (
+    <section className={styles.panel} aria-label="Operator">
+      <div className={styles.limits}>
+        <strong>Limits</strong>
+        {limitWords(limits).map((words) => (
+          <span key={words}>{words}</span>
+        ))}
+      </div>
+      <div className={styles.buttons}>
+        <Button size="small" icon="credits" onClick={() => setWhat('credit')}>
+          Add credit
+        </Button>
+        <Button size="small" icon="edit" onClick={() => setWhat('edit')}>
+          Edit limits
+        </Button>
+        <Button
+          size="small"
+          icon={suspendedAtMs === undefined ? 'pause' : 'play'}
+          onClick={() => setWhat('suspension')}
+        >
+          {suspendedAtMs === undefined ? 'Suspend' : 'Resume'}
+        </Button>
+      </div>
+      {what && <OrganizationDialog action={{ what, id }} onClose={() => setWhat(undefined)} />}
+    </section>
+  );
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import type { AuditEventView } from '../../../contract/people.ts';
+import { ACTIONS, actionChoice, actionWords, changeLines } from './audit-labels.ts';
+
+const EVENT: AuditEventView = {
+  id: 'evt-1',
+  atMs: 1,
+  actor: 'a@example.com',
+  action: 'key.revoked',
+  subjectId: 'key-1',
+  subjectName: 'Backend',
+  changes: {},
+};
+const lines = (event: Partial<AuditEventView>) => changeLines({ ...EVENT, ...event });
+
+describe('what was done', () => {
+  it('is said in plain words', () => {
+    expect(actionWords(EVENT)).toEqual({ before: 'Revoked the key ', name: 'Backend', after: '' });
+    expect(actionWords({ ...EVENT, action: 'user.added' })).toEqual({
+      before: 'Added ',
+      name: 'Backend',
+      after: ' as a member',
+    });
+    expect(actionWords({ ...EVENT, action: 'user.signed_in' })).toEqual({ before: 'Signed in', after: '' });
+  });
+
+  it('is shown by its own name when a later version knows more', () => {
+    expect(actionWords({ ...EVENT, action: 'key.sung' })).toEqual({ before: 'key.sung: ', name: 'Backend', after: '' });
+  });
+
+  it('tells credit by its amount, exactly', () => {
+    const credited = (before: string, after: string) =>
+      actionWords({ ...EVENT, action: 'organization.credited', changes: { balanceNanoUsd: [before, after] } }).before;
+    expect(credited('12500000000', '112500000001')).toBe('Added $100.000000001 to ');
+    expect(credited('0', '-5000000000')).toBe('Took $5.00 back from ');
+  });
+});
+
+describe('what changed', () => {
+  it('shows what it was and what it is, in an order that does not depend on the log', () => {
+    const changes = { dailyBudgetNanoUsd: [null, '5000000000'], scopes: [['chat'], ['chat', 'usage:read']] } as const;
+    expect(lines({ action: 'key.updated', changes })).toEqual([
+      {
+        field: 'scopes',
+        label: 'Scopes',
+        before: { kind: 'text', text: 'chat' },
+        after: { kind: 'text', text: 'chat, usage:read' },
+      },
+      {
+        field: 'dailyBudgetNanoUsd',
+        label: 'Daily budget',
+        before: { kind: 'none', text: 'unlimited' },
+        after: { kind: 'text', text: '$5.00' },
+      },
+    ]);
+  });
+
+  it('shows of a list what came and went, and how much is not listed', () => {
+    const text = (value: string) => ({ kind: 'text', text: value });
+    const change = { added: ['::1', '10.0.0.0/8'], removed: ['192.0.2.1'] };
+    const shown = (ipRanges: AuditEventView['changes'][string]) => {
+      const [line] = lines({ action: 'key.updated', changes: { ipRanges } });
+      return [line?.before, line?.after];
+    };
+    expect(shown(change)).toEqual([undefined, text('added ::1, 10.0.0.0/8; removed 192.0.2.1')]);
+    expect(shown({ ...change, addedLeftOut: 1_200 })).toEqual([
+      undefined,
+      text('added ::1, 10.0.0.0/8 and 1,200 more; removed 192.0.2.1'),
+    ]);
+    const unrestricted = { kind: 'none', text: 'any' };
+    expect(shown({ added: [], removed: ['::1'], removedLeftOut: 3, after: null })).toEqual([
+      text('::1 and 3 more'),
+      unrestricted,
+    ]);
+    expect(shown({ added: [], addedLeftOut: 3, removed: [], before: null })).toEqual([
+      unrestricted,
+      text('3 that are not listed'),
+    ]);
+    expect(lines({ action: 'key.created', changes: { models: { ...change, removed: [], before: null } } })).toEqual([
+      { field: 'models', label: 'Models', after: text('::1, 10.0.0.0/8') },
+    ]);
+  });
+
+  it('shows of a new thing what it has, and not what it lacks or is called', () => {
+    const changes = {
+      name: [null, 'Acme'],
+      allowMultipleCompletions: [null, false],
+      concurrency: [null, 6400],
+    } as const;
+    expect(lines({ action: 'organization.created', changes })).toEqual([
+      { field: 'concurrency', label: 'Requests at once', after: { kind: 'text', text: '6,400' } },
+    ]);
+  });
+
+  it('gives instants as such, and fields that it does not know by their name', () => {
+    const changes = { mood: ['bad', true], revokedAtMs: [null, 42] } as const;
+    expect(lines({ changes })).toEqual([
+      {
+        field: 'revokedAtMs',
+        label: 'Revoked',
+        before: { kind: 'none', text: 'no' },
+        after: { kind: 'instant', atMs: 42 },
+      },
+      { field: 'mood', label: 'mood', before: { kind: 'text', text: 'bad' }, after: { kind: 'text', text: 'yes' } },
+    ]);
+  });
+
+  it('does not repeat what the action says', () => {
+    expect(lines({ action: 'organization.suspended', changes: { suspendedAtMs: [null, 1] } })).toEqual([]);
+  });
+});
+
+describe('actionChoice', () => {
+  it('names every action without anybody in it', () => {
+    const labels = Object.fromEntries(ACTIONS.map((action) => [action, actionChoice(action).label]));
+    expect(labels).toMatchObject({
+      'key.revoked': 'Revoked a key',
+      'organization.credited': 'Added credit',
+      'organization.suspended': 'Suspended an organization',
+      'user.role_changed': 'Changed the role of somebody',
+    });
+    expect(Object.values(labels).filter((label) => label.includes('{}'))).toEqual([]);
+  });
+});

@@ -1,0 +1,48 @@
+export const EXPIRY_CHOICES = ['never', '30d', '90d', '1y', 'custom'] as const;
+export type ExpiryChoice = (typeof EXPIRY_CHOICES)[number];
+
+export const EXPIRY_LABELS: Readonly<Record<ExpiryChoice, string>> = {
+  never: 'Never',
+  '30d': '30 days',
+  '90d': '90 days',
+  '1y': '1 year',
+  custom: 'Custom',
+};
+
+const DAYS = { '30d': 30, '90d': 90, '1y': 365, custom: 7 } as const;
+
+/**
+ * What a choice means now: so many days from now on the calendar of who chooses, at the same time of day (also over a change to summer
+ * time). Custom begins in a week.
+ */
+export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefined {
+  if (choice === 'never') return undefined;
+  const at = new Date(nowMs);
+  at.setDate(at.getDate() + DAYS[choice]);
+  at.setSeconds(0, 0);
+  return at.getTime();
+}
+
+/** What a key that exists has. */
+export function expiryChoiceOf(expiresAtMs: number | undefined): ExpiryChoice {
+  return expiresAtMs === undefined ? 'never' : 'custom';
+}
+
+/** How long the old key goes on beside the one that replaces it, in hours. */
+export const OVERLAP_CHOICES = ['0', '1', '24', '72', 'custom'] as const;
+export type OverlapChoice = (typeof OVERLAP_CHOICES)[number];
+
+export const MAX_OVERLAP_HOURS = 720;
+
+export const OVERLAP_LABELS: Readonly<Record<OverlapChoice, string>> = {
+  '0': 'Now',
+  '1': '1 hour',
+  '24': '24 hours',
+  '72': '72 hours',
+  custom: 'Custom',
+};
+
+/** `undefined` while no hours have been entered. */
+export function overlapHours(choice: OverlapChoice, customHours: number | undefined): number | undefined {
+  return choice === 'custom' ? customHours : Number(choice);
+}

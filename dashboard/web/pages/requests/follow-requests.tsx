@@ -1,0 +1,49 @@
+import type { ReactNode } from 'react';
+import { StatusPill } from '../../components/badge.tsx';
+import { Button } from '../../components/button.tsx';
+import styles from './requests.module.css';
+
+export interface NewRequestsProps {
+  /** How many wait until the reader is back at the top. */
+  readonly count: number;
+  /** There are more of them. */
+  readonly more: boolean;
+  readonly onShow: () => void;
+}
+
+/** While one reads further down nothing moves; this says what has come, and leads to it. */
+export function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
+  const words = `${count}${more ? '+' : ''} new ${count === 1 && !more ? 'request' : 'requests'}`;
+  const show = () => {
+    onShow();
+    window.scrollTo({ top: 0 });
+    // The button is about to go.
+    document.querySelector('h1')?.focus({ preventScroll: true });
+  };
+  return (
+    <div className={styles.arrived} role="status">
+      {count > 0 && (
+        <Button tone="primary" icon="chevronUp" onClick={show}>
+          {words}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+export interface FollowSwitchProps {
+  readonly paused: boolean;
+  readonly onChange: (paused: boolean) => void;
+}
+
+/** Whether new requests come in by themselves. */
+export function FollowSwitch({ paused, onChange }: FollowSwitchProps): ReactNode {
+  return (
+    <span className={styles.follow}>
+      <StatusPill tone={paused ? 'neutral' : 'good'}>{paused ? 'Paused' : 'Live'}</StatusPill>
+      <Button tone="quiet" icon={paused ? 'play' : 'pause'} onClick={() => onChange(!paused)}>
+        {paused ? 'Resume' : 'Pause'}
+      </Button>
+    </span>
+  );
+}

@@ -1,0 +1,36 @@
+import type { RequestView } from '../../../contract/request-log.ts';
+import { formatCount } from '../../format/format-number.ts';
+import { CLIENT_LEFT } from './result-choices.ts';
+
+const ROUTES: Readonly<Record<string, string>> = {
+  chat: 'POST /v1/chat/completions',
+  models: 'GET /v1/models',
+  credits: 'GET /v1/credits',
+  generation: 'GET /v1/generation',
+  usage: 'GET /v1/usage',
+};
+
+export function routeWords(route: string): string {
+  return ROUTES[route] ?? route;
+}
+
+/** A stream that broke has status 200 and a code: it failed all the same. */
+export function statusTone({
+  status,
+  code,
+}: Pick<RequestView, 'status' | 'code'>): 'neutral' | 'good' | 'warn' | 'bad' {
+  if (status === CLIENT_LEFT && code === undefined) return 'neutral';
+  if (status >= 500 || (code !== undefined && status < 400)) return 'bad';
+  return status >= 400 ? 'warn' : 'good';
+}
+
+export function statusWords({ status, code }: Pick<RequestView, 'status' | 'code'>): string {
+  if (code !== undefined) return `${status} ${code}`;
+  return status === CLIENT_LEFT ? `${status} client left` : String(status);
+}
+
+/** `1,204 → 356` */
+export function tokenWords({ promptTokens, completionTokens }: RequestView): string | undefined {
+  if (promptTokens === undefined && completionTokens === undefined) return undefined;
+  return `${formatCount(promptTokens ?? 0)} → ${formatCount(completionTokens ?? 0)}`;
+}

@@ -1,0 +1,82 @@
+import { present } from '../../../../core/present.ts';
+import type { UsageGroupName } from '../../../contract/money.ts';
+import { idOf, oneOf, type RawUrl, text, type UrlState, urlReader } from '../../search/url-values.ts';
+import { type Days, objectionToDays, PRESETS, type Preset, presetDays } from './usage-days.ts';
+
+export const GROUPS: readonly UsageGroupName[] = ['day', 'model', 'key'];
+export const MEASURES = ['cost', 'requests', 'tokens'] as const;
+export type Measure = (typeof MEASURES)[number];
+export const COLUMNS = ['day', 'model', 'key', 'requests', 'input', 'cached', 'output', 'reasoning', 'cost'] as const;
+export type Column = (typeof COLUMNS)[number];
+export type Order = 'asc' | 'desc';
+
+export const DEFAULT_PRESET: Preset = '30d';
+const DEFAULT_GROUPS: readonly UsageGroupName[] = ['model'];
+
+const readFields = urlReader({
+  range: oneOf(PRESETS),
+  from: text,
+  to: text,
+  by: readGroups,
+  key: idOf('key'),
+  model: text,
+  show: oneOf(MEASURES),
+  sort: oneOf(COLUMNS),
+  order: oneOf(['asc', 'desc']),
+});
+
+/** `from` and `to` override `range`: both are there or neither. `by` is a list such as `day,model`. */
+export type UsageUrlState = UrlState<typeof readFields>;
+
+export function readUsageUrl(raw: RawUrl): UsageUrlState {
+  const { range, from, to, ...rest } = readFields(raw);
+  const isCustom = from !== undefined && to !== undefined && objectionToDays({ from, to }) === undefined;
+  return { ...rest, ...(isCustom ? { from, to } : present({ range })) };
+}
+
+function readGroups(value: unknown): string | undefined {
+  return typeof value === 'string' ? groupsOf(value).join(',') || undefined : undefined;
+}
+
+export function daysOf({ range, from, to }: UsageUrlState, nowMs: number): Days {
+  if (from !== undefined && to !== undefined) return { from, to };
+  return presetDays(range ?? DEFAULT_PRESET, nowMs);
+}
+
+export function chosenGroups({ by }: UsageUrlState): readonly UsageGroupName[] {
+  return by === undefined ? DEFAULT_GROUPS : groupsOf(by);
+}
+
+/** In one order whatever they were chosen in, so that equal questions have equal URLs. The last one stays: a table needs rows. */
+export function toggleGroup(search: UsageUrlState, group: UsageGroupName): UsageUrlState {
+  const chosen = chosenGroups(search);
+  const groups = GROUPS.filter((name) => (name === group ? !chosen.includes(name) : chosen.includes(name)));
+  if (groups.length === 0) return search;
+  const { sort, order, ...rest } = search;
+  // A table that is sorted by a column which goes away falls back to its own order.
+  const stays = sort === undefined || !GROUPS.some((name) => name === sort) || groups.some((name) => name === sort);
+  return { ...rest, by: groups.join(','), ...(stays ? present({ sort, order }) : {}) };
+}
+
+/** Newest first where there are days, else dearest first. */
+export function chosenSorting(search: UsageUrlState): { readonly sort: Column; readonly order: Order } {
+  const groups = chosenGroups(search);
+  const { sort = groups.includes('day') ? 'day' : 'cost', order } = search;
+  return { sort, order: order ?? firstOrder(sort) };
+}
+
+/** A click on a column's head: sorted by it, and the other way round with the next click. */
+export function sortBy(search: UsageUrlState, column: Column): UsageUrlState {
+  const { sort, order } = chosenSorting(search);
+  const next = sort === column ? (order === 'asc' ? 'desc' : 'asc') : firstOrder(column);
+  return { ...search, sort: column, order: next };
+}
+
+function firstOrder(column: Column): Order {
+  return column === 'model' || column === 'key' ? 'asc' : 'desc';
+}
+
+function groupsOf(by: string): readonly UsageGroupName[] {
+  const names = by.split(',');
+  return GROUPS.filter((name) => names.includes(name));
+}

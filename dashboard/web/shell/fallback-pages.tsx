@@ -1,0 +1,88 @@
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
+import { checkConnection, onReturn, useConnectionLost } from '../api/connection.ts';
+import { ApiProblem } from '../api/problem.ts';
+import { Button } from '../components/button.tsx';
+import { EmptyState } from '../components/empty-state.tsx';
+import { ErrorState } from '../components/error-state.tsx';
+import { LinkButton } from '../components/link-button.tsx';
+import { PageHeader } from '../components/page-header.tsx';
+import styles from './shell.module.css';
+
+/** Instead of a page that threw: a bug, or a part of the page that a new release took away. */
+export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
+  const router = useRouter();
+  const lost = useConnectionLost();
+  const isProblem = error instanceof ApiProblem;
+  useEffect(() => {
+    if (!isProblem) console.error(error);
+  }, [error, isProblem]);
+  // A part of the page that could not be loaded is not asked for again by itself. Nothing was typed on a page that never came.
+  useEffect(() => {
+    if (isProblem) return;
+    void checkConnection();
+    return onReturn(() => location.reload());
+  }, [isProblem]);
+  return (
+    <>
+      <PageHeader title="Something went wrong" />
+      {isProblem ? (
+        <ErrorState problem={error} onRetry={() => void router.invalidate()} />
+      ) : (
+        <div role="alert">
+          <EmptyState
+            icon="errors"
+            title="This page could not be shown"
+            action={
+              // Without the server the browser's own error would take the place of everything.
+              !lost && (
+                <Button icon="refresh" onClick={() => location.reload()}>
+                  Load the page anew
+                </Button>
+              )
+            }
+          >
+            {lost
+              ? 'It comes by itself when the server can be reached again.'
+              : 'A newer version of the dashboard may have been installed since you opened it.'}
+          </EmptyState>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Instead of everything: nobody answered who is signed in. */
+export function ShellFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
+  return (
+    <main className={styles.content}>
+      <PageFailed error={error} />
+    </main>
+  );
+}
+
+export function PageNotFound(): ReactNode {
+  return (
+    <>
+      <PageHeader title="Page not found" />
+      <EmptyState
+        icon="search"
+        title="There is no page at this address"
+        action={<LinkButton to="/">To the overview</LinkButton>}
+      >
+        Check the address, or choose a page from the navigation.
+      </EmptyState>
+    </>
+  );
+}
+
+export function NoOrganization(): ReactNode {
+  return (
+    <>
+      <PageHeader title="Welcome" />
+      <EmptyState icon="organizations" title="You belong to no organization yet">
+        Ask an owner of your organization to add you; this page then shows it.
+      </EmptyState>
+    </>
+  );
+}
