@@ -7,8 +7,8 @@ import type { RequestLogApi } from './request-log.ts';
 import type { SessionApi } from './session.ts';
 
 /**
- * Everything that the page asks its server: the method and path, what goes with it, what comes back. Both sides are checked against this.
- * It serves this page alone and is no API for customers (SPEC).
+ * The page's requests to its server: method and path, input, response. Both sides are checked
+ * against these types. This interface serves the page alone and is no API for customers.
  */
 export interface Api extends SessionApi, OrganizationApi, KeysApi, RequestLogApi, MoneyApi, PeopleApi, OperatorApi {}
 
@@ -24,14 +24,14 @@ export type PathParameter<E extends string> = E extends `${string}:${infer Name}
     ? Name
     : never;
 
-/** What a refused request gets, with a status of 4xx or 5xx. */
+/** Body of a refused request, with a status of 4xx or 5xx. */
 export interface ProblemView {
   readonly problem: ProblemCode;
-  /** For people. */
+  /** Shown to people. */
   readonly message: string;
-  /** By field of the body or query, where it is about fields. */
+  /** Messages by field of the body or query. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** On `too_many_attempts`, `too_many_requests` and `unavailable`. */
+  /** Present with `too_many_attempts`, `too_many_requests` and `unavailable`. */
   readonly retryAfterSeconds?: number;
 }
 
@@ -51,5 +51,8 @@ export type ProblemCode =
   | 'unavailable'
   | 'internal';
 
-/** Tables that can be had as CSV, by GET with the filter of the page: `/api/organizations/:organization/requests.csv` and so on. */
+/**
+ * Tables with a CSV export, by GET with the filter of the page:
+ * `/api/organizations/:organization/requests.csv` and so on.
+ */
 export type CsvTable = 'requests' | 'ledger' | 'usage';

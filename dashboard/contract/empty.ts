@@ -1,2 +1,2 @@
-/** No query, no body, or nothing to say. */
+/** No query, no body, or an empty response. */
 export type Empty = Readonly<Record<never, never>>;

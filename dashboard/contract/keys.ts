@@ -2,10 +2,10 @@ import type { Empty } from './empty.ts';
 
 export type ScopeName = 'chat' | 'usage:read';
 
-/** `revoking`: its revocation is set for a time to come. */
+/** `revoking`: works until its revocation, which is scheduled. */
 export type KeyStateName = 'usable' | 'revoking' | 'expired' | 'revoked';
 
-/** What may be chosen of a key. Absent: not restricted. */
+/** Settings of a key. Absent: not restricted. */
 export interface KeyRestrictions {
   readonly name: string;
   readonly scopes: readonly ScopeName[];
@@ -22,23 +22,26 @@ export interface KeyView extends KeyRestrictions {
   readonly last4: string;
   readonly state: KeyStateName;
   readonly createdAtMs: number;
-  /** E-mail address of who made it, or to whom it was handed; absent when it was made on the command line. */
+  /**
+   * E-mail address of the owner: the creator, or the user who was handed the key. Absent for keys
+   * of the command line.
+   */
   readonly createdBy?: string;
   readonly revokedAtMs?: number;
   readonly lastUsedAtMs?: number;
   readonly lastAddress?: string;
   readonly spentTodayNanoUsd: string;
-  /** Whether who asks may edit, replace and revoke it. */
+  /** True if the caller may edit, replace and revoke it. */
   readonly mine: boolean;
 }
 
 export interface CreatedKeyView {
   readonly key: KeyView;
-  /** The whole key. This is the only answer that ever has it. */
+  /** The whole key. Only this response ever has it. */
   readonly secret: string;
 }
 
-/** Absent: stays. `null`: no longer restricted. */
+/** Absent: unchanged. `null`: no longer restricted. */
 export interface KeyChange {
   readonly name?: string;
   readonly scopes?: readonly ScopeName[];
@@ -51,13 +54,16 @@ export interface KeyChange {
 }
 
 export interface KeysApi {
-  /** Newest first: all that are not revoked, and the thousand newest of those that are. */
+  /** Newest first: all keys that are not revoked, and the newest thousand revoked ones. */
   'GET /api/organizations/:organization/keys': { query: Empty; answer: { keys: readonly KeyView[] } };
   'POST /api/organizations/:organization/keys': { body: KeyRestrictions; answer: CreatedKeyView };
   'GET /api/organizations/:organization/keys/:key': { query: Empty; answer: KeyView };
   'PATCH /api/organizations/:organization/keys/:key': { body: KeyChange; answer: KeyView };
   'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; answer: KeyView };
-  /** A new key with the same settings; the old one is revoked after so many hours, at most 720; 0: now. */
+  /**
+   * Creates a key with the same settings. The old one is revoked after so many hours, at most 720;
+   * 0 is now.
+   */
   'POST /api/organizations/:organization/keys/:key/replacement': {
     body: { revokeOldAfterHours: number };
     answer: CreatedKeyView;

@@ -5,7 +5,7 @@ export interface LedgerEntryView {
   readonly atMs: number;
   readonly kind: 'credit' | 'charge';
   readonly amountNanoUsd: string;
-  /** The balance after it. */
+  /** The balance after this entry. */
   readonly balanceNanoUsd: string;
   readonly generationId?: string;
   readonly model?: string;
@@ -39,7 +39,7 @@ export interface ModelView {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
-  /** Pico-dollars per token, which are micro-dollars per million tokens. */
+  /** Pico-dollars per token, which equal micro-dollars per million tokens. */
   readonly inputPicoUsd: string;
   readonly cachedInputPicoUsd: string;
   readonly outputPicoUsd: string;
@@ -54,9 +54,15 @@ export interface MoneyApi {
     answer: { entries: readonly LedgerEntryView[]; next?: number };
   };
   'GET /api/organizations/:organization/usage': {
-    /** Days inclusive, UTC; `by`: comma-separated of day, model, key. `key` and `model` narrow it down. */
+    /**
+     * Days are inclusive, in UTC. `by` is a comma-separated list of day, model, key. `key` and
+     * `model` filter.
+     */
     query: { from: string; to: string; by: string; key?: string; model?: string };
-    /** Newest day first, then the largest by cost. `total` is of everything, also where `rows` are cut (the CSV has them all). */
+    /**
+     * Newest day first, then by cost. `total` includes rows that `rows` leaves out; the CSV has
+     * them all.
+     */
     answer: { rows: readonly UsageRowView[]; total: UsageRowView; cut: boolean };
   };
   /** Empty while no gateway process has reported yet. */

@@ -19,7 +19,7 @@ export interface NewOrganizationInput extends Partial<OrganizationLimits> {
   readonly reference?: string;
 }
 
-/** Absent: stays. `null`: no longer limited. */
+/** Absent: unchanged. `null`: no longer limited. */
 export interface OrganizationChangeInput {
   readonly name?: string;
   readonly requestsPerMinute?: number | null;
@@ -39,7 +39,7 @@ export interface UserRow {
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
   readonly memberships: readonly { readonly organizationId: string; readonly name: string; readonly role: string }[];
-  /** Name of the organization whose owner invited this user. Absent: an operator made the user. */
+  /** The organization whose owner invited this user. Absent if an operator did. */
   readonly cameThrough?: string;
 }
 
@@ -48,9 +48,9 @@ export interface ProviderView {
   readonly host: string;
   readonly hasKey: boolean;
   readonly onDisconnect?: string;
-  /** Ejected by Envoy now. */
+  /** True while Envoy ejects its host. */
   readonly ejected: boolean;
-  /** Over the last five minutes, all processes together. */
+  /** Over the last five minutes, over all processes. */
   readonly attempts: number;
   readonly failures: number;
   readonly lastFailure?: { readonly result: string; readonly atMs: number };
@@ -74,13 +74,13 @@ export interface MappingView {
   readonly loadedAtMs?: number;
   readonly models: readonly MappedModelView[];
   readonly providers: readonly ProviderView[];
-  /** Why the file that is on disk now is not in force. */
+  /** Reasons why the file on disk is not in force. */
   readonly problems: readonly string[];
-  /** What is in force is well formed, but this in it cannot work. */
+  /** Parts of the current mapping that are valid but cannot work. */
   readonly warnings: readonly string[];
   /** Changed fields that need a restart. */
   readonly restartNeeded: readonly string[];
-  /** Processes that work with another mapping than this one. */
+  /** Number of processes with another mapping. */
   readonly processesBehind: number;
 }
 
@@ -92,7 +92,7 @@ export interface ProcessView {
   readonly version: string;
   readonly startedAtMs: number;
   readonly reportedAtMs: number;
-  /** `gone`: its last report is older than ten seconds. */
+  /** `gone`: the last report is more than ten seconds old. */
   readonly state: 'ready' | 'not_ready' | 'gone';
   readonly notReadyReason?: string;
   readonly requestsInFlight: number;
@@ -107,7 +107,7 @@ export interface ProcessView {
   readonly eventLoopLagP99Ms: number;
   readonly rssBytes: number;
   readonly cpuFraction: number;
-  /** Absent where another process of the host asks Envoy. */
+  /** Absent if another process of the host queries Envoy. */
   readonly envoy?:
     | { readonly reachable: false }
     | { readonly reachable: true; readonly version: string; readonly state: string; readonly uptimeMs: number };
@@ -123,7 +123,7 @@ export interface SystemView {
     readonly maxConnections: number;
     readonly schemaVersion: number;
   };
-  /** Charges that the ledger refused: somebody has to look. */
+  /** Charges that the ledger refused. An operator decides about them. */
   readonly deadLetters: number;
 }
 
@@ -136,7 +136,10 @@ export interface OperatorApi {
   'PATCH /api/organizations/:organization': { body: OrganizationChangeInput; answer: OrganizationView };
   'POST /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
   'DELETE /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
-  /** Negative amounts correct. A reference is applied once, whatever organization it is for: a second time it is a `conflict` of the field `reference`. */
+  /**
+   * Negative amounts correct. A reference is booked once over all organizations; a repetition is a
+   * `conflict` of the field `reference`.
+   */
   'POST /api/organizations/:organization/credits': {
     body: { amountNanoUsd: string; note?: string; reference?: string };
     answer: OrganizationView;
@@ -149,9 +152,9 @@ export interface OperatorApi {
     body: { email: string; operator: boolean; organizationId?: string; role?: 'owner' | 'member' };
     answer: { user: UserRow; link: LinkView };
   };
-  /** A link to set a new password; until it is used, the former password stays. */
+  /** A link to set a new password. The old one works until then. */
   'POST /api/users/:user/reset': { body: Empty; answer: LinkView };
-  /** Keys that work and belong to the user, in every organization, are revoked unless they are kept. */
+  /** Revokes the active keys of the user in all organizations, unless they are kept. */
   'POST /api/users/:user/disablement': { body: { keepKeys?: boolean }; answer: UserRow };
   'DELETE /api/users/:user/disablement': { body: Empty; answer: UserRow };
   'GET /api/mapping': { query: Empty; answer: MappingView };

@@ -6,7 +6,7 @@ export interface OrganizationView {
   readonly createdAtMs: number;
   readonly suspendedAtMs?: number;
   readonly balanceNanoUsd: string;
-  /** What requests in flight hold, as the gateway processes reported it seconds ago. */
+  /** The sum of all holds, as the gateway processes reported it seconds ago. */
   readonly heldNanoUsd: string;
   readonly totalCreditsNanoUsd: string;
   readonly totalUsageNanoUsd: string;
@@ -14,7 +14,7 @@ export interface OrganizationView {
   readonly limits: OrganizationLimits;
 }
 
-/** Absent: no limit of its own. */
+/** Absent limits do not apply. */
 export interface OrganizationLimits {
   readonly requestsPerMinute?: number;
   readonly tokensPerMinute?: number;
@@ -29,17 +29,20 @@ export type OverviewGroup = 'model' | 'key';
 
 export interface Overview {
   readonly range: OverviewRange;
-  /** Start of each step: an hour for 24h, six hours for 7d, a UTC day for 30d. The last step is under way. */
+  /**
+   * Start of each step: an hour for 24h, six hours for 7d, a UTC day for 30d. The last step is in
+   * progress.
+   */
   readonly stepStartsMs: readonly number[];
-  /** The largest by spend, at most 8, largest first; then all others together, if there are any. */
+  /** At most 8 series, largest spend first, then the sum of the others, if any. */
   readonly series: readonly OverviewSeries[];
   readonly totals: OverviewTotals;
-  /** The same of the range before, which is as long and whole, for comparison. */
+  /** Totals of the preceding range of the same length. */
   readonly before: OverviewTotals;
 }
 
 export interface OverviewSeries {
-  /** Model id or key id; absent: all others together. */
+  /** Model id or key id. Absent for the sum of the others. */
   readonly id?: string;
   readonly label: string;
   /** One value for each step. */
@@ -51,11 +54,11 @@ export interface OverviewSeries {
 export interface OverviewTotals {
   readonly costNanoUsd: string;
   readonly requests: number;
-  /** Of those requests. */
+  /** Failed ones among the requests. */
   readonly failures: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
-  /** Time to the first event, estimated from buckets; absent: no completion in the range. */
+  /** Time to the first event, estimated from buckets. Absent without any completion. */
   readonly firstEventP50Ms?: number;
   readonly firstEventP95Ms?: number;
   /** The most frequent failures, at most 5. */

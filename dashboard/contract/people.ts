@@ -1,7 +1,7 @@
 import type { Empty } from './empty.ts';
 
 export interface MemberView {
-  /** While `invited` of nobody: the user's, if accepting makes one. */
+  /** For an invited person without an account, the id of the user that accepting would create. */
   readonly userId: string;
   readonly email: string;
   readonly role: 'owner' | 'member';
@@ -10,17 +10,20 @@ export interface MemberView {
   readonly disabled: boolean;
   readonly createdAtMs: number;
   readonly lastSignedInAtMs?: number;
-  /** Keys of the organization that belong to this member, who made them or to whom they were handed, and that work now. */
+  /** Number of active keys of the organization that belong to this member. */
   readonly activeKeys: number;
 }
 
-/** A link that sets a password or accepts an invitation, once: to be handed to the person it is for. */
+/** A link that sets a password or accepts an invitation once. The caller hands it to the person. */
 export interface LinkView {
   readonly url: string;
   readonly expiresAtMs: number;
 }
 
-/** A change of a list: its added and removed members, and the number of those that the event has no room for. Null: no list. */
+/**
+ * A change of a list: added and removed members, and the number that the event has no room for.
+ * Null: no list.
+ */
 export interface ListChangeView {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -40,13 +43,13 @@ export interface AuditEventView {
   readonly organizationName?: string;
   readonly subjectId?: string;
   readonly subjectName?: string;
-  /** Events of earlier releases have whole lists, before and after. */
+  /** Events of earlier releases have the whole lists, before and after. */
   readonly changes: Readonly<Record<string, readonly [before: unknown, after: unknown] | ListChangeView>>;
 }
 
-/** What is left out is everything. */
+/** Absent fields do not filter. */
 export interface AuditFilter {
-  /** Part of the actor's name as it is shown; upper and lower case are the same. */
+  /** Part of the shown actor name, ignoring case. */
   readonly actor?: string;
   readonly action?: string;
   readonly fromMs?: number;
@@ -57,15 +60,18 @@ export interface AuditFilter {
 export interface AuditPage {
   readonly events: readonly AuditEventView[];
   readonly next?: string;
-  /** Given where the search was broken off before the page was full: so far back everything was looked at. */
+  /**
+   * Present if the search ended before the page was full: the log was searched back to this moment.
+   */
   readonly searchedToMs?: number;
 }
 
 export interface PeopleApi {
   'GET /api/organizations/:organization/members': { query: Empty; answer: { members: readonly MemberView[] } };
   /**
-   * An invitation with its link, whether or not the address has an account. For operators alone an account makes a difference: it is added, by
-   * one who says that it is `known` to be that person's.
+   * An invitation with its link, whether or not the address has an account. If an operator asks, an
+   * existing account is added instead, once the request confirms with `known` that it belongs to
+   * the person.
    */
   'POST /api/organizations/:organization/members': {
     body: { email: string; role: 'owner' | 'member'; known?: true };
@@ -73,14 +79,14 @@ export interface PeopleApi {
   };
   'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };
   /**
-   * Keys that work and belong to the member are revoked with it, or handed to an owner: whom `keysTo` names by user id, or who asks, with
-   * `revokeKeys: false`.
+   * Revokes the member's active keys or hands them to an owner: to the user `keysTo`, or with
+   * `revokeKeys: false` to the caller.
    */
   'DELETE /api/organizations/:organization/members/:user': {
     body: { revokeKeys?: boolean; keysTo?: string };
     answer: Empty;
   };
-  /** A new link for somebody who was invited and has not come yet; the former one is worth nothing any more. */
+  /** A new link for a pending invitation. The former link stops working. */
   'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; answer: LinkView };
   'GET /api/organizations/:organization/audit': { query: AuditFilter & { before?: string }; answer: AuditPage };
 }

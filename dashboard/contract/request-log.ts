@@ -30,40 +30,50 @@ export interface RequestDetail extends RequestView {
   readonly keyLast4?: string;
 }
 
-/** All of them together must hold. */
+/** All fields must match. */
 export interface RequestFilter {
   readonly fromMs?: number;
   /** Exclusive. */
   readonly toMs?: number;
   readonly key?: string;
   readonly model?: string;
-  /** Failed: with a code. A client that left before there was an answer (status 499, no code) is neither. */
+  /**
+   * `failed` requests have a code. A client that left before the response (status 499, no code) is
+   * neither.
+   */
   readonly outcome?: 'succeeded' | 'failed';
   readonly status?: number;
   readonly code?: string;
-  /** A request id (x-request-id) or a generation id; the rest of the filter and the paging do not matter then. */
+  /**
+   * A request id (x-request-id) or a generation id. Overrides the rest of the filter and the
+   * paging.
+   */
   readonly search?: string;
 }
 
 export interface RequestPage {
   /** Newest first. */
   readonly requests: readonly RequestView[];
-  /** To be given as `before` for the next, older page; absent: there is none. */
+  /** Value of `before` for the next, older page. Absent on the last one. */
   readonly next?: string;
   /**
-   * The filter matches so little that the search was broken off before the page was full: everything since then has been looked at, and
-   * `next` goes on from there.
+   * Present if the search ended before the page was full: the log was searched back to this moment,
+   * and `next` continues from there.
    */
   readonly searchedToMs?: number;
-  /** Refused requests that fit the filter, by the minute, and have no line: a key has so many of them in a minute. On every page the same. */
+  /**
+   * Number of omitted requests that match the filter; the same on every page. A key has at most so
+   * many rows of refused requests in a minute.
+   */
   readonly leftOut: number;
 }
 
 export interface RequestLogApi {
   'GET /api/organizations/:organization/requests': {
     /**
-     * `after`: only what is newer than that id, for following the log live. A request appears within a second after it has ended, at the
-     * time at which it arrived: a long one below newer ones that were there already, so follow from a few minutes back, by id.
+     * `after` returns only requests newer than that id, for following the log. A request is added
+     * within a second after its end, at its time of arrival: a long one below newer rows. So follow
+     * from some minutes back, by id.
      */
     query: RequestFilter & { readonly before?: string; readonly after?: string };
     answer: RequestPage;

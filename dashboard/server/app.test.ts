@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gw-page-'));
 let listener: Listener;
 let origin: string;
 
-/** Nothing here is signed in, so nothing here asks a database. */
+/** No session is involved, so no database is queried. */
 const DEPS = {
   settings: () => ({ api: { host: '::', port: 8080 }, apiSpeaksTls: false, trustedProxies: [] }),
 } as unknown as Deps;
@@ -94,7 +94,7 @@ describe('the page', () => {
     const answer = await get(path);
     expect([answer.status, await answer.text()]).toEqual([200, PAGE]);
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    // The browser asks each time whether it is still the newest.
+    // The browser revalidates it each time.
     expect(answer.headers.get('cache-control')).toBe('no-cache');
   });
 
@@ -136,7 +136,7 @@ describe('the page', () => {
     expect(decode(answer.body).toString()).toBe(SCRIPT);
   });
 
-  /** fetch would decode it. */
+  /** `fetch` would decode the body. */
   function rawBody(path: string, accepted: string) {
     return new Promise<{ body: Buffer; encoding: string | null; vary: string | undefined }>((resolve, reject) => {
       request(`${origin}${path}`, { headers: { 'accept-encoding': accepted } }, (answer) => {

@@ -15,7 +15,7 @@ import { NoTurn } from './turns/turns.ts';
 
 export type App = Hono<{ Bindings: HttpBindings }>;
 
-/** No form of the page comes near it. */
+/** Far above any form of the page. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 /** The dashboard as one HTTP application: the routes of the page's own interface, and the page. */
@@ -54,7 +54,8 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
       return sendProblem(context, unavailable('The database does not answer at the moment.'));
     }
     const { incoming } = context.env;
-    // Whoever left before the end of his body gets no answer and is no failure of ours: anybody could fill the log with it.
+    // A client that leaves before the end of its body gets no response. Logging it would let
+    // anybody fill the log.
     if (incoming.destroyed && !incoming.complete) return context.body(null, 400);
     log.error({ err: error, path: context.req.routePath }, 'a request of the dashboard failed');
     return sendProblem(context, problem('internal', 'Something failed on our side. It has been recorded.'));

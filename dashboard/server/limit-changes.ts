@@ -4,8 +4,8 @@ import { type Problem, problem } from './http/problem.ts';
 import type { Deps, Route } from './http/route.ts';
 
 /**
- * Changes write audit events, which stay for ever. Who ends somebody's access has a share of his own, and what others of the organization
- * changed does not hold him up; nor does it an operator.
+ * Limits changes, because each writes an audit event, which stays for ever. Changes that end access
+ * count against a limit of the user alone. Operators do not use up the limit of the organization.
  */
 export async function limitChanges(
   { entry, changeLimits }: Pick<Deps, 'entry' | 'changeLimits'>,

@@ -6,19 +6,19 @@ import type { App } from './app.ts';
 
 export interface Listener {
   readonly port: number;
-  /** Lets requests under way end, for a while. */
+  /** Waits for requests in progress, for at most 3 s. */
   close(): Promise<void>;
 }
 
-/** Nobody types slower than this; who holds a connection open and says nothing is let go. */
+/** A connection that stays silent for longer is closed. */
 const TIMEOUTS = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 75_000 };
-/** A reader of a CSV who takes nothing for so long will not take the rest. */
+/** A CSV reader that takes nothing for so long is closed. */
 const SILENT_MS = 120_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 2_000;
 const CLOSE_MS = 3_000;
 
-/** Resolves when it listens; rejects where it cannot. */
+/** Resolves when it listens. Rejects if it cannot. */
 export function listenOn(app: App, { host, port }: Address): Promise<Listener> {
   const server = createAdaptorServer({
     fetch: app.fetch,

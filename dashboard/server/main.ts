@@ -22,8 +22,8 @@ import { openDatabase, openEntry } from './turns/stores.ts';
 import { Turns } from './turns/turns.ts';
 
 /**
- * The dashboard process: configuration, database, page, listener, in this order; then `{type: 'listening'}` to the supervisor. Ends on
- * SIGTERM, or when the supervisor is gone.
+ * The dashboard process: configuration, database, page, listener, in this order; then `{type:
+ * 'listening'}` to the supervisor. Ends on SIGTERM, or when the supervisor is gone.
  */
 
 /** The message on standard error says what to change. */
@@ -32,7 +32,7 @@ const PAGE_FOLDER = fileURLToPath(new URL('../dist/', import.meta.url));
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 
-/** Loads no secrets: the dashboard sends nothing to a provider or a collector, and keeps no limits. */
+/** Loads no secrets: the dashboard calls no provider and no collector, and keeps no limits. */
 const load = () => loadConfig(configPath, process.env, { secrets: 'none' });
 
 async function main(): Promise<void> {
@@ -58,7 +58,8 @@ async function serve(
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);
   const entry = openEntry(databaseUrl, log);
-  // A dashboard of the release before may have run until now, and left users who were invited in its way.
+  // A dashboard of the previous release may have run until now and stored invited users in its own
+  // way.
   await invitePendingUsers(database).catch(explainUnavailable);
   const config = followConfig(loaded, log);
   const deps = {
@@ -87,7 +88,8 @@ async function serve(
     config.close();
     await Promise.all([database.end(), entry.end(), stores.close()]);
   });
-  // Kept now and not at the exit, which a killed process does not reach: the next start needs half the CPU.
+  // Written now and not at exit, which a killed process does not reach. The next start takes half
+  // the CPU.
   flushCompileCache();
 }
 
@@ -110,7 +112,7 @@ function followConfig(initial: LoadedConfig<SharedConfig>, log: Log): ConfigWatc
   return config;
 }
 
-/** Something speaks TLS before this process, which does not. */
+/** TLS ends in front of this process, which does not speak it. */
 function warnOfNamelessProxy({ dashboard, trustedProxies }: SharedConfig, log: Log): void {
   if (dashboard.url?.startsWith('https:') !== true || trustedProxies.length > 0) return;
   log.warn(
@@ -133,11 +135,14 @@ function onceAskedToEnd(log: Log, end: () => Promise<void>): void {
   };
   process.on('SIGTERM', begin);
   process.on('SIGINT', begin);
-  // The supervisor was killed: nobody would restart or stop this process any more.
+  // The supervisor was killed, so nothing would restart or stop this process.
   process.on('disconnect', begin);
 }
 
-/** Not a configuration error: the supervisor tries again, and a database or a migration that is only late is found then. */
+/**
+ * Not a configuration error: the supervisor retries, and a late database or migration is found
+ * then.
+ */
 function explainUnavailable(error: unknown): undefined {
   if (error instanceof TransactionPooler) {
     refuseToStart(error.message);

@@ -11,7 +11,7 @@ import { REQUEST_ROUTES } from './routes/requests-routes.ts';
 import { SESSION_ROUTES } from './routes/session-routes.ts';
 import { USER_ROUTES } from './routes/users-routes.ts';
 
-/** Everything that the page may ask. Who may ask it stands in each route; app.ts checks it. */
+/** Every route of the page's API. Each names its access, which app.ts checks. */
 export const ROUTES: readonly Route[] = [
   ...SESSION_ROUTES,
   ...KEY_ROUTES,

@@ -20,7 +20,10 @@ const PARAMETERS: Readonly<Record<string, IdPrefix>> = {
   request: 'log',
 };
 
-/** Everything between a request and its route: same site, signed in, allowed, well formed. The first that fails is the answer. */
+/**
+ * Runs all checks between a request and its route: origin, session, rights, input. The first
+ * failure is the response.
+ */
 export async function serveRoute(context: AppContext, route: Route, deps: Deps, log: Log): Promise<Response> {
   const outcome = await decide(context, route, deps);
   if (isProblem(outcome)) return sendProblem(context, outcome);
@@ -36,7 +39,7 @@ async function decide(context: AppContext, route: Route, deps: Deps): Promise<ob
   const caller = callerOf(head, deps.settings());
   if (caller.claimedAddress !== undefined) deps.untrustedProxies.note(caller.address);
   if (isCrossSite(route.method, head, caller)) return crossSite(head, caller);
-  // First of all: a body may take half a minute to come, and rights that end meanwhile have ended.
+  // Read before the checks: a body may take 30 s to arrive, and rights may end meanwhile.
   const sent = route.method === 'GET' ? undefined : await context.req.text();
   const cookies = sessionCookie(context, caller.origin.startsWith('https:'));
   const session = await findSignedIn({ ...deps, database: deps.entry }, cookies.token);
@@ -70,21 +73,24 @@ function passwordNeeded(): Problem {
   return problem('password_needed', 'Give your password again first: POST /api/password/confirmation.');
 }
 
-/** Strangers use the entry's connections, signed-in users take turns. An operator's statements take none of the organization's turns. */
+/**
+ * Requests without a session use the entry connections, signed-in users take turns. Operators do
+ * not use up the turns of an organization.
+ */
 function storesFor(deps: Deps, { access }: Route, { session, organizationId, role }: Granted): Partial<Deps> {
   if (access === 'anyone' || session === undefined) return { database: deps.entry };
   const ofOrganization = organizationId === undefined || role === 'operator' ? {} : { organizationId };
   return storesInTurn(deps, { userId: session.user.id, ...ofOrganization });
 }
 
-/** Whoever put TLS before the dashboard and told nobody finds the remedy here. */
+/** Names the remedy for a TLS proxy that is not configured. */
 function crossSite(head: RequestHead, { origin }: Caller): Problem {
   const isOnlyTls = head.header('origin')?.replace(/^https:/, 'http:') === origin;
   const remedy = isOnlyTls ? ' Behind TLS, the configuration needs `dashboard.url` or `trusted_proxies`.' : '';
   return problem('cross_site', `This request came from another site.${remedy}`);
 }
 
-/** `sent` is the body, absent where the query is what counts. */
+/** `sent` is the body; absent if the query is the input. */
 function readInput(context: AppContext, { input }: Route, sent: string | undefined): { value: unknown } | Problem {
   const given = sent === undefined ? context.req.query() : readBody(context, sent);
   if (given === undefined) return problem('invalid', 'The body must be JSON.');

@@ -2,11 +2,14 @@ import { inRanges, normalizeAddress } from '../../../core/net/ip-ranges.ts';
 import { clientAddress, withoutPort } from '../../../ext-proc/access/client-address.ts';
 import type { Settings } from './settings.ts';
 
-/** What is known of a request before anybody is signed in. */
+/** Facts about a request before anybody is signed in. */
 export interface Caller {
-  /** Behind trusted proxies the one that they name. */
+  /** The peer, or the client that a trusted proxy names. */
   readonly address: string;
-  /** Present: `address` forwards for this caller, or says so, and is no trusted proxy. */
+  /**
+   * Present if the peer forwards, or claims to forward, for this address and is not a trusted
+   * proxy.
+   */
   readonly claimedAddress?: string;
   /** At most 200 characters. */
   readonly userAgent?: string;
@@ -38,7 +41,7 @@ export function isTrustedProxy(address: string, { trustedProxies }: Pick<Setting
   return inRanges(address, trustedProxies);
 }
 
-/** The last that was added: by a proxy that nobody named, as far as there is one. */
+/** The last forwarded address, which an untrusted proxy added, if there is one. */
 function claimOf(head: RequestHead, { trustedProxies }: Settings): string | undefined {
   const forwardedFor = head.header('x-forwarded-for');
   const forwarded = head.header('forwarded');
@@ -49,7 +52,10 @@ function claimOf(head: RequestHead, { trustedProxies }: Settings): string | unde
   return normalizeAddress(withoutPort(named)) ?? named.slice(0, MAX_CLAIM_CHARACTERS);
 }
 
-/** The configured one; otherwise what the browser asked for, with the scheme as a trusted proxy tells it. */
+/**
+ * The configured origin. Otherwise the requested host, with the scheme that a trusted proxy
+ * reports.
+ */
 function originOf(head: RequestHead, { url, trustedProxies }: Settings): string {
   if (url !== undefined) return url.origin;
   const secure = head.header('x-forwarded-proto') === 'https' && isTrustedProxy(head.peerAddress, { trustedProxies });
@@ -57,8 +63,8 @@ function originOf(head: RequestHead, { url, trustedProxies }: Settings): string 
 }
 
 /**
- * A request that changes something comes from our own page: browsers say the origin with every one of them, and other sites cannot make
- * them lie. The cookie's SameSite is the second lock.
+ * Requests that change something come from our own page. Browsers send the origin with each of
+ * them, and other sites cannot forge it. The cookie's SameSite is a second barrier.
  */
 export function isCrossSite(method: string, head: RequestHead, { origin }: Caller): boolean {
   const site = head.header('sec-fetch-site');

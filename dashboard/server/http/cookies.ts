@@ -1,7 +1,9 @@
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 
-/** Cookies of the session and of the browser that its user knows: what came, and what is to be sent. */
+/**
+ * Cookies of the session and of the known browser: received values, and setters for the response.
+ */
 export interface Cookies {
   readonly token: string | undefined;
   readonly browserToken: string | undefined;
@@ -11,8 +13,9 @@ export interface Cookies {
 }
 
 /**
- * HttpOnly: no script reads it. SameSite=Lax: other sites' requests come without it, links from a mail still arrive signed in. Behind TLS it
- * is Secure and, by its prefix, bound to this host.
+ * HttpOnly hides the cookie from scripts. SameSite=Lax keeps it from requests of other sites, while
+ * links from a mail still arrive signed in. Behind TLS it is Secure and, by its prefix, bound to
+ * this host.
  */
 const NAME = 'gateway_session';
 const BROWSER_NAME = 'gateway_browser';

@@ -1,6 +1,6 @@
 import type { ProblemCode, ProblemView } from '../../contract/api.ts';
 
-/** A refused request of the page. A value, like every refusal. */
+/** A refused request of the page, as a value. */
 export interface Problem {
   readonly kind: 'problem';
   readonly status: number;
@@ -10,9 +10,9 @@ export interface Problem {
 const STATUS = {
   invalid: 400,
   not_signed_in: 401,
-  // Not 401, which says to sign in: this may be somebody who is signed in and changes his password.
+  // Not 401, which asks to sign in: a signed-in user who changes the password may get this.
   wrong_password: 403,
-  // Signed in, and too long ago for this.
+  // The user is signed in, but gave the password too long ago.
   password_needed: 403,
   not_allowed: 403,
   cross_site: 403,
@@ -38,22 +38,22 @@ export function isProblem(value: object): value is Problem {
   return 'kind' in value && value.kind === 'problem';
 }
 
-/** A part that is away or busy, and may answer again in some seconds. */
+/** A dependency is unavailable or busy, and may respond again in some seconds. */
 export function unavailable(message: string, retryAfterSeconds = 5): Problem {
   return problem('unavailable', message, { retryAfterSeconds });
 }
 
-/** Says nothing about whether it exists for somebody else. */
+/** Does not reveal whether it exists elsewhere. */
 export function notFound(what: string): Problem {
   return problem('not_found', `There is no such ${what}.`);
 }
 
-/** The one field that is wrong. */
+/** The only wrong field. */
 export function wrongField(field: string, message: string): Problem {
   return problem('invalid', message, { fields: { [field]: message } });
 }
 
-/** Well formed, but it cannot be as things stand, because of this field. */
+/** The request is well formed, but this field conflicts with the present state. */
 export function conflictingField(field: string, message: string): Problem {
   return problem('conflict', message, { fields: { [field]: message } });
 }

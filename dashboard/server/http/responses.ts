@@ -10,7 +10,10 @@ export function sendProblem(context: Context, { status, view }: Problem): Respon
   return context.json(view, status as 400);
 }
 
-/** Written as it is read and no faster than its reader takes it, so that a long table is never whole in memory. */
+/**
+ * Writes the table as it is read, at the pace of its reader, so that a long table is never whole in
+ * memory.
+ */
 export function streamCsv(context: AppContext, lines: AsyncIterable<string>, log: Log): Response {
   const { outgoing } = context.env;
   const name = new URL(context.req.url).pathname.split('/').at(-1) ?? 'table.csv';
@@ -18,13 +21,13 @@ export function streamCsv(context: AppContext, lines: AsyncIterable<string>, log
   context.header('content-disposition', `attachment; filename="${name}"`);
   const broken = (error: unknown) => {
     log.warn({ err: error, path: context.req.routePath }, 'a table could not be written to its end');
-    // The status is long gone: a connection that breaks is what tells a part of a table from all of it.
+    // The status has been sent. Only a broken connection shows that the table is incomplete.
     outgoing.destroy();
   };
   return context.body(ReadableStream.from(piecesOf(lines, () => outgoing.destroyed, broken)));
 }
 
-/** Empty pieces are only there to look whether the reader has left. */
+/** Empty pieces only check whether the reader has left. */
 async function* piecesOf(
   lines: AsyncIterable<string>,
   hasLeft: () => boolean,

@@ -14,15 +14,18 @@ import type { Settings } from './settings.ts';
 import type { UntrustedProxies } from './untrusted-proxies.ts';
 
 /**
- * Who may ask: anybody; who is signed in; or who is at least that in the organization of the path. Checked before a route runs
- * (authorize.ts), so that no route can forget it; test/integration/dashboard/access.test.ts tries every route as everybody.
+ * Least rights that a route needs: none, a session, or a role in the organization of the path.
+ * Checked before the route runs (authorize.ts), so that no route can forget it;
+ * test/integration/dashboard/access.test.ts tries every route with every kind of user.
  */
 export type Access = 'anyone' | 'user' | Role;
 
 export interface Deps {
-  /** A route has it in turn with those of others (stores-in-turn.ts). */
+  /** Statements of a route take turns with those of other routes (stores-in-turn.ts). */
   readonly database: Database;
-  /** Connections of sessions and of routes for anyone, which no signed-in user can keep busy. */
+  /**
+   * Connections for sessions and for routes without a session. Signed-in users cannot exhaust them.
+   */
   readonly entry: Database;
   readonly turns: Turns;
   readonly changeLimits: ChangeLimits;
@@ -41,12 +44,14 @@ interface AnyCall {
   readonly cookies: Cookies;
 }
 
-/** What every route but those for anyone can rely on. */
+/** A call of a route that needs a session. */
 export interface UserCall extends AnyCall {
   readonly session: SignedIn;
 }
 
-/** The caller is at least what the route asks for in this organization, which exists, or an operator. */
+/**
+ * A call within an existing organization, in which the caller has at least the role of the route.
+ */
 export interface OrganizationCall extends UserCall {
   readonly organizationId: string;
   readonly role: Role;
@@ -57,21 +62,27 @@ export type Call<E extends Endpoint, A extends Access> = {
   readonly input: Input<E>;
 } & (A extends 'anyone' ? AnyCall : 'organization' extends PathParameter<E> ? OrganizationCall : UserCall);
 
-/** True: the password must have been given lately (step-up), because the effect outlives the session of somebody who found a browser signed in. */
+/**
+ * True when the password must have been given recently (step-up). Used where the effect outlives a
+ * hijacked browser session.
+ */
 export type NeedsFreshPassword<I> = (input: I, role: Role | undefined) => boolean;
 
 export interface Definition<E extends Endpoint, A extends Access> {
   readonly access: A;
   /** Default: never. */
   readonly needsFreshPassword?: NeedsFreshPassword<Input<E>>;
-  /** Of the body, or of the query for GET; strict, every bound explicit. */
+  /** Schema of the body, or of the query for GET. Strict, with explicit bounds. */
   readonly input: z.ZodType<Input<E>>;
-  /** Takes away what somebody may do: other changes keep nobody from it (limit-changes.ts). */
+  /**
+   * Removes access. Such changes have a limit of their own, which other changes do not use up
+   * (limit-changes.ts).
+   */
   readonly endsAccess?: true;
   answer(call: Call<E, A>): Promise<Answer<E> | Problem>;
 }
 
-/** A route as app.ts serves it: what it is called with has been checked against `access` and `input` there. */
+/** A route as app.ts serves it. Its calls have been checked against `access` and `input`. */
 export interface Route {
   readonly method: string;
   readonly path: string;
@@ -93,7 +104,7 @@ export interface UncheckedCall extends AnyCall {
 export function route<E extends Endpoint, A extends Access>(endpoint: E, definition: Definition<E, A>): Route {
   const [method = '', path = ''] = endpoint.split(' ');
   const { access, input, endsAccess, needsFreshPassword } = definition;
-  // The one place where what app.ts has checked at run time becomes what the types say.
+  // The only cast from values that were checked at run time to the types of the route.
   const serve = (call: UncheckedCall) => definition.answer(call as unknown as Call<E, A>);
   return {
     ...{ method, path, access, input, kind: 'json', serve },
@@ -102,7 +113,9 @@ export function route<E extends Endpoint, A extends Access>(endpoint: E, definit
   };
 }
 
-/** A table as CSV, by the filter that its page has. `lines` yields whole lines, in pieces of any size. */
+/**
+ * A table as CSV, with the filter of its page. `lines` yields whole lines, in pieces of any size.
+ */
 export function csvRoute<I>(
   path: string,
   definition: {
@@ -116,10 +129,10 @@ export function csvRoute<I>(
   return { method: 'GET', path, access, input, kind: 'csv', serve };
 }
 
-/** Who asks, as the audit log tells of it. */
+/** The signed-in user as the actor of audit events. */
 export function actorOf({ session, caller }: Pick<UserCall, 'session' | 'caller'>): Actor {
   return { actor: session.user.email, userId: session.user.id, address: caller.address };
 }
 
-/** A call of a route that lets somebody in. */
+/** A call of a route that can sign somebody in. */
 export type EntryCall = Pick<UserCall, 'deps' | 'caller' | 'cookies'>;

@@ -1,4 +1,7 @@
-/** On every response. The page has no inline script or style, loads nothing from elsewhere and may not be framed. */
+/**
+ * Sent with every response. The page has no inline script or style, loads nothing from other hosts
+ * and may not be framed.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -16,7 +19,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // Links out say nothing of where somebody was.
+  // Outgoing links do not reveal the page that they are on.
   'referrer-policy': 'no-referrer',
   'permissions-policy': 'camera=(), microphone=(), geolocation=(), payment=(), usb=()',
   'cross-origin-opener-policy': 'same-origin',

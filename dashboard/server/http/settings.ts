@@ -1,6 +1,6 @@
 import type { Address, DashboardSessionConfig, SharedConfig } from '../../../core/config/gateway-config.ts';
 
-/** The part of the configuration that the dashboard goes by. */
+/** The part of the configuration that the dashboard uses. */
 export interface Settings {
   readonly api: Address;
   readonly apiSpeaksTls: boolean;

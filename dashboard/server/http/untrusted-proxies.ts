@@ -6,7 +6,7 @@ export interface SeenProxy {
   readonly atMs: number;
 }
 
-/** Notices proxies that nobody named: behind one, all callers seem to come from one address. */
+/** Detects proxies that are not configured: behind one, all callers seem to have one address. */
 export interface UntrustedProxies {
   note(address: string): void;
   /** The newest of the last hour. */
@@ -18,7 +18,9 @@ const REMEMBER_MS = 3_600_000;
 const WARNING =
   'a request came with X-Forwarded-For from an address that is not in trusted_proxies: if that is your proxy, name it there; limits and addresses in the audit log take all of its callers for one';
 
-/** `record` keeps it for `doctor`; it may fail. Both it and the log are told once a minute, however many requests come. */
+/**
+ * `record` stores it for `doctor` and may fail. It and the log are called at most once a minute.
+ */
 export function watchProxies(
   log: Log,
   nowMs: () => number,

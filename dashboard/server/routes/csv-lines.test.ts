@@ -10,7 +10,7 @@ async function allOf(lines: AsyncIterable<string>): Promise<string> {
   return text;
 }
 
-/** A table of so many rows, which notes what is read of it. */
+/** A table with so many rows that records the reads. */
 function table(rows: number) {
   const reads: [from: number, limit: number][] = [];
   const read = async (cursor: number | undefined, limit: number) => {
@@ -61,7 +61,7 @@ it('reads no step before the one before has been taken, and none after its reade
   expect(reads).toHaveLength(1);
 });
 
-/** What a reader of RFC 4180 makes of one line. */
+/** Cells of one line, as a reader of RFC 4180 sees them. */
 function cellsOf(line: string): string[] {
   const cells = [...`,${line.slice(0, -'\r\n'.length)}`.matchAll(/,(?:"((?:[^"]|"")*)"|([^",\r\n]*))/g)];
   return cells.map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
@@ -79,7 +79,8 @@ it('is read again as it was written, but for apostrophes before what could be a 
       const read = cellsOf(csvLine(cells));
       expect(read).toHaveLength(cells.length);
       expect(read.map(withoutApostrophes)).toEqual(cells.map(withoutApostrophes));
-      // What a spreadsheet would work out, wherever it parts cells; a plain number is none.
+      // A spreadsheet evaluates formulas in any part between separators; a plain number is no
+      // formula.
       for (const cell of read.filter((text) => !/^-?\d+(\.\d+)?$/.test(text))) {
         for (const part of cell.split(/[;\t\r\n]/)) expect(part.replace(/^"+/, '')).not.toMatch(/^[=+\-@]/);
         expect(cell).not.toMatch(/^[\t\r\n]/);

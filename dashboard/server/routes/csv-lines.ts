@@ -1,16 +1,19 @@
 import type { Columns } from './csv-tables.ts';
 
-/** A file holds as many: spreadsheets take no more. */
+/** Spreadsheets take no more rows. */
 const MOST_ROWS = 1_000_000;
 const STEP_ROWS = 1_000;
 
 export interface Step<Row, Cursor> {
   readonly rows: readonly Row[];
-  /** Where the next step begins; absent: there is none. */
+  /** Start of the next step. Absent after the last one. */
   readonly next?: Cursor;
 }
 
-/** The table in pieces of a step each, read one after the other as they are taken. A step may find nothing and still go on. */
+/**
+ * The table as CSV text, in one piece for each step. A step may return no rows and still have a
+ * next one.
+ */
 export async function* csvLines<Row, Cursor>(
   columns: Columns<Row>,
   read: (cursor: Cursor | undefined, limit: number) => Promise<Step<Row, Cursor>>,
@@ -28,12 +31,16 @@ export async function* csvLines<Row, Cursor>(
 }
 
 /**
- * What a spreadsheet would take for a formula, at the beginning of a text or behind what some take for the end of a cell: where commas are
- * decimal, Excel parts cells at semicolons, whatever is quoted.
+ * Positions at which a spreadsheet may begin a formula: the start of a text, and behind a character
+ * that some programs take for the end of a cell. Where commas are decimal, Excel splits cells at
+ * semicolons, even inside quotes.
  */
 const FORMULA = /^(?=[\t\r\n])|(?<=(?:^|[;\t\r\n])"*)(?=[=+\-@＝＋－＠])/g;
 
-/** RFC 4180. Formulas get an apostrophe before them: names, models and user agents are written by customers. */
+/**
+ * One line of RFC 4180. Formulas are prefixed with an apostrophe: customers choose names, models
+ * and user agents.
+ */
 export function csvLine(cells: readonly (string | number | boolean | undefined)[]): string {
   return `${cells.map(csvCell).join(',')}\r\n`;
 }

@@ -11,10 +11,10 @@ import { csvLines } from './csv-lines.ts';
 import { LEDGER_COLUMNS, REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
 import { ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
 
-/** Of one day, or of all where it is not grouped by day. */
+/** For each day, or for the whole period if rows are not grouped by day. */
 const MOST_USAGE_ROWS = 100_000;
 
-/** The tables of the page as files, by the filters that it has. */
+/** Tables of the page as files, with the page's filters. */
 export const CSV_ROUTES: readonly Route[] = [
   csvRoute('/api/organizations/:organization/requests.csv', {
     access: 'member',
@@ -58,7 +58,10 @@ function requestLines(database: Database, organizationId: string, { search, ...f
   });
 }
 
-/** Day by day where it is grouped by day; otherwise there are no more rows than keys and models. */
+/**
+ * Reads day by day if rows are grouped by day. Otherwise the number of keys and models bounds the
+ * rows.
+ */
 function usageLines(database: Database, query: UsageQuery) {
   const { groupBy, firstDay, lastDay } = query;
   return csvLines(usageColumns(groupBy), async (day: number = lastDay) => {

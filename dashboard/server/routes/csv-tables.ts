@@ -4,7 +4,10 @@ import type { RequestDetail } from '../../contract/request-log.ts';
 
 type Cell = string | number | boolean | undefined;
 
-/** Columns of a table in a file: the names of the first line, and how a row fills them. Times are ISO 8601 in UTC, amounts exact USD. */
+/**
+ * Columns of a CSV file: the name for the header line, and the value for a row. Times are ISO 8601
+ * in UTC, amounts exact USD.
+ */
 export type Columns<Row> = readonly (readonly [name: string, cell: (row: Row) => Cell])[];
 
 export const REQUEST_COLUMNS: Columns<RequestDetail> = [
@@ -56,7 +59,7 @@ const USAGE_GROUPS: Readonly<Record<UsageGroupName, Columns<UsageRowView>>> = {
   ],
 };
 
-/** Only those that it is grouped by have a column. */
+/** Includes only the columns of the chosen groups. */
 export function usageColumns(groupBy: ReadonlySet<UsageGroupName>): Columns<UsageRowView> {
   return [
     ...[...groupBy].flatMap((group) => USAGE_GROUPS[group]),

@@ -6,24 +6,27 @@ import { hidesSomething, showsSomething } from '../../../core/visible-text.ts';
 import { normalizeEmail } from '../../../database/users/email-address.ts';
 import type { Empty } from '../../contract/empty.ts';
 
-/** What people and the page may write into fields, within the bounds that the database keeps. The messages stand beside the field. */
+/**
+ * Schemas of request bodies, within the bounds of the database. The page shows the messages beside
+ * the fields.
+ */
 
 const MAX_NAME = 200;
 const MAX_NANO_DIGITS = 19;
-/** The end of the year 9999: what every date field and PostgreSQL can show. */
+/** End of the year 9999: the last moment that date fields and PostgreSQL can show. */
 const MAX_MOMENT_MS = 253_402_300_799_999;
 const MODEL_ID = /^[\x21-\x7e]{1,200}$/;
 
 export const nothing: z.ZodType<Empty> = z.strictObject({});
 
-/** As it can be seen, so that two that look the same are mostly the same. */
+/** Visible text only, so that equal-looking texts are almost always equal. */
 export function text(maxLength: number) {
   return z
     .string({ error: 'This must be text.' })
     .trim()
     .min(1, { error: 'This must not be empty.' })
     .max(maxLength, { error: `At most ${maxLength} characters.` })
-    .refine((value) => !hidesSomething(value), { error: 'One of these characters cannot be seen. Type it anew.' })
+    .refine((value) => !hidesSomething(value), { error: 'One of these characters cannot be seen. Type it again.' })
     .refine((value) => value === '' || showsSomething(value), { error: 'Nothing of this can be seen.' });
 }
 
@@ -54,7 +57,7 @@ export function wholeNumber(min: number, max: number) {
 export const requestsPerMinute = wholeNumber(1, 1_000_000_000);
 export const tokensPerMinute = wholeNumber(1, 1_000_000_000_000);
 
-/** Whether it lies in the future is for the route to say, which has a clock. */
+/** A route, which has a clock, checks whether the moment is in the future. */
 export const momentMs = wholeNumber(0, MAX_MOMENT_MS);
 
 /** Nano-dollars as decimal text, zero or more. */
@@ -92,7 +95,7 @@ export const ipRanges = listOf(
   'addresses',
 );
 
-/** Lists are sets. An empty one would lock everybody out: who wants no restriction leaves it away. */
+/** Lists are sets. An empty list would lock everybody out; absent means no restriction. */
 function listOf(item: z.ZodType<string, string>, what: string) {
   return z
     .array(item, { error: `This must be a list of ${what}.` })

@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from './input-fields.ts';
 
-/** Thirty days: whoever needs longer does not want to replace it. */
+/** Thirty days. A longer overlap defeats the purpose of a replacement. */
 const MAX_OVERLAP_HOURS = 720;
 
 const scopes = z

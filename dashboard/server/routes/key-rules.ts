@@ -7,10 +7,16 @@ import { type Problem, problem, wrongField } from '../http/problem.ts';
 import type { Deps, OrganizationCall } from '../http/route.ts';
 
 const MAX_USABLE_KEYS = 1_000;
-/** Revoked keys stay in the database. Enough to replace all of them thrice; making and revoking without end would fill it and slow every page. */
+/**
+ * Revoked keys stay in the database. The bound allows each key to be replaced three times a day and
+ * keeps the table and every page small.
+ */
 const MAX_KEYS_A_DAY = 3_000;
 
-/** Those that are made at the same moment may go a little beyond: the bounds are for the page and the database, nobody else counts on them. */
+/**
+ * Concurrent creations may exceed the bounds slightly. Only the page and the database depend on
+ * them.
+ */
 export async function checkRoom({ deps, organizationId }: OrganizationCall): Promise<Problem | undefined> {
   const { usable, madeWithinDay } = await keyRoom(deps.database, organizationId);
   if (usable >= MAX_USABLE_KEYS) {
@@ -40,8 +46,9 @@ export function aboveOrganization({ limit, organizationLimit }: AboveOrganizatio
 }
 
 /**
- * Only models that the gateway processes are configured with, or that the key has already. Disabled ones are among them: they may come
- * back. While no process has reported, nobody here knows what there is, and a key for an unknown model does no harm.
+ * Accepts only models of the current configuration, disabled ones included, or models that the key
+ * has already. While no process has reported a configuration, every model is accepted: a key for an
+ * unknown model does no harm.
  */
 export async function checkModels(
   { database }: Deps,

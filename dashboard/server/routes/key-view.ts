@@ -4,7 +4,7 @@ import { type KeyCompanions, keyCompanions } from '../../../database/keys/key-co
 import type { KeyStateName, KeyView } from '../../contract/keys.ts';
 import type { OrganizationCall } from '../http/route.ts';
 
-/** Owners and operators manage every key of the organization, members those that they made. */
+/** Owners and operators manage every key of the organization. Members manage their own keys. */
 export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {
   return role !== 'member' || createdBy === session.user.id;
 }
@@ -14,10 +14,13 @@ export async function keyView(call: OrganizationCall, key: KeyRecord): Promise<K
   return viewOf(call, key, companions.get(key.id));
 }
 
-/** More than anybody looks through; who makes keys by the thousand does not make the page useless for others. */
+/**
+ * Bound on the listed revoked keys. A user who makes thousands of keys must not make the page
+ * unusable for others.
+ */
 export const MAX_REVOKED = 1_000;
 
-/** Newest first. `keys` are oldest first. */
+/** Newest first; `keys` are oldest first. */
 export async function keyViews(call: OrganizationCall, keys: readonly KeyRecord[]): Promise<readonly KeyView[]> {
   const companions = await companionsFor(
     call,
@@ -56,7 +59,7 @@ function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanion
   };
 }
 
-/** A key that is both expired and to be revoked is of no use already. */
+/** An expired key counts as expired even if it is also due to be revoked. */
 function stateOf({ revoked, revokedAtMs, expiresAtMs }: KeyRecord, nowMs: number): KeyStateName {
   if (revoked) return 'revoked';
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return 'expired';

@@ -91,7 +91,7 @@ export const KEY_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** Members may do it with the keys that they made only. */
+/** Members manage only the keys that they made. */
 async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | Problem>): Promise<T | Problem> {
   const key = await call.deps.administration.key(call.organizationId, call.params.key);
   if (key === undefined) return notFound('key');
@@ -101,7 +101,8 @@ async function managing<T>(call: KeyCall, work: (key: KeyRecord) => Promise<T | 
 
 async function change(call: KeyCall, key: KeyRecord, wanted: KeyChange): Promise<KeyView | Problem> {
   const { deps, organizationId } = call;
-  // What the form sends back unchanged is judged no more: an expiry may have passed meanwhile.
+  // Fields that the form returns unchanged are not checked again: an expiry may have passed
+  // meanwhile.
   const moved = wanted.expiresAtMs === key.expiresAtMs ? undefined : checkExpiry(call, wanted);
   const wrong = moved ?? (await checkModels(deps, wanted.models, key.models));
   if (wrong) return wrong;

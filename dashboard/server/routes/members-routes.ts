@@ -76,7 +76,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   }),
   route('POST /api/organizations/:organization/members/:user/invitation', {
     access: 'owner',
-    // The link may lead to an operator's account.
+    // The link may open an operator's account.
     needsFreshPassword: (_, role) => role === 'operator',
     input: nothing,
     answer: (call) => newInvitationLink(call, call.params.user),
@@ -86,7 +86,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
 interface Addition {
   readonly email: string;
   readonly role: MemberRole;
-  /** The operator who asks knows that this account is the person's. */
+  /** The operator confirms that the existing account belongs to this person. */
   readonly known?: true;
 }
 
@@ -115,7 +115,7 @@ function somebodysAccount({ cameThrough }: UserRecord): string {
   return `Has an account already${origin}, and nobody proved whose address it is. Invite again if you know that the account is this person’s.`;
 }
 
-/** The answer is the same whether or not the address has an account. */
+/** The response does not reveal whether the address has an account. */
 async function invite(call: OrganizationCall, { email: address, role }: Addition): Promise<Invited | Problem> {
   const { deps, organizationId } = call;
   const { token, tokenHash } = newToken();
@@ -149,7 +149,7 @@ async function newInvitationLink(call: OrganizationCall, id: string): Promise<Li
     case 'not_invited': {
       const member = await findMember(deps.database, organizationId, id);
       if (!member) return notFound('member');
-      // A link for a user is one to everything of the user's.
+      // A link for a user gives access to all organizations of the user.
       return member.invited && !byOperator
         ? operatorsOwn()
         : makePasswordLink(call, { userId: id, purpose: 'invitation' });
@@ -165,7 +165,7 @@ function alreadyMember(): Problem {
   return conflictingField('email', 'Is a member already.');
 }
 
-/** Revoked, unless somebody says to whom they are handed: who asks, where nobody else is named. */
+/** Keys are revoked unless the request hands them over. The default new owner is the caller. */
 function keysOfLeaver(
   { session, params }: OrganizationCall,
   { revokeKeys, keysTo }: { readonly revokeKeys?: boolean; readonly keysTo?: string },

@@ -5,7 +5,7 @@ import { type Route, route } from '../http/route.ts';
 import { ledgerPageQuery, usageInput, usageQuery } from './table-filters.ts';
 
 const PAGE_ROWS = 50;
-/** A table that anybody looks at; the CSV has everything. */
+/** Bound on the rows of the page. The CSV has all of them. */
 const MOST_USAGE_ROWS = 2_000;
 
 export const MONEY_ROUTES: readonly Route[] = [

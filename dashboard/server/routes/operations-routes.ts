@@ -4,7 +4,7 @@ import { type Route, route } from '../http/route.ts';
 import { nothing } from './input-fields.ts';
 import { mappingView, processView } from './operations-view.ts';
 
-/** What operators watch. */
+/** Routes of the operator's pages about processes and the mapping. */
 export const OPERATION_ROUTES: readonly Route[] = [
   route('GET /api/mapping', {
     access: 'operator',

@@ -58,7 +58,7 @@ describe('the mapping', () => {
     const { providers } = mappingView(configuration, [
       processWith({ providers: met(2, 400, null) }),
       processWith({ providers: met(1, 300, true) }),
-      // Gone: what it met is past.
+      // A process that is gone does not count.
       processWith({ providers: met(9, 900, true) }, 11_000),
     ]);
     expect(providers).toEqual([

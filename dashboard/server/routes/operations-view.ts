@@ -8,7 +8,7 @@ import {
 } from '../../../database/process-reports/report.ts';
 import type { MappedModelView, MappingView, ProcessView, ProviderView } from '../../contract/operator.ts';
 
-/** The mapping in force, with what the processes that report have met of each provider. */
+/** The current mapping, with the health of each provider as the live processes report it. */
 export function mappingView(
   configuration: ReportedConfiguration | undefined,
   processes: readonly ReportedProcess[],

@@ -5,7 +5,7 @@ import type { OrganizationLimits, OrganizationView } from '../../contract/organi
 import { notFound, type Problem } from '../http/problem.ts';
 import type { Deps } from '../http/route.ts';
 
-/** What the page knows of an organization. */
+/** An organization as its pages show it. */
 export async function organizationView(deps: Deps, organizationId: string): Promise<OrganizationView | Problem> {
   const [record, money] = await Promise.all([
     deps.administration.organization(organizationId),

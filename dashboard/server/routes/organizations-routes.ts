@@ -102,7 +102,7 @@ async function suspend(call: OrganizationCall, suspended: boolean): Promise<Orga
   return organizationView(deps, organizationId);
 }
 
-/** A repeated reference changed nothing; whoever sent it twice is told what was booked the first time. */
+/** A repeated reference changed nothing. The refusal states the amount of the first booking. */
 function notCredited(result: Exclude<CreditResult, { kind: 'applied' }>): Problem {
   switch (result.kind) {
     case 'repeated': {

@@ -8,7 +8,7 @@ import { nothing } from './input-fields.ts';
 import { organizationView } from './organization-view.ts';
 import { overviewOf, overviewPeriod } from './overview-view.ts';
 
-/** What everybody in an organization looks at first. */
+/** Routes of the first page of an organization. */
 export const OVERVIEW_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
     access: 'member',
@@ -33,7 +33,7 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** A model as customers see it: that its mapping cannot work is no secret, why is. */
+/** A model as customers see it. A mapping problem is shown as a state, without its cause. */
 export function modelView({ prices, disabled, problem, ...model }: ReportedModel): ModelView {
   const { id, capabilities, reasoningEfforts, contextWindow, maxOutputTokens, defaultOutputTokens } = model;
   return {

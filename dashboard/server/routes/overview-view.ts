@@ -10,7 +10,7 @@ import type {
 
 const HOUR_MS = 3_600_000;
 
-/** Six hours: seven days in 28 steps, of which four are a UTC day. */
+/** `7d` has 28 steps of six hours, so that four steps are a UTC day. */
 const STEPS = {
   '24h': { stepMs: HOUR_MS, count: 24 },
   '7d': { stepMs: 6 * HOUR_MS, count: 28 },
@@ -20,7 +20,7 @@ const STEPS = {
 const MAX_FAILURE_CODES = 5;
 const [MEDIAN, TAIL] = [0.5, 0.95];
 
-/** Whole steps; the last one is under way. */
+/** Whole steps. The last one is still in progress. */
 export function overviewPeriod(
   organizationId: string,
   range: OverviewRange,
@@ -92,12 +92,15 @@ function sumOf<Name extends string>(cells: readonly Readonly<Record<Name, number
   return cells.reduce((sum, cell) => sum + cell[name], 0);
 }
 
-/** Upper bounds of the buckets in milliseconds (0006_request_log.sql); what is beyond has no bound. */
+/**
+ * Upper bounds of the buckets in milliseconds (0006_request_log.sql). The last bucket has no bound.
+ */
 const BOUNDS_MS = [50, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600];
 
 /**
- * The time below which that fraction of the counted completions stayed, as if times were spread evenly within each bucket: off by half a
- * bucket at most in practice. Beyond the last bound that bound is all that is known. `undefined`: nothing was counted.
+ * The latency in milliseconds below which a fraction of the completions stayed. Interpolates
+ * linearly within a bucket, so the error is at most half a bucket in practice. Returns the last
+ * bound for latencies above it, and `undefined` without any completion.
  */
 export function percentileMs(buckets: readonly number[], fraction: number): number | undefined {
   const total = buckets.reduce((sum, count) => sum + count, 0);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { DAY_MS, utcDayText } from '../../../core/clock.ts';
 
-/** What comes in a URL's query: text, of which numbers are made here. Everything has a bound. */
+/** Schemas of URL queries. Values arrive as text; numbers are parsed here. All have bounds. */
 
 const MAX_TEXT = 200;
-/** Ids start with the milliseconds in 48 bits. */
+/** Ids encode their milliseconds in 48 bits. */
 const MAX_MOMENT_MS = 2 ** 48 - 1;
 
-/** As it was written by whoever made it: models, codes, search. */
+/** Text as its author wrote it: models, codes, searches. */
 export const textField = z
   .string()
   .min(1, { error: 'This must not be empty.' })
@@ -32,7 +32,7 @@ export const dayField = z
   .regex(/^\d{4}-\d{2}-\d{2}$/, { error: 'A date such as 2026-11-21.' })
   .refine(isDay, { error: 'There is no such day.' });
 
-/** Date.parse takes the 30th of February for the 2nd of March. */
+/** Date.parse reads the 30th of February as the 2nd of March. */
 function isDay(text: string): boolean {
   const day = dayOf(text);
   return Number.isInteger(day) && utcDayText(day) === text;

@@ -9,7 +9,10 @@ import { changePassword, confirmPassword, setPasswordByLink } from '../sign-in/s
 import { signIn } from '../sign-in/sign-in.ts';
 import { nothing } from './input-fields.ts';
 
-/** What is typed here is compared, never kept: whether it could be an address or a password at all is no reason for another answer. */
+/**
+ * Only compared, never stored. The response must not depend on whether it could be an address or a
+ * password.
+ */
 const typed = z.string({ error: 'This must be text.' }).max(2_048, { error: 'This is too long.' });
 const token = z.string({ error: 'This must be text.' }).max(100, { error: 'This is too long.' });
 
@@ -24,7 +27,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     input: z.strictObject({ email: typed, password: typed }),
     answer: (call) => signIn(call, call.input),
   }),
-  // For anyone, because a session that has ended already is no reason to keep the cookie.
+  // Needs no session, so that the cookie of an ended session can be cleared.
   route('DELETE /api/session', {
     access: 'anyone',
     input: nothing,

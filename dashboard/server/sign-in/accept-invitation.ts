@@ -10,7 +10,10 @@ import { newPasswordHash } from './new-password.ts';
 import { findSignedIn, sessionView } from './session.ts';
 import { enter, provePassword } from './sign-in.ts';
 
-/** A user with an account accepts with its password, as if signing in; for anybody else the password becomes the new account's. */
+/**
+ * A user with an account accepts with its password, as in a sign-in. For a new user the password
+ * becomes that of the new account.
+ */
 export async function acceptInvitation(
   call: EntryCall,
   { tokenHash, email, id }: OpenInvitation & { readonly tokenHash: Buffer },
@@ -27,7 +30,7 @@ export async function acceptInvitation(
       return enter(call, { id, passwordHash: passwordHash.hash });
     case 'gone':
       return linkGone();
-    // Made within these milliseconds.
+    // The account was created a moment ago, concurrently.
     case 'has_account':
       return acceptWithPassword(call, tokenHash, { email, password });
     case 'operators_first':
@@ -51,7 +54,7 @@ async function acceptWithPassword(
   return kind === 'accepted' ? enter(call, user) : linkGone();
 }
 
-/** For somebody who is signed in already. */
+/** Accepts an invitation as the signed-in user. */
 export async function acceptSignedIn(call: UserCall, token: string): Promise<SessionView | Problem> {
   const link = await findLink(call.deps, token);
   if (link?.kind !== 'invitation') return linkGone();

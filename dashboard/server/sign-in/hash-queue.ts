@@ -1,15 +1,21 @@
 export interface QueueBounds {
   readonly atOnce: number;
-  /** In each of the two queues. */
+  /** Applies to each of the two queues. */
   readonly maxWaiting: number;
 }
 
-/** `known`: somebody whose session, link or browser says so; they never wait behind strangers, nor are kept out by how many there are. */
+/**
+ * `known` callers have proved an earlier session, link or browser. They never wait behind
+ * strangers, and strangers cannot fill their queue.
+ */
 export type Precedence = 'known' | 'stranger';
 
 export type Turn = <T>(precedence: Precedence, work: () => Promise<T>) => Promise<T | 'busy'>;
 
-/** Lets `atOnce` run and others wait in the order they came, the known before strangers; one too many is told at once. */
+/**
+ * Runs at most `atOnce` tasks. Others wait in order of arrival, known callers before strangers.
+ * Resolves to `busy` at once when the queue is full.
+ */
 export function createHashQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
   let running = 0;
   const waiting: Readonly<Record<Precedence, (() => void)[]>> = { known: [], stranger: [] };
@@ -17,7 +23,7 @@ export function createHashQueue({ atOnce, maxWaiting }: QueueBounds): Turn {
     const queue = waiting[precedence];
     if (running >= atOnce) {
       if (queue.length >= maxWaiting) return 'busy';
-      // A turn that ends hands its place over, so that nobody who comes meanwhile takes it.
+      // A finished task hands its place to the next one, so that a newcomer cannot take it.
       await new Promise<void>((resolve) => queue.push(resolve));
     } else {
       running++;

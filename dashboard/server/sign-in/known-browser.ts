@@ -4,12 +4,13 @@ import type { EntryCall } from '../http/route.ts';
 import { hashToken, newToken } from './session-token.ts';
 
 /**
- * OWASP's device cookie: a browser in which somebody signed in keeps a token of the account, with which others' wrong passwords do not hold it up.
- * The token lets nobody in. Every sign-in makes a new one; a new password, or disabling the user, forgets them all.
+ * OWASP's device cookie. A browser with an earlier sign-in keeps a token of the account, so that
+ * wrong passwords of others do not lock it out. The token alone grants no access. Each sign-in
+ * renews it; a new password, or disabling the user, deletes all of them.
  */
 const MAX_AGE_SECONDS = KNOWN_BROWSER_DAYS * 86_400;
 
-/** The attempt to sign in that a call is, for the address that was typed. */
+/** The sign-in attempt of a call, for the typed address. */
 export function attemptOf({ caller, cookies }: Pick<EntryCall, 'caller' | 'cookies'>, email: string): SignInAttempt {
   const { address, claimedAddress } = caller;
   const browserHash = cookies.browserToken === undefined ? undefined : hashToken(cookies.browserToken);
@@ -21,7 +22,7 @@ export function attemptOf({ caller, cookies }: Pick<EntryCall, 'caller' | 'cooki
   };
 }
 
-/** `passwordHash` is in force since the user proved to know the password, or set it. */
+/** `passwordHash` is the hash that the user has just proved or set. */
 export async function noteBrowser(
   { deps, cookies }: Pick<EntryCall, 'deps' | 'cookies'>,
   user: { readonly id: string; readonly passwordHash: string },

@@ -16,7 +16,7 @@ export interface LinkWanted {
   readonly purpose: LinkPurpose;
 }
 
-/** The token stands behind the `#`: browsers send that to no server, so that it is in nobody's log. */
+/** The token is in the fragment, which browsers never send, so that no server log has it. */
 export function linkWith(token: string, expiresAtMs: number, { caller }: Pick<UserCall, 'caller'>): LinkView {
   return { url: `${caller.origin}/link#${token}`, expiresAtMs };
 }
@@ -36,7 +36,7 @@ export async function makePasswordLink(call: UserCall, wanted: LinkWanted): Prom
   }
 }
 
-/** A link as it is in force: to set a user's password, or to join an organization. */
+/** A valid link: to set a user's password, or to join an organization. */
 export type FoundLink =
   | (PasswordLink & { readonly kind: 'password'; readonly tokenHash: Buffer })
   | (OpenInvitation & { readonly kind: 'invitation'; readonly tokenHash: Buffer });

@@ -10,7 +10,10 @@ const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_common: 'This is one of the first that anybody would try.',
 };
 
-/** The hash of a password that somebody chose, for the user of this address. `field`: where it was typed. */
+/**
+ * Checks and hashes a chosen password for the user of this address. `field` names the form field
+ * for the message.
+ */
 export async function newPasswordHash(
   password: string,
   email: string,

@@ -6,9 +6,9 @@ describe('password rules', () => {
   it.each([
     ['', 'too_short'],
     ['elevenchars', 'too_short'],
-    // Eleven characters, though twelve code points before they are composed.
+    // Eleven characters from twelve code points.
     ['Zoe\u0308 is here', 'too_short'],
-    // Twelve, though 24 UTF-16 units.
+    // Twelve characters in 24 UTF-16 units.
     ['😀😁😂🤣😃😄😅😆😉😊😋😎', undefined],
     ['twelve chars', undefined],
     ['xy z'.repeat(64), undefined],

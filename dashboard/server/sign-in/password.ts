@@ -1,23 +1,26 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createHashQueue, type Precedence, type Turn } from './hash-queue.ts';
 
-/** argon2id as OWASP recommends it: 19 MiB, two passes; 33 ms on the machine it was measured on. */
+/** argon2id with OWASP's parameters: 19 MiB, two passes; 33 ms on the reference machine. */
 const MEMORY_KIB = 19_456;
 const PASSES = 2;
 const PARALLELISM = 1;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 
-/** What nobody who steals the hash needs to be afraid of: a cost beyond these is not ours. */
+/** Upper bounds for a stored hash. Larger parameters cannot have been written by us. */
 const MAX_MEMORY_KIB = 262_144;
 const MAX_PASSES = 16;
 
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{22,86})$/;
 
-/** Too many are waiting: nobody is kept waiting longer than he would believe in an answer. */
+/** The queue is full. A longer wait would outlast the patience of the caller. */
 export type Busy = 'busy';
 
-/** New passwords are set by those who showed a link, a session or a terminal. */
+/**
+ * Hashes a new password. Callers have shown a link, a session or a terminal, so they count as
+ * known.
+ */
 export async function hashPassword(password: string): Promise<string | Busy> {
   const salt = randomBytes(SALT_BYTES);
   const cost = { memory: MEMORY_KIB, passes: PASSES, parallelism: PARALLELISM };
@@ -26,13 +29,16 @@ export async function hashPassword(password: string): Promise<string | Busy> {
   return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(salt)}$${base64(digest)}`;
 }
 
-/** More than any password can have that was ever set (password-rules.ts): it is not worth normalizing. */
+/** Longer than any password that could be set (password-rules.ts), so it is not normalized. */
 const MAX_UNITS = 4_096;
 
-/** Of a random password that nobody knows, so that an unknown e-mail address takes as long as a known one. */
+/** Hash of a random password. An unknown e-mail address takes as long as a known one. */
 const NOBODY = `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${PARALLELISM}$${base64(randomBytes(SALT_BYTES))}$${base64(randomBytes(HASH_BYTES))}`;
 
-/** `phc` is absent where there is no such user, or no password yet: the answer is `false`, as late as any other. */
+/**
+ * `phc` is absent for an unknown user or one without a password. The result is then `false`, after
+ * the same time.
+ */
 export async function verifyPassword(
   password: string,
   phc: string | undefined,
@@ -57,7 +63,7 @@ function readPhc(phc: string): { salt: Buffer; digest: Buffer; cost: Cost } {
   return { salt: Buffer.from(salt, 'base64'), digest: Buffer.from(digest, 'base64'), cost };
 }
 
-/** Each takes 19 MiB and a core: two at once leave the threads of the process to other work. */
+/** Each run takes 19 MiB and a core. Two at once leave threads of the process for other work. */
 const queue: Turn = createHashQueue({ atOnce: 2, maxWaiting: 60 });
 
 async function derive(
@@ -67,7 +73,7 @@ async function derive(
   bytes: number,
   cost: Cost,
 ): Promise<Buffer | Busy> {
-  // As typed on any keyboard: one letter may be one code point or two.
+  // Keyboards differ: one letter may be one code point or two.
   const message = password.normalize('NFC');
   return queue(
     precedence,

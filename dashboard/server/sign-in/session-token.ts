@@ -1,11 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** Of sessions and of links that set a password. Nobody guesses 256 bits, so a plain SHA-256 is enough to keep. */
+/**
+ * Length of the tokens of sessions and links. 256 random bits cannot be guessed, so a plain SHA-256
+ * is stored.
+ */
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 export interface Token {
-  /** For the cookie or the link; kept nowhere here. */
+  /** Goes into the cookie or the link and is not stored. */
   readonly token: string;
   readonly tokenHash: Buffer;
 }
@@ -15,7 +18,7 @@ export function newToken(): Token {
   return { token, tokenHash: hash('sha256', token, 'buffer') };
 }
 
-/** `undefined`: this can be no token of ours, so no database needs to be asked. */
+/** `undefined` for a text that cannot be a token, so that no query is needed. */
 export function hashToken(token: string): Buffer | undefined {
   return TOKEN.test(token) ? hash('sha256', token, 'buffer') : undefined;
 }

@@ -13,7 +13,7 @@ export function sessionView(
   const { user, memberships, invitations, passwordHandedOut } = signedIn;
   const settings = current();
   const proxy = user.isOperator ? untrustedProxies.newest() : undefined;
-  // The configuration may name it by now.
+  // The configuration may have been changed meanwhile.
   const isNamed = proxy === undefined || isTrustedProxy(proxy.address, settings);
   return {
     user,
@@ -31,14 +31,14 @@ export function sessionView(
   };
 }
 
-/** Unless configured: the host that the browser uses for the dashboard, and Envoy's own port. */
+/** The configured URL. Otherwise the host of the dashboard with Envoy's port. */
 function apiUrl({ origin }: Caller, { apiUrl: configured, api, apiSpeaksTls }: Settings): string {
   if (configured !== undefined) return configured;
   const { hostname = 'localhost' } = URL.parse(origin) ?? {};
   return new URL(`${apiSpeaksTls ? 'https' : 'http'}://${hostname}:${api.port}/v1`).href;
 }
 
-/** Who the token of the cookie belongs to, if its session lives and its user is not disabled. */
+/** The user of a session token. Undefined if the session has ended or the user is disabled. */
 export async function findSignedIn(
   { database, settings }: Deps,
   token: string | undefined,
@@ -47,7 +47,7 @@ export async function findSignedIn(
   return tokenHash && findSession(database, tokenHash, settings().session);
 }
 
-/** `undefined`: none of the organization's people. */
+/** `undefined` for a user outside the organization. */
 export function roleIn(
   { user, memberships }: Pick<SignedIn, 'user' | 'memberships'>,
   organizationId: string,

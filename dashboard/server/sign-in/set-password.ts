@@ -14,7 +14,7 @@ import { newPasswordHash } from './new-password.ts';
 import { verifyPassword } from './password.ts';
 import { busy, enter, tooManyAttempts } from './sign-in.ts';
 
-/** Sets the password by a link, or accepts an invitation, and signs in with it. */
+/** Sets a password by a link, or accepts an invitation, and signs the user in. */
 export async function setPasswordByLink(
   call: EntryCall,
   given: { readonly token: string; readonly password: string },
@@ -31,7 +31,7 @@ export async function setPasswordByLink(
   return enter(call, { id: used.userId, passwordHash: passwordHash.hash });
 }
 
-/** Every other session of the user ends. */
+/** Ends every other session of the user. */
 export async function changePassword(
   call: UserCall,
   given: { readonly current: string; readonly next: string },
@@ -53,7 +53,7 @@ export async function changePassword(
   return undefined;
 }
 
-/** For what needs a fresh password: it counts as given now. */
+/** Verifies the password again for a step-up. It then counts as given now. */
 export async function confirmPassword(call: UserCall, password: string): Promise<Problem | undefined> {
   const proved = await proveOwnPassword(call, password, 'password');
   if (isProblem(proved)) return proved;
@@ -61,7 +61,10 @@ export async function confirmPassword(call: UserCall, password: string): Promise
   return undefined;
 }
 
-/** Somebody who finds a browser signed in must not be able to guess: attempts count as those to sign in. `field`: where it was typed. */
+/**
+ * Counts attempts like sign-ins: a hijacked browser must not allow guessing. `field` names the form
+ * field for the message.
+ */
 async function proveOwnPassword(
   call: UserCall,
   password: string,

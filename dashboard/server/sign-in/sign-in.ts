@@ -21,7 +21,7 @@ export async function signIn(
   return isProblem(user) ? user : enter(call, user);
 }
 
-/** Somebody whose password was compared, and was right. */
+/** A user whose password was just verified. */
 export interface ProvedUser {
   readonly id: string;
   readonly passwordHash: string;
@@ -37,13 +37,13 @@ export async function provePassword(
   if (!counted.allowed) return tooManyAttempts(counted.retryAfterSeconds);
   const email = normalizeEmail(given.email);
   const user = email === undefined ? undefined : await findCredentials(deps.database, email);
-  // Unknown, invited and disabled users take as long as others, and get the same answer.
+  // Unknown, invited and disabled users get the same response after the same time.
   const passwordHash = user?.disabled ? undefined : user?.passwordHash;
   const verified = await verifyPassword(given.password, passwordHash, counted.knownBrowser ? 'known' : 'stranger');
   if (verified === 'busy') return busy();
   if (verified && email !== undefined && user !== undefined && passwordHash !== undefined) {
     await forgetAttempts(deps.database, email, counted.knownBrowser ? undefined : attempt);
-    // Each is an event of the audit log, and none of them may go untold.
+    // Each sign-in is an audit event, and none may be omitted.
     const room = await countChange(deps.database, { subject: `sign-ins ${user.userId}` }, deps.changeLimits);
     if (!room.allowed) return tooManyAttempts(room.retryAfterSeconds);
     return { id: user.userId, passwordHash };
@@ -53,7 +53,10 @@ export async function provePassword(
   return wrongPassword();
 }
 
-/** Begins a session with a token of its own, so that none that somebody planted before is ever worth anything; the browser's former one ends. */
+/**
+ * Begins a session with a new token, so that a planted token is worthless. The browser's former
+ * session ends.
+ */
 export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUser): Promise<SessionView | Problem> {
   const { database } = deps;
   const former = await findSignedIn(deps, cookies.token);
@@ -71,7 +74,7 @@ export async function enter({ deps, caller, cookies }: EntryCall, user: ProvedUs
   if (!(await createSession(database, session, lengths))) return wrongPassword();
   if (former) await deleteSession(database, former.user, former.session.id, address);
   const signedIn = await findSignedIn(deps, token);
-  // Disabled or given another password within these milliseconds.
+  // The user was disabled or the password changed a moment ago.
   if (!signedIn) return wrongPassword();
   cookies.setToken(token, Math.ceil(lengths.absoluteMs / 1000));
   await noteBrowser({ deps, cookies }, user);
@@ -84,7 +87,7 @@ export function tooManyAttempts(retryAfterSeconds: number): Problem {
   return problem('too_many_attempts', message, { retryAfterSeconds });
 }
 
-/** Comparing passwords is dear by design, and more are waiting for it than can be served in time. */
+/** Password hashing is expensive by design, and the queue is full. */
 export function busy(): Problem {
   return unavailable('Too many people sign in at this moment. Try again in some seconds.');
 }

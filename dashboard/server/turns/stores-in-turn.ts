@@ -9,7 +9,7 @@ interface Stores {
   readonly administration: Administration;
 }
 
-/** The same stores, where every statement and every transaction waits for a turn of whom it is for. */
+/** The same stores, except that every statement and transaction waits for a turn. */
 export function storesInTurn({ turns, database, administration }: Stores, who: TurnTaker) {
   return {
     database: databaseInTurn(database, turns, who),
@@ -29,7 +29,7 @@ async function connectInTurn(database: Database, turns: Turns, who: TurnTaker): 
   const end = await turns.take(who);
   try {
     const client = await database.connect();
-    // The pool gives every checkout a release of its own.
+    // The pool gives each checkout its own `release`.
     const release = client.release.bind(client);
     client.release = (error) => {
       release(error);

@@ -2,13 +2,13 @@ import type pg from 'pg';
 import { createPool, type StoreLog } from '../../../database/connection/connection-pool.ts';
 import { TURN_LIMITS } from './turns.ts';
 
-/** Connections of the dashboard's own: its long reads keep no request of the gateway waiting. */
+/** A pool of the dashboard's own, so that its long reads do not delay the gateway. */
 export type Database = pg.Pool;
 
-/** A page that takes longer is a defect; the reader gets an answer either way. */
+/** A slower statement is a defect; the reader gets an error. */
 const STATEMENT_MS = 8_000;
 const CONNECT_MS = 2_000;
-/** Sessions and signing in: short statements all of them. */
+/** Sessions and sign-ins need only short statements. */
 const ENTRY_CONNECTIONS = 3;
 const ENTRY_STATEMENT_MS = 3_000;
 

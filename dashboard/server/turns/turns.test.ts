@@ -10,7 +10,7 @@ const who = (userId: string, organizationId?: string): TurnTaker => ({
   ...(organizationId === undefined ? {} : { organizationId }),
 });
 
-/** Takes turns and notes who got one, in the order in which they came. */
+/** Takes turns and records who got one, in order. */
 function takers(limits: TurnLimits = LIMITS) {
   const turns = new Turns(limits);
   const began: string[] = [];
@@ -33,7 +33,7 @@ it('are two for a user and three for an organization, of all that there are', as
   expect(began).toEqual(['a', 'a', 'b', 'x']);
   first();
   await Promise.resolve();
-  // The organization that has fewer comes first, though it asked last.
+  // The organization with fewer turns comes first, although it asked last.
   expect(began).toEqual(['a', 'a', 'b', 'x', 'x']);
 });
 

@@ -1,9 +1,9 @@
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
 
-/** The user and organization that ask the database. */
+/** The user and organization that query the database. */
 export interface TurnTaker {
   readonly userId: string;
-  /** Absent: an operator, or nothing of an organization. */
+  /** Absent for operators, and for requests outside any organization. */
   readonly organizationId?: string;
 }
 
@@ -16,7 +16,10 @@ export interface TurnLimits {
   readonly waitMs: number;
 }
 
-/** As many at once as there are connections. A page of ours asks for some ten at a time, and for none that takes a second. */
+/**
+ * One turn for each connection. A page sends about ten requests at once, none of which takes a
+ * second.
+ */
 export const TURN_LIMITS: TurnLimits = {
   all: 6,
   perOrganization: 3,
@@ -26,7 +29,10 @@ export const TURN_LIMITS: TurnLimits = {
   waitMs: 5_000,
 };
 
-/** No turn came, or too many wait for one already. `isOwn`: because of what the same user or organization asked for. */
+/**
+ * No turn became free in time, or the queue is full. `isOwn`: because of the requests of the same
+ * user or organization.
+ */
 export class NoTurn extends StoreUnavailable {
   readonly isOwn: boolean;
   readonly retryAfterSeconds: number;
@@ -44,8 +50,9 @@ interface Waiting {
 }
 
 /**
- * Statements of users take turns at the connections of this process, so that no user and no organization can take all of them with what is
- * slow. The next turn goes to the organization that has the fewest, in the order of waiting.
+ * Shares the connections of this process, so that slow statements of one user or organization
+ * cannot take all of them. The next turn goes to the organization with the fewest, in the order of
+ * waiting.
  */
 export class Turns {
   readonly #limits: TurnLimits;
@@ -56,7 +63,7 @@ export class Turns {
     this.#limits = limits;
   }
 
-  /** Rejects with NoTurn, before anything was done. */
+  /** Rejects with NoTurn before `work` has begun. */
   async within<T>(who: TurnTaker, work: () => Promise<T>): Promise<T> {
     const end = await this.take(who);
     try {
@@ -66,7 +73,7 @@ export class Turns {
     }
   }
 
-  /** Resolves to what ends the turn, to be called once. Rejects with NoTurn. */
+  /** Resolves to a function that ends the turn; call it once. Rejects with NoTurn. */
   take(who: TurnTaker): Promise<() => void> {
     const { waitingPerUser, waitingPerOrganization, waitMs } = this.#limits;
     if (this.#mayRun(who)) return Promise.resolve(this.#begin(who));
@@ -91,7 +98,7 @@ export class Turns {
   }
 
   #begin(who: TurnTaker): () => void {
-    // An object of its own: a user may have several turns.
+    // A new object, because a user may have several turns.
     const running = { ...who };
     this.#running.push(running);
     return () => {
