@@ -3,7 +3,7 @@ import type { Figures } from './figures.ts';
 import { FAST_STREAMS, LARGE, type Scenario, SMALL } from './scenarios.ts';
 import { GATEWAY, PLAIN, type SideName } from './sides.ts';
 
-/** What the gateway costs as a multiple of what plain Envoy cost in the same rounds: machines differ, and so do their minutes. */
+/** Cost of the gateway as a multiple of plain Envoy's in the same rounds: machines differ, and so do their minutes. */
 export type Ratios = Readonly<Record<string, number>>;
 
 interface Ratio {
@@ -51,7 +51,7 @@ export function regressions(measured: Ratios, recorded: Ratios): string[] {
   return Object.keys(recorded).filter((name) => !((measured[name] ?? Number.NaN) <= (recorded[name] ?? 0) * TOLERANCE));
 }
 
-/** Of two measurements the better one: what else the machine does can only make one worse. */
+/** Takes the better of two measurements: other work of the machine can only make one worse. */
 export function better(one: Ratios, other: Ratios): Ratios {
   return Object.fromEntries(
     Object.keys(one).map((name) => [name, Math.min(one[name] ?? Number.NaN, other[name] ?? Number.NaN)]),

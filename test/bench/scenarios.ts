@@ -1,4 +1,4 @@
-/** What is measured: small requests and long prompts, one by one and many at once, streams of many events, and many streams at once. */
+/** One load of the bench: small requests and long prompts, one by one and many at once, streams of many events, and many streams at once. */
 export interface Scenario {
   readonly name: string;
   readonly model: 'json' | 'fast-stream' | 'paced-stream';

@@ -8,7 +8,7 @@ import { keepToBinaries } from '../launchers/open-launcher.ts';
 import { type Generator, type MockProvider, startGenerator, startMockProvider } from '../load/children.ts';
 import { type PlainEnvoy, startPlainEnvoy } from './plain-envoy.ts';
 
-/** What is measured, and against what: in the order in which their rounds alternate. */
+/** The sides of the comparison, in the order in which their rounds alternate. */
 export const PLAIN = 'plain Envoy';
 export const GATEWAY = 'gateway';
 export const WITH_REDIS = 'gateway, Redis, 2 workers';
@@ -18,7 +18,7 @@ export interface Side {
   readonly name: SideName;
   readonly origin: string;
   readonly key: string;
-  /** Whose CPU and memory is counted. */
+  /** The processes whose CPU and memory are counted. */
   readonly processes: ProcessGroup;
 }
 

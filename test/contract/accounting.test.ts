@@ -270,7 +270,7 @@ describe('accounting', () => {
     await sql(url, 'select pg_reload_conf()');
     const shown = { default_transaction_read_only: on ? 'on' : 'off' };
     await expect.poll(async () => (await sql(url, 'show default_transaction_read_only'))[0]).toEqual(shown);
-    // A session begins only when the server has told all others.
+    // A session begins only when the server has informed all others.
     await sql(url, 'select 1');
   }
 

@@ -139,7 +139,7 @@ describe('the audit log', () => {
   });
 });
 
-/** What a reader of the log says a subject is like now. */
+/** The present state of a subject, computed from the log alone. */
 function replay(events: readonly Event[], subject: string): Record<string, AuditValue> {
   const state: Record<string, AuditValue> = {};
   for (const { subject_id: id, changes } of events) {

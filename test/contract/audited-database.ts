@@ -16,7 +16,7 @@ export interface AuditedDatabase extends Postgres {
   addOrganization(): Promise<string>;
   /** With a password, so one who can sign in, unless it says otherwise. */
   addUser(options?: UserOptions): Promise<UserRecord>;
-  /** Of one subject or organization, oldest first. */
+  /** Events of one subject or organization, oldest first. */
   events(of: string): Promise<readonly Event[]>;
 }
 

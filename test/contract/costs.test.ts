@@ -63,7 +63,7 @@ describe('costs report', () => {
     const loss = { reason: 'timeout', amountNanoUsd: 40n } as const;
     const { organizationId } = other;
     await log.attempts.write([attemptWith({ askedAtMs: at, organizationId, model: 'lost', provider: 'b', loss })]);
-    // Of the next day.
+    // A charge of the next day.
     await charge(at + DAY_MS, { costNanoUsd: 7n });
   });
   const period = ['--since', since, '--until', date(at + DAY_MS)];

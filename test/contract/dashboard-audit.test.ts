@@ -105,7 +105,7 @@ describe('the audit log by pages', () => {
       return events.filter(({ action }) => action === 'organization.updated').map((event) => event.actor);
     };
     expect(await foundBy('ADA@', true)).toEqual(['ada@example.com']);
-    // Who has no name for the reader is not found by it, which would tell it.
+    // A search must not reveal the address of an operator whose name the reader does not see.
     expect(await foundBy('op@example', true)).toEqual([]);
     expect(await foundBy('The Operator', true)).toEqual(['the operator', 'the operator']);
     expect(await foundBy('op@example', false)).toEqual(['op@example.com']);

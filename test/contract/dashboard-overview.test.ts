@@ -85,7 +85,7 @@ describe('the overview', () => {
       logged(HOUR_MS, { model: 'large', costNanoUsd: 900n }),
       logged(23 * HOUR_MS, refused),
       logged(2 * HOUR_MS, { ...refused, code: 'invalid_request', model: 'no such model', modelKnown: false }),
-      // Of the range before, and of none.
+      // One request of the range before, and one of no range.
       logged(24 * HOUR_MS, { costNanoUsd: 7n }),
       logged(47 * HOUR_MS, refused),
       logged(48 * HOUR_MS),
@@ -169,7 +169,7 @@ describe('the overview', () => {
     ]);
     expect(await overview('30d', 'model')).toEqual(byModel);
     expect(await overview('30d', 'key')).toEqual(byKey);
-    // What is logged of a day that is not summed up yet is there at once.
+    // Rows of a day that is not summed up yet count at once.
     await log.write([logged(0)]);
     expect((await overview('30d')).totals.requests).toBe(150);
     await sumUpRequestDays(database, NOW_MS);

@@ -26,7 +26,7 @@ const ENDS = [
   [429, 'rpm_exceeded'],
   [499, undefined],
 ] as const;
-/** Of a walk, as the pages have it. */
+/** Rows that a page reads first. */
 const FIRST_STEP_ROWS = 2_000;
 /** Beyond the first step of a walk, so that pages go over several of them. */
 const ENTRIES = 4_500;

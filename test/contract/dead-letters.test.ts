@@ -8,7 +8,7 @@ import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sq
 import { migratedFor } from '../harness/database-logins.ts';
 
 let url = '';
-/** Of a user with an operator's rights and no more. */
+/** URL of a database user with an operator's rights and no more. */
 let operatorUrl = '';
 let store: Postgres;
 let customer: Customer;

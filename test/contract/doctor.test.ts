@@ -41,7 +41,7 @@ async function doctor(more: Record<string, string>): Promise<Told> {
   return { ...(result.json as Omit<Told, 'text'>), text };
 }
 
-/** What it says of one thing: `ok` and the like, with what was found where it is not well. */
+/** The doctor's findings about one check: `ok` and the like, with the text if it is not well. */
 async function of(check: string, more: Record<string, string>): Promise<string[]> {
   const { findings } = await doctor(more);
   return findings
@@ -78,7 +78,7 @@ describe('the doctor on a database', () => {
     const checks = ['database', 'database connections', 'database clock', 'database schema', 'ledger', 'dead letters'];
     for (const check of checks)
       expect(findings.find((finding) => finding.check === check)).toMatchObject({ verdict: 'ok' });
-    // Whether that is fast is the machine's affair, and judged in operator/doctor-check.test.ts.
+    // The speed depends on the machine; operator/doctor-check.test.ts tests the limits.
     expect(findings.find(({ check }) => check === 'database latency')?.found).toMatch(/^PostgreSQL answers in \d/);
     expect(findings.find(({ check }) => check === 'ledger')?.found).toContain('1 organization');
     expect(await dump()).toEqual(before);

@@ -4,7 +4,7 @@ import { idFloor } from '../../core/ids.ts';
 import { addCustomer, addKey, createDatabase, openStore, sql } from '../harness/database.ts';
 import { fillRequestLog } from '../load/fill-request-log.ts';
 
-/** What pages are measured on is only worth something while it looks like what the gateway writes. */
+/** Measurements of pages are worth something only on rows like those that the gateway writes. */
 test('a filled log spans its days, agrees with its sums, and can be filled again', async () => {
   const url = await createDatabase();
   const store = await openStore(url);

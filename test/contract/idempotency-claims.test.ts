@@ -10,7 +10,7 @@ import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { replayedAnswer } from './stored-answers.ts';
 
-/** What may come between two renewals on a busy machine, and more. */
+/** Longer than the pause between two renewals on a busy machine. */
 const LEASE_MS = 1_000;
 const RENEW_EVERY_MS = 100;
 const LAPSED = { timeout: 10 * LEASE_MS, interval: 50 };
@@ -70,7 +70,7 @@ describe('claims of a gateway process', () => {
     await first.free();
     expect((await claim(claims, 'free')).kind).toBe('running');
     second.ended();
-    // What the settlement ended is not given back.
+    // A claim that the settlement ended is not freed again.
     await second.free();
     expect((await claim(claims, 'free')).kind).toBe('running');
     await sleep(2 * RENEW_EVERY_MS);

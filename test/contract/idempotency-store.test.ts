@@ -20,7 +20,7 @@ describe('the idempotency store', () => {
     store = await openStore(url);
     second = await openStore(url);
     customer = await addCustomer(store, 1_000_000n);
-    // Leases lapse at their time only once the server has been up for as long.
+    // Leases expire at their time only once the server has been up for as long.
     await sql(
       url,
       `create or replace function lease_is_over(lease_until timestamptz, lease_ms bigint) returns boolean language sql as
@@ -244,7 +244,7 @@ describe('the idempotency store', () => {
     for (const { reason } of letters) expect(reason).toContain('check');
     expect(JSON.parse(letters[0]?.settlement ?? '')).toMatchObject({ costNanoUsd: '-5', keyId: customer.keyId });
     expect(letters[0]?.settlement).not.toContain('claim');
-    // Nothing of it was committed: the key is still the attempt's, who frees it.
+    // The transaction was rolled back: the claim still holds the key, and frees it.
     expect((await store.idempotency.claim(again(bad))).kind).toBe('running');
   });
 });

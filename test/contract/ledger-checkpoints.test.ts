@@ -38,7 +38,7 @@ async function rulesBroken(...flags: string[]): Promise<string[]> {
   const { differences } = result.json as { differences: { rule: string }[] };
   return [...new Set(differences.map(({ rule }) => rule))];
 }
-/** What somebody with the database's password could do. */
+/** Tampers as somebody with the database's password could. */
 const tamper = (statements: string) => sql(url, `set session_replication_role = replica; ${statements}`);
 const LOSE_TAIL = `
   delete from generations where cost_nano_usd > 1;

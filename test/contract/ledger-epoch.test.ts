@@ -34,7 +34,7 @@ describe('the ledger epoch', () => {
   it('changes before the first read from a server that was promoted or restored', async () => {
     const customer = await addCustomer(store);
     const before = await epoch(customer.hash);
-    // What a standby looks like after its promotion: the row was written under a timeline that is not the server's any more.
+    // A promoted standby: the row was written under a timeline that is no longer the server's.
     await sql(url, `update ledger_state set identity[2] = '0000002A'; ${CUT_ALL}`);
     const seen: (string | undefined)[] = [];
     await expect

@@ -23,7 +23,7 @@ describe('ledger verification', () => {
   }
 
   async function rulesBrokenBy(tampering: string): Promise<string[]> {
-    // What somebody with the database's password could do; the triggers hold off everybody else.
+    // Tampers as somebody with the database's password could; triggers stop everybody else.
     await sql(url, `set session_replication_role = replica; ${tampering}`);
     return [...new Set((await verify()).differences.map(({ rule }) => rule))];
   }

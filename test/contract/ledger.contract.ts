@@ -17,7 +17,7 @@ export interface LedgerUnderTest {
   close(): Promise<void>;
 }
 
-/** What the admission and settlement machine relies on, whatever keeps the money. */
+/** Guarantees that every ledger gives to admission and settlement. */
 export function ledgerContract(name: string, open: () => Promise<LedgerUnderTest>): void {
   describe(`${name} as a ledger`, () => {
     let on: LedgerUnderTest;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
-/** What a store remembers between calls. */
+/** State that every store keeps between calls. */
 export function holdsContract(storeOf: () => LimitStore): void {
   const release = (...args: Parameters<typeof releaseOf>) => storeOf().release(releaseOf(...args));
   describe('holds', () => {
@@ -123,7 +123,7 @@ export function holdsContract(storeOf: () => LimitStore): void {
       const before = snapshotOf({ epoch: 'epoch-2', sequence: 5, balance: 1_000n });
       const request = requestOf({ holdNanoUsd: 600n, snapshot: before });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });
-      // It reads, then the first one's charge commits and frees its hold, and only then it comes back.
+      // The second request reads, then the first one's charge commits and frees its hold, then the second asks again.
       const charged = snapshotOf({ epoch: 'epoch-2', sequence: 6, balance: 400n });
       await release('a', { snapshot: charged });
       expect(await storeOf().admit(request)).toEqual({ kind: 'read_again', day: DAY });

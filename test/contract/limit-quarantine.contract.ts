@@ -13,7 +13,7 @@ import {
   TOTAL_MS,
 } from './limit-store.fixtures.ts';
 
-/** What becomes of a hold whose process does not renew it: its slot is free, its money is not. */
+/** A hold that its process does not renew: its slot is free, its money is not. */
 export function quarantineContract(storeOf: () => LimitStore): void {
   const at = (ms: number) => NOON_ISH + ms;
   const live = (holdId: string): LiveHold => ({

@@ -3,7 +3,7 @@ import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import type { AdmissionRequest, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { admitFresh, DAY, NOON_ISH, releaseOf, requestOf, snapshotOf } from './limit-store.fixtures.ts';
 
-/** What an admission is decided by. */
+/** Rules of an admission. */
 export function rulesContract(storeOf: () => LimitStore): void {
   const release = (...args: Parameters<typeof releaseOf>) => storeOf().release(releaseOf(...args));
 

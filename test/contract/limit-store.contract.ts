@@ -8,7 +8,7 @@ import { LEASE_MS } from './limit-store.fixtures.ts';
 /** Opens an empty store. Tests pass the time in, so a store must take it from the calls. */
 export type OpenLimitStore = (options: { readonly leaseMs: number }) => Promise<LimitStore>;
 
-/** What every limit store has to do, whatever it keeps its state in. */
+/** Guarantees of every limit store, in memory or in Redis. */
 export function limitStoreContract(name: string, open: OpenLimitStore): void {
   describe(`${name} as a limit store`, () => {
     let store: LimitStore;

@@ -35,11 +35,11 @@ interface Hold {
   readonly requestEndsAtMs: number;
   lapsesAtMs: number;
   charged: boolean;
-  /** Of the commit, on its way to the store. */
+  /** Snapshot of the commit, on its way to the store. */
   snapshot?: AccountSnapshot;
 }
 
-/** Leases that never lapse, because a living process renews them; and those that do, into quarantine, when nobody does. */
+/** Leases that never expire, because a living process renews them; and leases that expire into quarantine. */
 export const INTERLEAVING_LEASES_MS = [365 * 24 * 60 * MINUTE_MS, 15_000];
 const BUDGET = 700n;
 const OPENING = 1_000n;
@@ -56,7 +56,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
   async function admit(request: AdmissionRequest): Promise<void> {
     const result = await store.admit(request);
     const { organizationId, keyId } = request;
-    // Whoever is told to read asks again after other moves: its snapshot may be old again by then.
+    // A caller that has to read again asks after other moves: its snapshot may be old again by then.
     if (result.kind === 'read_again')
       asked.push({ ...request, snapshot: ledger.read(organizationId, keyId, result.day) });
     if (result.kind !== 'admitted') return;
@@ -75,7 +75,7 @@ export async function neverBeyond(store: LimitStore, leaseMs: number, moves: rea
     hold.snapshot = ledger.read(organizationId, keyId, hold.day);
   }
 
-  /** Whose request is over without a renewal has died, charged or not, and is never heard of again. */
+  /** Ends requests without a renewal: their processes died, charged or not, and never return. */
   function pass(minutes: number): void {
     nowMs += minutes * MINUTE_MS;
     for (const hold of [...holds]) {

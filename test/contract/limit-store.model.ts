@@ -13,14 +13,14 @@ import {
 interface Admission {
   readonly request: LiveHold;
   readonly atMs: number;
-  /** Of the windows. Absent: it was taken back in, and they do not know it. */
+  /** Minute of the windows. Absent: the hold was taken back in, and the windows do not know it. */
   readonly minute?: number;
   tokens: number;
   released: boolean;
   renewedAtMs: number;
 }
 
-/** The rules as INTERFACE.md tells them, counted anew for each question from the list of everything that was admitted. */
+/** The rules of docs/interface.md, computed for each question from the list of all admissions. */
 export function createLimitModel(leaseMs: number) {
   const admissions: Admission[] = [];
 

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 
 export interface LostAnswerProxy {
-  /** Of the database through it. */
+  /** URL of the database through the proxy. */
   readonly url: string;
   /** Commits whose answer was dropped. */
   lost(): number;

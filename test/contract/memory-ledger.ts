@@ -17,13 +17,13 @@ interface Entry {
 export interface MemoryLedger extends Ledger {
   addKey(organizationId: string, keyId: string): void;
   credit(organizationId: string, amountNanoUsd: NanoUsd): void;
-  /** What the authentication read of a request brings. */
+  /** The account snapshot that the authentication of a request reads. */
   read(organizationId: string, keyId: string, day: UtcDay): AccountSnapshot;
   /** As they were charged, in the order of their commits. */
   charges(): readonly Settlement[];
-  /** What this generation cost and was not charged. */
+  /** Cost of this generation that was not charged. */
   lostNanoUsd(generationId: string): NanoUsd;
-  /** Of all organizations together. */
+  /** Sum over all organizations. */
   creditedNanoUsd(): NanoUsd;
   entryCount(): number;
   readonly epoch: string;

@@ -78,7 +78,7 @@ describe('the memory-mode lock', () => {
     await store.memoryModeLock(newMarksPath(), (told) => {
       reason = told;
     });
-    // What a process that takes the lock while nobody holds it leaves behind.
+    // The mark of a process that took the lock in between.
     await sql(url, 'update ledger_state set memory_owner = gen_random_uuid()');
     await expect(store.keys.findByHash(customer.hash, DAY)).rejects.toBeInstanceOf(StoreUnavailable);
     expect((await bystander.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);

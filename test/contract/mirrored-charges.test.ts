@@ -117,7 +117,7 @@ requirement(missingRedis, () => {
     const claim = (claims: Claims, idempotencyKey: string, generationId = newId('gen', Date.now())): Promise<Claimed> =>
       claims.claim({ ...customer, idempotencyKey, body: BODY, generationId, retentionMs: 3_600_000 });
 
-    /** Of an attempt whose lease has lapsed since. */
+    /** Settlement and claim of a request whose lease has expired since. */
     async function attemptOf(process: Process, idempotencyKey: string): Promise<[ClaimedSettlement, KeyedAttempt]> {
       const settlement = settlementOf(customer, { costNanoUsd: COST });
       const claimed = await claim(process.claims, idempotencyKey, settlement.generationId);
@@ -190,13 +190,13 @@ requirement(missingRedis, () => {
       const next = await claim(second.claims, 'too late');
       if (next.kind !== 'claimed') throw new Error(`the key is ${next.kind}`);
       expect(await first.charges.make(settlement, attempt)).toBe('taken_over');
-      // Whoever took it over failed, and gave the key back: nobody was told that this one is charged.
+      // The request that took the claim over failed and freed the key: no client knows of a charge.
       await next.attempt.free();
       await first.end();
       const successor = await startProcess(first.spoolPath);
       await successor.charges.replay();
       expect(await spent()).toBe(0n);
-      // The handler that had been told so has recorded it.
+      // The handler of the first request has recorded it.
       expect(successor.uncharged).toEqual([]);
       expect(await losses(settlement)).toMatchObject([{ reason: 'taken_over', amountNanoUsd: COST }]);
       expect((await claim(second.claims, 'too late')).kind).toBe('claimed');

@@ -23,7 +23,7 @@ export interface StoreServer {
   flush(): Promise<void>;
   /** One key is deleted or evicted. */
   lose(organizationId: string, part: StorePart): Promise<void>;
-  /** The touch that every process makes each five seconds. The server's clock is believed from one touch to the next. */
+  /** The touch that every process makes each five seconds. The server's clock is trusted from one touch to the next. */
   touch(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export interface Mode {
   readonly backing?: Backing;
 }
 
-/** Where the money is in memory only. */
+/** Customers of a machine that keeps limits in memory. */
 export const CUSTOMERS: readonly Customer[] = ['org-0', 'org-1'].map((organizationId) => ({
   organizationId,
   keyIds: [`${organizationId}-key-0`, `${organizationId}-key-1`],

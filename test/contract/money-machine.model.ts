@@ -16,7 +16,7 @@ interface Obligation {
   /** Or taken back in by a store that did not know it any more. */
   admittedAtMs: number;
   lapsesAtMs: number;
-  /** When the store lost it; it has not been told of it since. */
+  /** When the store lost the hold; absent again once the hold is registered. */
   forgottenAtMs: number | undefined;
   /** Why its lease could not be renewed since it was the last time. */
   cutOff: CutOff | undefined;
@@ -26,8 +26,8 @@ interface Obligation {
 export type CutOff = 'stalled' | 'dead' | 'the store is away' | 'its renewal is on its way';
 
 /**
- * What must be true whatever happens, said without any of the machine's means: a list of what was admitted and may still be charged, and
- * the ledger as it stands at that moment. DESIGN 2, invariants 1 to 4.
+ * The invariants, computed without any part of the machine: a list of what was admitted and may still be charged, and
+ * the ledger at that moment. Invariants 1 to 4 of docs/design.md, "Invariants".
  */
 export class MoneyModel {
   readonly #ledger: MemoryLedger;
@@ -38,7 +38,7 @@ export class MoneyModel {
   readonly #running = new Map<string, object>();
   readonly #promised = new Map<string, bigint>();
   readonly #forgotten = new Set<string>();
-  /** Charges that came after the lapse of their hold, or came again after a restore: what the machine cannot know of. */
+  /** Charges after the expiry of their hold, or repeated after a restore: the machine cannot know of them. */
   #lateNanoUsd = 0n;
   /** Credits that a restore took back, which only those may not know of who read before it. */
   #lostCreditsNanoUsd = 0n;
@@ -102,7 +102,7 @@ export class MoneyModel {
     }
   }
 
-  /** The store lost everything, or a key of one organization. Nothing is admitted there for a lease, and live holds are told again meanwhile. */
+  /** The store lost everything, or a key of one organization. Nothing is admitted there for a lease, and live holds are registered again meanwhile. */
   forgotten(nowMs: number, organizationId?: string): void {
     for (const obligation of this.#obligations.values()) {
       if (organizationId === undefined || obligation.request.organizationId === organizationId)
@@ -138,7 +138,7 @@ export class MoneyModel {
       expect(unpaidNanoUsd, 'what the balance had not left').toBe(0n);
   }
 
-  /** Invariant 4: whoever got a complete answer has been charged durably by then. */
+  /** Invariant 4: a complete response has been charged durably by then. */
   completedAnswer(ask: Ask, isSpooled: boolean): void {
     this.completed += 1;
     this.#promised.set(ask.generationId, BigInt(ask.tokens));

@@ -18,7 +18,7 @@ import type { MemoryLedger } from './memory-ledger.ts';
 import { type Runner, type Scheduler, settled } from './money-machine.scheduler.ts';
 import { Waits } from './money-machine.waits.ts';
 
-/** What a client asks for: so many tokens at most, at a nano-dollar each, of which the model will produce so many. */
+/** Request of a client: so many tokens at most, at a nano-dollar each, of which the model will produce so many. */
 export interface Ask {
   readonly generationId: string;
   readonly organizationId: string;
@@ -29,14 +29,14 @@ export interface Ask {
   readonly ending: 'whole' | 'nothing';
 }
 
-/** What the reference model hears of. */
+/** Events that the reference model observes. */
 export interface Observer {
   providerCalled(ask: Ask, admission: Admission): void;
   /** The client has received a complete answer. */
   completed(ask: Ask, costNanoUsd: number): void;
   /** The provider produces nothing more for it. */
   providerEnded(ask: Ask): void;
-  /** It ended without one. */
+  /** The request ended without a response. */
   failed(ask: Ask): void;
   bug(error: unknown): void;
 }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** Who runs code: it may die, or stand still while the world goes on. */
+/** A runner of code: it may die, or stand still while the world goes on. */
 export interface Runner {
   alive: boolean;
   stalled: boolean;
@@ -58,7 +58,7 @@ export class Scheduler {
     return true;
   }
 
-  /** What a dead process had sent either arrives now or never. Returns the names of what never does. */
+  /** Decides the messages of a dead process: each arrives now or never. Returns the names of those that never do. */
   async bury(owner: Runner, arrives: (name: string) => boolean): Promise<string[]> {
     const sent = this.#events.filter((event) => event.owner === owner);
     const lost: string[] = [];

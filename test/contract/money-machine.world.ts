@@ -184,7 +184,7 @@ export class World {
     let bit = 0;
     const lost = await this.#scheduler.bury(process, () => ((arrives >> (bit++ % 8)) & 1) === 1);
     await process.close();
-    // What a write that was under way has left behind.
+    // The remains of a write in progress.
     if (lost.includes('spool append')) appendFileSync(this.#spoolPath(slot), '\n{"generationId":"gen-cut');
     this.model.died(process, !this.#storeIsShared);
     this.#slots[slot] = undefined;
@@ -221,7 +221,7 @@ export class World {
   }
 
   #committed(settlement: Settlement, owner: object): void {
-    // Nobody is admitted before a process with a store of its own has replayed.
+    // A process with a store of its own admits only after its replay.
     const isReplay = !this.#storeIsShared && owner instanceof GatewayProcess && !owner.ready;
     this.#checked(() => this.model.committed(settlement, isReplay, this.#nowMs));
   }
@@ -280,7 +280,7 @@ export class World {
     }
   }
 
-  /** With a touch each five seconds, so that the clock of a server is believed. */
+  /** Touches the store every five seconds, so that its clock is trusted. */
   async #passQuarantine(): Promise<void> {
     const endMs = this.#nowMs + this.#mode.leaseMs + QUARANTINE_MS + TOUCH_EVERY_MS;
     const stepMs = this.#mode.server ? TOUCH_EVERY_MS : endMs - this.#nowMs;

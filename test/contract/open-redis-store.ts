@@ -31,7 +31,7 @@ export async function openStore(url: string, options: OpenRedisStoreOptions): Pr
     answerMs: 20_000,
     ...options,
   });
-  // As a process does that may share it: nobody else opens what has begun anew.
+  // Opens the store as a shared one: no other process opens a new incarnation here.
   store.keepName('of the test', () => {});
   return store;
 }

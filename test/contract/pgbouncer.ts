@@ -10,7 +10,7 @@ import { freePorts } from '../launchers/free-ports.ts';
 
 /** PgBouncer between a test and the run's PostgreSQL, on a port of loopback. */
 export interface PgBouncer {
-  /** Of the same database by way of it. */
+  /** URL of the same database through PgBouncer. */
   urlOf(url: string): string;
   stop(): Promise<void>;
 }
@@ -35,14 +35,14 @@ export async function startPgBouncer(mode: 'transaction' | 'session', socketDir:
     unix_socket_dir: '',
     auth_type: 'any',
     pool_mode: mode,
-    // It is told of settings at the start of a connection that it does not keep.
+    // Clients send this setting at the start of a connection, and PgBouncer does not keep it.
     ignore_startup_parameters: 'extra_float_digits',
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   // If it runs as another user, this is a link to that user's socket.
   const sockets = dirname(realpathSync(join(socketDir, '.s.PGSQL.5432')));
   writeFileSync(ini, `[databases]\n* = host=${sockets} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
-  // It refuses to run as root, as PostgreSQL does, and has to reach its socket.
+  // PgBouncer refuses to run as root, as PostgreSQL does, and has to reach its socket.
   const { uid, gid } = statSync(sockets);
   const owner = { name: 'the owner of the socket', uid, gid, prefix: [] };
   const account =

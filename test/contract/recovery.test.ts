@@ -18,7 +18,7 @@ const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outpu
 const CREDIT = 1_000_000n;
 const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100, lastAtMs: 1_700_000_000_400 };
 
-/** What a process that was killed left behind is settled in PostgreSQL by the next one. */
+/** The next process settles in PostgreSQL what a killed one left. */
 describe('recovery', () => {
   let url = '';
   let store: Postgres;

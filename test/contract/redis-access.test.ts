@@ -105,7 +105,7 @@ requirement(missingRedis, () => {
     });
 
     test('every right of the line is needed: without it a process refuses to start, and the doctor says why', async () => {
-      // Where INFO is refused, ioredis says so there.
+      // ioredis warns there if INFO is refused.
       const said = vi.spyOn(console, 'warn').mockImplementation(() => {});
       const url = `redis://${USER}127.0.0.1:${redis.port}`;
       expect(await problemWith(url)).toBe('none');

@@ -8,7 +8,7 @@ import { requirement } from '../harness/requirement.ts';
 import { admitFresh, DAY, LEASE_MS, NOON_ISH, QUARANTINE_MS, snapshotOf, TOTAL_MS } from './limit-store.fixtures.ts';
 import { localFences } from './local-fences.ts';
 
-/** The clock of Redis is set, or Redis stands still (a resumed machine): nothing lapses and nothing is given away because of that. */
+/** The clock of Redis is set, or Redis stands still (a resumed machine): nothing expires and nothing is given away because of that. */
 requirement(missingRedis, () => {
   let redis: TestRedis;
   let store: RedisLimitStore;
@@ -46,7 +46,7 @@ requirement(missingRedis, () => {
     ...{ day: DAY, holdNanoUsd: 700n, totalTimeoutMs: TOTAL_MS },
   };
   const held = () => store.heldNanoUsd('org-1', 0);
-  /** Of the day that Redis believes it is. */
+  /** Takes a hold on the day of Redis's clock. */
   const take = (holdId: string, holdNanoUsd: bigint, concurrency = 64) => {
     const snapshot = snapshotOf({ day: Math.floor(serverMs / DAY_MS) });
     return admitFresh(store, { holdId, holdNanoUsd, concurrency, snapshot }).then(
@@ -89,7 +89,7 @@ requirement(missingRedis, () => {
       expect(await take('too much', 301n)).toBe('balance');
       serverMs += stepMs;
       expect(await held()).toBe(700n);
-      // What passed since it was last touched is not known, and not counted.
+      // Time since the last touch is unknown and not counted.
       await pass(QUARANTINE_MS - 2 * LEASE_MS - 1);
       expect(await held()).toBe(700n);
       await pass(1);

@@ -10,7 +10,7 @@ import { beginMoving, emptyNodes, type MovingSlot, startClusterNodes } from './r
 
 /** A slot moves to a node that knows no script yet, while a process uses it. */
 requirement(missingRedis, () => {
-  /** Of organization and key alike, so that all of it is in one slot. */
+  /** Id of the organization and of the key, so that all data is in one slot. */
   const ID = 'somebody';
   let nodes: TestRedis[] = [];
   let store: RedisLimitStore;
@@ -77,7 +77,7 @@ requirement(missingRedis, () => {
     await moving.moveKeys(':shard');
     await expect(store.heldNanoUsd(ID, NOON_ISH)).rejects.toThrow(StoreUnavailable);
     await finish(moving);
-    // Of another server nobody knows anything yet.
+    // The new server knows no hold yet.
     expect(await store.heldNanoUsd(ID, NOON_ISH)).toBe(0n);
   });
 

@@ -7,7 +7,7 @@ const FORM_MS = 20_000;
 export interface ClusterNodesOptions {
   /** More of the command line of each node. */
   readonly settings?: (index: number) => readonly string[];
-  /** Where nodes speak to each other, if not at the port of their clients without TLS. */
+  /** Port between nodes, if it is not the clients' port without TLS. */
   readonly meetPort?: number;
 }
 
@@ -41,7 +41,7 @@ export async function emptyNodes(nodes: readonly TestRedis[]): Promise<void> {
 
 /** A slot on its way from one node to another, in the steps of `redis-cli --cluster reshard`. */
 export interface MovingSlot {
-  /** Those of its keys whose names end so; all, if nothing is said. */
+  /** Moves the keys whose names end so; by default all. */
   moveKeys(nameEnd?: string): Promise<void>;
   /** Both know that it is the other's now. */
   end(): Promise<void>;

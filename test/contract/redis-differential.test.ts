@@ -29,7 +29,7 @@ const limits: fc.Arbitrary<RateLimits> = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Days and moments are told relative to the time of the call. */
+/** Days and moments are relative to the time of the call. */
 const snapshot = fc.record({
   epoch: fc.constantFrom('epoch-1', 'epoch-1', 'epoch-1', 'epoch-2'),
   sequence: fc.integer({ min: 0, max: 6 }),
@@ -107,7 +107,7 @@ function snapshotAt(given: Snapshot, nowMs: number): AccountSnapshot {
   };
 }
 
-/** What both are asked: everything by itself, because a hold id belongs to one request for ever. */
+/** Calls for both stores: each by itself, because a hold id belongs to one request for ever. */
 function questions(commands: readonly Command[]): Ask[] {
   const owners = new Map<string, Pick<AdmissionRequest, 'organizationId' | 'keyId'>>();
   function ownerOf(id: string) {
@@ -153,7 +153,7 @@ function questions(commands: readonly Command[]): Ask[] {
         const request = { ...asked, ...owner, ...at, totalTimeoutMs: TOTAL_MS };
         return [
           (store) => store.admit(request),
-          // Whoever is told to read again asks again; and a message may come twice.
+          // A caller that has to read again asks again; and a message may come twice.
           (store) => store.admit(request),
           (store) => store.heldNanoUsd(owner.organizationId, atMs),
         ];
@@ -164,7 +164,7 @@ function questions(commands: readonly Command[]): Ask[] {
   return commands.flatMap(of);
 }
 
-/** How far below zero, once doubles are no longer exact, is told to the nano-dollar by one of them only. */
+/** Beyond exact doubles only one of the two reports a negative amount to the nano-dollar. */
 function comparable(answer: unknown): unknown {
   const lowest = -(2n ** 53n);
   const { availableNanoUsd } = (answer ?? {}) as { availableNanoUsd?: bigint };

@@ -42,7 +42,7 @@ requirement(missingRedis, () => {
 
   describe.each(Object.keys(losses))('a Redis that was %s', (how) => {
     beforeEach(async () => {
-      // What a dump restores: an organization that is trusted, with a balance of long ago.
+      // State of a restored dump: a trusted organization with an old balance.
       if (how.startsWith('restored')) {
         await admitFresh(store, { holdId: 'old', holdNanoUsd: 1n });
         await redis.admin.save();

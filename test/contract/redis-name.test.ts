@@ -4,7 +4,7 @@ import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-s
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
 
-/** By its name one Redis is told from another: it keeps it over every loss, as long as somebody lives who knows it. */
+/** A name identifies one Redis. It survives every loss of data, as long as a process lives that knows it. */
 const log = { info: () => {}, warn: () => {} };
 
 requirement(missingRedis, () => {
@@ -32,7 +32,7 @@ requirement(missingRedis, () => {
     await expect.poll(() => two.name(), { timeout: one.namedAgainMs }).toBe(name);
     expect(isOther).toBe(false);
 
-    // The first one may name it again in between, and then the second is told its name.
+    // The first process may name it again in between; then the second one gets this name.
     const takeOver = async (): Promise<boolean> => {
       await redis.empty();
       return (await two.name('another')) === 'another';

@@ -44,7 +44,7 @@ requirement(missingRedis, () => {
     });
     afterEach(() => store.close());
 
-    /** Of several: the process may stand still during one. */
+    /** Quickest of several refusals: the process may stand still during one. */
     async function quickestRefusalMs(): Promise<number> {
       let quickestMs = Number.POSITIVE_INFINITY;
       for (let call = 0; call < 5; call++) {

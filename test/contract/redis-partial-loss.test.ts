@@ -30,7 +30,7 @@ requirement(missingRedis, () => {
   const lose = async (kinds: readonly string[]) => {
     for (const kind of kinds) for (const name of await redis.admin.keys(`*:${kind}:org-1`)) await redis.admin.del(name);
   };
-  /** What an admission takes; nothing while the store does not say. */
+  /** Takes a hold; nothing while the store does not answer. */
   const tryToTake = (holdId: string, holdNanoUsd: bigint, ms: number) =>
     admitFresh(store, { holdId, holdNanoUsd, nowMs: at(ms) }).then(
       (result) => (result.kind === 'refused' ? result.rule : result.kind),

@@ -16,7 +16,7 @@ import { requestOf } from './limit-store.fixtures.ts';
 const LEASE_MS = 6_000;
 const log = { info: () => {}, warn: () => {} };
 
-/** What a gateway process is to the limits. */
+/** A gateway process as the limit store sees it. */
 interface Process {
   readonly database: Postgres;
   readonly limits: RedisLimitStore;

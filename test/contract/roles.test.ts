@@ -7,7 +7,7 @@ import { runCommandLine } from '../../operator/command-line.ts';
 import { addCustomer, type Customer, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
 import { loginOf } from '../harness/database-logins.ts';
 
-/** What each role of roles.sql may do, on a database that `gateway migrate` made. That it is enough, test/integration/security/roles.test.ts shows. */
+/** Rights of each role of roles.sql, on a database that `gateway migrate` made. test/integration/security/roles.test.ts shows that they suffice. */
 let url = '';
 let customer: Customer;
 const as = {} as Record<Role, string>;

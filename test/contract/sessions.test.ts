@@ -99,7 +99,7 @@ describe('sessions', () => {
     const { pool, addUser } = database;
     const user = await addUser();
     expect((await signIn(user.id, { passwordHash: 'guess' })).began).toBe(false);
-    // It was compared, and replaced before the session began.
+    // The password was compared, and replaced before the session began.
     await setPasswordHash(pool, user.id, 'newer', BY);
     const late = await signIn(user.id);
     expect([late.began, await late.find()]).toEqual([false, undefined]);

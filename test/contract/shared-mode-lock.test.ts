@@ -4,19 +4,19 @@ import type { SharedStore } from '../../database/limits-ownership/shared-store.t
 import { addCustomer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 import { newMarksPath } from './marks-path.ts';
 
-/** What a process that takes the lock for its memory does to the database. */
+/** The mark of a process that takes the lock for its memory. */
 const TAKE_OVER = 'update ledger_state set memory_owner = gen_random_uuid()';
 const CUT_LOCK_CONNECTIONS =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inference-gateway memory-mode lock' and datname = current_database()";
 
 const NAMED_AGAIN_MS = 1_500;
 
-/** What bears a name: each test that says nothing has the same one for all. */
+/** Keeper of the store's name; by default the same one for all. */
 interface Bearer {
   name?: string;
 }
 
-/** Writes down what it is told to do. */
+/** Records its calls. */
 function recordingStore(bearer: Bearer = oneRedis): SharedStore & { readonly told: string[] } {
   const told: string[] = [];
   return {
@@ -83,7 +83,7 @@ describe('a database whose limits are in a shared store', () => {
     expect(early.told).toEqual([]);
     await inMemory.close();
 
-    // What the store remembers may be from before that memory kept the limits, so it begins anew and waits.
+    // The store's state may be older than that memory's limits, so the store begins a new incarnation and waits.
     const later = recordingStore();
     expect((await shared.sharedModeLock(later, () => {})).kind).toBe('held');
     expect(later.told).toEqual(['begin anew']);
@@ -142,7 +142,7 @@ describe('a database whose limits are in a shared store', () => {
       expect((await living.keys.findByHash(customer.hash, DAY))?.key.id).toBe(customer.keyId);
       await living.close();
 
-      // What the former store held may not have ended: this one waits.
+      // Holds of the former store may not have ended: this one waits.
       const alone = recordingStore(wrong);
       expect((await other.sharedModeLock(alone, () => {})).kind).toBe('held');
       expect(alone.told).toEqual(['begin anew']);

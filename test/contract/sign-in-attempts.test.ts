@@ -19,7 +19,7 @@ describe('attempts to sign in', () => {
   afterAll(() => database.close());
   beforeEach(async () => {
     await sql(database.url, 'truncate sign_in_attempts');
-    // A window that ends within a test would begin to count anew.
+    // A window that ends within a test would begin to count again.
     const leftMs = WINDOW_MS - (Date.now() % WINDOW_MS);
     if (leftMs < 20_000) await new Promise((resolve) => setTimeout(resolve, leftMs));
   });

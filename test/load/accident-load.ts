@@ -27,7 +27,7 @@ export function startLoad(clients: AccidentClients, requestsPerSecond: number): 
   const began = performance.now();
   const timer = setInterval(() => {
     const due = Math.floor(((performance.now() - began) * requestsPerSecond) / 1000);
-    // What could not begin in time is left out, so that an outage does not end in a flood.
+    // Requests that could not begin in time are skipped, so that an outage does not end in a flood.
     if (underWay.size >= MOST_IN_FLIGHT) plan = Math.max(plan, due);
     while (plan < due && underWay.size < MOST_IN_FLIGHT) {
       const ours = kindOf(plan).poor ? clients.poor : clients.rich;

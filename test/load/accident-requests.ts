@@ -23,7 +23,7 @@ export type Ending = 'complete' | 'replayed' | 'error' | 'cut' | 'left' | 'refus
 
 interface Kind {
   readonly name: string;
-  /** Of 100: they add up to it. */
+  /** Percentage; all shares add up to 100. */
   readonly share: number;
   readonly model: (typeof COUNTED_MODELS)[number];
   readonly streamed: boolean;
@@ -31,7 +31,7 @@ interface Kind {
   readonly keyed?: true;
   /** Leaves at its first piece, or after so many milliseconds. */
   readonly leaves?: 'first piece' | number;
-  /** Of a customer whose balance runs out. */
+  /** Sent by a customer whose balance runs out. */
   readonly poor?: true;
 }
 

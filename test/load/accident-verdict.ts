@@ -8,7 +8,7 @@ import { REPOSITORY } from '../harness/deployment.ts';
 import { type Seen, wordsOf } from './accident-requests.ts';
 import type { CountingProvider } from './counting-provider.ts';
 
-/** What is judged: as the operator's command line reaches it. */
+/** The gateway that is judged, as the operator's command line reaches it. */
 export interface Judged {
   /** As its owner. */
   readonly databaseUrl: string;
@@ -39,7 +39,7 @@ interface Charge {
 
 /** Prices of the run: a token costs a thousand nano-dollars, input and output alike. */
 const NANO_USD_PER_TOKEN = 1000n;
-/** What a killed process had sent and not yet noted: the journal is written every 100 ms, and a word takes 20 ms at least. */
+/** Words that a killed process had sent and not yet noted: the journal is written every 100 ms, and a word takes 20 ms at least. */
 const UNNOTED_WORDS = 10;
 const EXAMPLES = 5;
 
@@ -161,7 +161,7 @@ function lossesIn(url: string): Promise<Loss[]> {
   );
 }
 
-/** Its provider keeps to what it was told, so nothing costs more than was held for it, and a balance is promised once. */
+/** The provider keeps to the output limit, so nothing costs more than its hold, and a balance is promised once. */
 function wrongLosses(losses: readonly Loss[]): string[] {
   return losses
     .filter(({ reason }) => reason === 'over_hold' || reason === 'balance')

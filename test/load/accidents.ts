@@ -45,7 +45,7 @@ export const ACCIDENTS: readonly Accident[] = [
   signal('kill -9 of the dashboard', 'dashboard/server/main.ts', 0, 'SIGKILL'),
 ];
 
-/** Nothing happens where the process before is still on its way back. */
+/** Does nothing while the former process is still restarting. */
 function signal(name: string, part: string, index: number, which: NodeJS.Signals): Accident {
   return {
     name,

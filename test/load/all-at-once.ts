@@ -12,7 +12,7 @@ export interface Crowd {
   readonly requests: number;
   /** How many must get to the provider. */
   readonly served: number;
-  /** Of each; also what it is charged for. */
+  /** Output limit of each request, and the tokens that it is charged for. */
   readonly maxTokens: number;
 }
 

@@ -4,7 +4,7 @@ import type { Generator } from './children.ts';
 import type { LoadJob, LoadResult } from './load-job.ts';
 import { openSilentClients } from './silent-clients.ts';
 
-/** What the load checks need of the gateway under test. */
+/** The gateway under test, as the load checks need it. */
 export interface LoadTarget {
   readonly origin: string;
   readonly key: string;

@@ -1,4 +1,4 @@
-/** What a load generator is asked to do, and what it found: plain data, so that it can run in a process of its own. */
+/** Task and result of a load generator: plain data, so that it can run in a process of its own. */
 export interface LoadJob {
   /** Origin, such as `http://127.0.0.1:8080`. */
   readonly origin: string;

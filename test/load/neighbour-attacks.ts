@@ -69,7 +69,7 @@ const cutReplays: Attack = async (job, note) => {
   await inParallel(16, job, async () => note(await askAndLeave(job.origin, keyed)));
 };
 
-/** 40 answers of 50 MB that nobody reads, begun anew as soon as the gateway ends them. */
+/** 40 responses of 50 MB that are never read, started again as soon as the gateway ends them. */
 const unreadAnswers: Attack = async (job, note) => {
   while (isGoing(job)) {
     const clients = await openSilentClients(job.origin, firstKey(job), chatBody('big-json').toString(), 40);

@@ -5,7 +5,7 @@ import type { Battlefield, Network, Service } from './nemesis-compose.ts';
 export interface NemesisAccident {
   readonly name: string;
   /**
-   * `balance`: Redis forgets what is held, or is another one, while a process that holds cannot be told. `taken_over`: a process that is cut
+   * `balance`: Redis forgets what is held, or is another one, while a process with holds cannot be reached. `taken_over`: a process that is cut
    * off from both stores delivers, and another one takes its key.
    */
   readonly mayLose?: Excuse['reason'];
@@ -116,7 +116,7 @@ function clockSteps(name: string, aheadSeconds: number): NemesisAccident {
   };
 }
 
-/** What it spooled while it was cut off is charged by the other process, or by its successor. */
+/** Charges that it spooled while it was cut off are made by the other process, or by its successor. */
 function killedWhileCut(field: Battlefield): Promise<void> {
   return cutDuring(field, [['gateway-2', 'postgres']], async () => {
     await sleep(SHORT_MS);
@@ -151,7 +151,7 @@ async function change(field: Battlefield, from: 'redis' | 'redis-2', to: 'redis'
   for (const network of ['redis-of-2', 'redis-of-1'] as const) {
     for (const one of [from, to]) await field.disconnect(one, network);
     await field.connect(to, network, 'redis');
-    // Nobody is led to it by this name.
+    // No client resolves this name.
     await field.connect(from, network, 'former');
     await sleep(SHORT_MS);
   }

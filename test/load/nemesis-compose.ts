@@ -14,13 +14,13 @@ import { freePorts } from '../launchers/free-ports.ts';
  * container can be taken: one to PostgreSQL, and to Redis one for each gateway process, so that each can be led to another Redis.
  */
 export interface Battlefield {
-  /** Of both Envoys. */
+  /** Origins of both Envoys. */
   readonly origins: readonly string[];
   readonly metricsOrigins: readonly string[];
   /** From this machine, as the owner. */
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Whether `setRedisClock` does anything: there is a C compiler. */
+  /** True if there is a C compiler, so that `setRedisClock` has an effect. */
   readonly canSetRedisClock: boolean;
   /** Seconds that the first Redis is ahead of the machine. */
   setRedisClock(aheadSeconds: number): void;

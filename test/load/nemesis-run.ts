@@ -52,7 +52,7 @@ async function fight(field: Battlefield, provider: CountingProvider, options: Ne
   const operator = await openOperator(field.databaseUrl);
   const rich = await operator.customer({ credit: '1000000', organization: ORGANIZATION });
   const poor = await operator.customer({ credit: POOR_CREDIT_USD, organization: ORGANIZATION });
-  // Of one gateway process after the other.
+  // Clients of one gateway process after the other.
   const clientsOf = (key: string) =>
     Array.from({ length: CLIENTS }, () => field.origins.map((origin) => gatewayClient(origin, key))).flat();
   const clients = { rich: clientsOf(rich.key), poor: clientsOf(poor.key) };

@@ -16,7 +16,7 @@ export async function openSilentClients(
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
     const socket = connect(Number(port), hostname);
-    // It is cut in the end; that is not what is looked at.
+    // The gateway cuts it in the end; this test does not look at that.
     socket.on('error', () => {});
     await once(socket, 'connect');
     socket.pause();

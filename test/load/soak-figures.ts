@@ -3,7 +3,7 @@ import { readMetrics, type Sample } from '../harness/metrics-page.ts';
 import { residentBytes } from '../harness/process-cpu.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 
-/** What the processes of a soak need, interval by interval, and what follows from it. */
+/** Resources of a soak's processes, interval by interval, and their trend. */
 export interface Watched {
   readonly gatewayPid: number;
   readonly envoyPid: number;
@@ -16,7 +16,7 @@ export interface Usage {
   readonly envoyRssMiB: number;
   /** Shared buffers counted once. */
   readonly postgresMiB: number;
-  /** What garbage collection left: the lowest of an interval's readings. */
+  /** Heap after garbage collection: the lowest of an interval's readings. */
   readonly heapMiB: number;
   readonly gatewayFds: number;
   readonly envoyFds: number;
@@ -57,7 +57,7 @@ function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }
 
-/** Of a backend that has just ended: nothing. */
+/** Proportional memory; 0 for a backend that has just ended. */
 function proportionalBytes(pid: number): number {
   try {
     const line = /^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'));
@@ -104,7 +104,7 @@ export function trendOf(intervals: readonly Interval[]): Trend {
   };
 }
 
-/** What is not flat, in words; empty when all is. */
+/** Describes the figures that are not flat; empty if all are. */
 export function whatIsNotFlat(trend: Trend, bounds: FlatBounds): string[] {
   const found: string[] = [];
   const grows = (who: string, slopeMiB: number, boundMiB: number): void => {

@@ -16,7 +16,7 @@ import {
 } from '../provider/acts.ts';
 import type { Act } from '../provider/call.ts';
 
-/** What the clients of a soak do. Every kind of request knows how it has to end, so that everything else is a fault. */
+/** Work of a soak's clients. Every kind of request knows how it has to end, so that everything else is a fault. */
 export interface SoakScene {
   readonly stack: Stack;
   readonly customer: Customer;
@@ -25,14 +25,14 @@ export interface SoakScene {
 
 export interface RequestKind {
   readonly name: string;
-  /** Of 100: they add up to it. */
+  /** Percentage; all shares add up to 100. */
   readonly share: number;
   readonly expected: string;
   /** How it ended. */
   run(scene: SoakScene, client: GatewayClient): Promise<string>;
 }
 
-/** What a provider does with a request, by the name of the model that was asked for. */
+/** Acts of the provider, by the name of the requested model. */
 export const SOAK_ACTS: Readonly<Record<string, Act>> = {
   plain: plainAnswer,
   paced: streamAnswer({ pieces: Array.from({ length: 20 }, (_, index) => ` word${index}`), paceMs: 25 }),

@@ -22,7 +22,7 @@ export interface BodyCost {
 
 interface Cost {
   readonly cpuMs: number;
-  /** CPU of the dearest step: the event loop goes on after it. */
+  /** CPU of the most expensive step: the event loop continues after it. */
   readonly stepMs: number;
 }
 
