@@ -47,7 +47,7 @@ process.stderr.write(`Envoy, PostgreSQL and Redis: ${launcher} (${because}).\n`)
 /** For the processes that tests start, and for vitest's own: without it a start costs half as much again. Programs that set-up compiled are there. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache/compiled');
 
-/** They wait for what has to come, and are no judges of when: a busy machine may take long for it. */
+/** Time limits of tests that wait: a busy machine may take long, and no test judges that. */
 const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { timeout: 30_000 } } };
 
 /**

@@ -27,7 +27,7 @@ const STATUS_ALLOWED: readonly RegExp[] = [
   /^ext-proc\/process-reports\//,
   /^ext-proc\/envoy-config\/local-replies\.ts$/,
   /^ext-proc\/delivery\/provider\/provider-failure\.ts$/,
-  // What the log says of a request whose handler threw before it was answered.
+  // Status in the log of a request whose handler threw before its response.
   /^ext-proc\/gateway\.ts$/,
   // The dashboard's own interface is no part of the API.
   /^dashboard\//,

@@ -4,11 +4,11 @@ import type { Reporter, TestModule } from 'vitest/node';
 
 export interface NamedTest {
   readonly test: string;
-  /** Of a skipped one what is missing here, of a failed one the first line of its error. */
+  /** Missing requirement of a skipped test, first line of the error of a failed one. */
   readonly reason: string;
 }
 
-/** Of one file, or of what happened outside of files. test/run.ts adds them up over all test runs. */
+/** Counts of one file, or of errors outside of files. test/run.ts adds them up over all test runs. */
 export interface TestCounts {
   /** Undefined: it cannot be run again by itself. */
   readonly file?: { readonly path: string; readonly project: string };

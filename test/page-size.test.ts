@@ -17,7 +17,7 @@ const MAX_PAGE_GZIP_BYTES = 40_000;
 const DIST = fileURLToPath(new URL('../dashboard/dist/', import.meta.url));
 const MANIFEST = join(DIST, '.vite', 'manifest.json');
 
-/** What the overview needs, with the chart on it, before anything was in the browser's cache. */
+/** Files of the overview with its chart, for an empty browser cache. */
 const FIRST_PAGE = ['index.html', 'pages/overview/overview-page.tsx', 'charts/chart-canvas.tsx'];
 
 /** Every script and style that comes with these, each once. */

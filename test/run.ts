@@ -103,7 +103,7 @@ async function runAgain(counts: readonly TestCounts[]): Promise<readonly TestCou
 
 /** Side by side: each has stretches in which it uses one core. */
 function runChecks(): Promise<readonly TestCounts[]> {
-  // What did not change since is not checked again: a sixth of the time.
+  // Unchanged files are not checked again: a sixth of the time.
   const types = (name: string) => [
     'tsc',
     '--noEmit',

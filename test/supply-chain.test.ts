@@ -7,7 +7,7 @@ import { sbom } from '../scripts/sbom.ts';
 import { PAGE_PACKAGES, readLock, shippedPackages } from '../scripts/shipped-packages.ts';
 import { sourceFiles } from './fixtures/source-files.ts';
 
-/** What others wrote and we hand on. */
+/** Licences of packages that we distribute. */
 const ALLOWED_LICENSES = [
   'MIT',
   'ISC',

@@ -70,7 +70,7 @@ async function untilListening(origin: string): Promise<void> {
 /** A page that fails its test on whatever a user would not see but a developer would: errors, and breaches of the content security policy. */
 export interface WatchedPage {
   readonly page: Page;
-  /** What the console and the page complained of, 4xx answers of our own interface left out. */
+  /** Complaints of the console and the page, except 4xx responses of the dashboard's own interface. */
   complaints(): readonly string[];
 }
 

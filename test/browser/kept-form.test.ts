@@ -72,7 +72,7 @@ requirement(NO_CHROMIUM, () => {
     await other.getByRole('link', { name: 'Credits' }).click();
     await other.waitForURL((url) => url.pathname === '/sign-in');
     await signIn(page, EMAIL, password);
-    // What the browser says when its tab is chosen again.
+    // The event that a browser sends when its tab is chosen again.
     await other.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     await other.getByRole('heading', { name: 'Credits', level: 1 }).waitFor();
     await other.close();

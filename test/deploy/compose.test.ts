@@ -97,7 +97,7 @@ requirement(missingCompose(), () => {
         const streams = await startStreams(ofPod, pod);
         const load = startLoad(ofPod);
         const ended = pod.terminate();
-        // When something else fails first, that is what is told.
+        // An earlier failure is the one to report.
         ended.catch(() => undefined);
         await expect.poll(() => fetch(`${pod.metricsOrigin}/ready`).then(({ status }) => status)).toBe(503);
         // All that preStop waits for, but the last moment.

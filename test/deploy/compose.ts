@@ -10,7 +10,7 @@ export interface Compose {
   readonly dashboardOrigin: string;
   readonly metricsOrigin: string;
   readonly project: string;
-  /** Of the gateway process, the dashboard and the demo provider. */
+  /** Image of the gateway process, the dashboard and the demo provider. */
   readonly image: string;
   /** Rejects with what it wrote when it ends with another status than 0. */
   run(...args: readonly string[]): Promise<string>;
@@ -24,7 +24,7 @@ export const POSTGRES_PASSWORD = 'postgresPassword';
 export const REDIS_PASSWORD = 'redisPassword';
 const VARIABLES: readonly ImageVariable[] = ['NODE_IMAGE', 'ENVOY_IMAGE', 'POSTGRES_IMAGE', 'REDIS_IMAGE'];
 
-/** What this machine lacks to run it, or undefined. */
+/** The missing requirement of this machine, or undefined. */
 export function missingCompose(): string | undefined {
   if (!succeeds(['docker', 'info'])) return 'a Docker engine that answers';
   if (composeCommand() === undefined) return 'docker compose, or docker-compose';

@@ -17,13 +17,13 @@ const PIECES = ['one', ' two', ' three', ' four', ' five', ' six', ' seven', ' e
 const STREAM_MS = 6_000;
 /** The machine may stand still for a moment before what is asked meanwhile. */
 const ENVOY_DRAIN_S = 4;
-/** What Envoy's container waits for at most. */
+/** Longest wait of Envoy's container. */
 const LONGEST_WAIT_S = 12;
 
 let provider: FakeProvider;
 let containers: Unsupervised;
 let client: GatewayClient;
-/** Of this test alone: what did not start is not there to be closed. */
+/** Resources of one test; only those that started are closed. */
 const opened: { close(): Promise<void> | void }[] = [];
 
 beforeEach(async () => {
@@ -77,7 +77,7 @@ test("Envoy's container is asked to end: its streams end first, and nobody is se
   const streams = await startStreams();
   containers.envoy.child.kill('SIGTERM');
   await expect.poll(ready).toBe(503);
-  // Whoever comes before the load balancer knows is served, and told to connect elsewhere next time.
+  // A client that connects before the load balancer knows is served, with `connection: close`.
   const late = await client.chat({ model: 'quick' });
   expect([outcome(late), late.headers.connection]).toEqual(['200', 'close']);
   await sleep(ENVOY_DRAIN_S * 1000 + 500);
@@ -102,7 +102,7 @@ test('another bootstrap is there: streams end first, and Envoy ends so that its 
   const bootstrap = join(containers.paths.envoyDir, 'envoy.yaml');
   const text = await readFile(bootstrap, 'utf8');
   await replaceFile(bootstrap, text);
-  // Written anew by each start of a gateway process, and the same: no reason to leave.
+  // Each start of a gateway process writes the same file again: no reason to leave.
   await sleep(1_500);
   expect([containers.envoy.hasEnded(), await ready()]).toEqual([false, 200]);
   await replaceFile(bootstrap, `${text}# of another release\n`);
@@ -122,7 +122,7 @@ test('the gateway process is asked to end: its streams end, and Envoy answers wh
   const startMs = performance.now();
   containers.envoy.child.kill('SIGTERM');
   expect(await containers.envoy.exited).toBe(0);
-  // Nobody is there to say that nothing is in flight, and Envoy's container knows it.
+  // No process can report that nothing is in flight, and Envoy's container knows it.
   expect((performance.now() - startMs) / 1000).toBeLessThan(LONGEST_WAIT_S - 2);
 });
 

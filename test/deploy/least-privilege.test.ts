@@ -43,7 +43,7 @@ test('each process has the user of its role, with the password that the user was
 });
 
 test('every container of ours can change nothing of its image and gain nothing', () => {
-  // Those two write where their images say, and change users as they start.
+  // These two images write to their own folders, and change users as they start.
   const official = ['postgres', 'redis'];
   const all = [...Object.entries(base), ...Object.entries(over).filter(([name]) => base[name] === undefined)];
   expect(all.length).toBeGreaterThan(7);

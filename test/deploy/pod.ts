@@ -11,7 +11,7 @@ export interface TestPod {
   readonly metricsOrigin: string;
   /** Resolves to the exit statuses of gateway process and Envoy. */
   terminate(): Promise<readonly string[]>;
-  /** What both wrote. */
+  /** Output of both containers. */
   logs(): Promise<string>;
   remove(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface TestPod {
 export interface TestPodOptions {
   /** The first is where its ports are published; `postgres`, `redis` and the provider are found in the others. */
   readonly networks: readonly [string, ...string[]];
-  /** Of containers and volumes. */
+  /** Prefix of the names of containers and volumes. */
   readonly prefix: string;
   readonly image: string;
 }

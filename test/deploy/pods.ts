@@ -2,7 +2,7 @@ import type { Labels, Manifest } from './kustomize.ts';
 
 /** The pods that manifests make, as far as tests look at them. */
 export interface Pod {
-  /** Of the manifest that makes it. */
+  /** Name of the manifest that makes it. */
   readonly name: string;
   readonly labels: Labels;
   readonly spec: PodSpec;

@@ -18,12 +18,12 @@ requirement(missing, () => {
   test('the systemd unit is one that systemd takes without a warning', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-systemd-'));
     try {
-      // It names where an installation is; here the installation is this folder.
+      // The unit names the folder of an installation; here this is the repository.
       writeFileSync(join(folder, NAME), unit.replaceAll('/opt/inference-gateway', REPOSITORY));
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', join(folder, NAME)], {
         encoding: 'utf8',
       });
-      // What else is installed on this machine is not ours.
+      // Other units of this machine do not matter.
       expect(stderr.split('\n').filter((line) => line.includes(NAME))).toEqual([]);
       expect(status).toBe(0);
     } finally {

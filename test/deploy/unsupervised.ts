@@ -8,7 +8,7 @@ import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 /** Gateway process and Envoy as two containers run them: by themselves, Envoy under its container's first process. */
 export interface Unsupervised extends Omit<Deployment, 'remove'> {
   readonly gateway: TestProcess;
-  /** Of deploy/compose/run-envoy.sh, to which Docker sends its signals. */
+  /** Process of deploy/compose/run-envoy.sh, to which Docker sends its signals. */
   readonly envoy: TestProcess;
   logs(): string;
   close(): Promise<void>;

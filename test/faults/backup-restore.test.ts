@@ -100,11 +100,11 @@ requirement(missingInstalledPostgres(), () => {
       // Beside the one that is in use, which goes on until it is cut off.
       await fresh.tool('createdb', name);
       await fresh.tool('pg_restore', '--no-owner', '--no-acl', '--exit-on-error', '--dbname', name, dump);
-      // Nobody runs `renew-epoch`.
+      // `renew-epoch` is not run.
       expect(await operate(restoredUrl, 'migrate')).toMatchObject({ ok: true });
       const verified = await operate(restoredUrl, 'ledger', 'verify');
       expect(verified).toMatchObject({ ok: true, dead_letters: 0 });
-      // It was taken in the middle: some answers are in it, later ones are not.
+      // The backup was taken in the middle: some generations are in it, later ones are not.
       expect(verified.generations).toBeGreaterThan(0);
       expect(verified.generations).toBeLessThan(loaded.complete.size);
 
@@ -156,7 +156,7 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
     await expectCharged(stack.databaseUrl, tally);
     expect(tally.complete.size).toBeGreaterThan(50);
     await stack.operator.verifyLedger();
-    // Whoever remembers the time before is told without `renew-epoch`: the server's timeline is another one.
+    // A process that remembers the time before notices without `renew-epoch`: the server's timeline is another one.
     expect(await epochIn(stack.databaseUrl)).not.toBe(before);
   } finally {
     client?.close();
@@ -165,7 +165,7 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
   }
 });
 
-/** What pg_basebackup does, which the embedded server comes without: the copy is between two calls of one session, and gets the label of the second. */
+/** Does the work of pg_basebackup, which the embedded server lacks: the copy is between two calls of one session, and gets the label of the second. */
 async function copyWhileRunning(paths: RuntimePaths, to: string): Promise<void> {
   const session = new pg.Client({ connectionString: embeddedDatabaseUrl(paths, 'postgres') });
   await session.connect();

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** Spreads connections over pods as a Kubernetes Service does: to those that said they are ready when they were last asked, and no others. */
 export interface Balancer {
   readonly origin: string;
-  /** Of the pods, in their order. */
+  /** Readiness of the pods, in their order. */
   readiness(): readonly boolean[];
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function startBalancer(pods: readonly BalancedPod[]): Promise<Balan
   };
 }
 
-/** What comes from one goes to the other, its end too, and no sooner than all that came before. */
+/** Copies bytes and the end of one socket to the other, in order. */
 function join(from: Socket, to: Socket, open: Set<Socket>): void {
   open.add(from);
   from.on('error', () => to.destroy());

@@ -82,7 +82,7 @@ function put(name: string, text: string): void {
   renameSync(join(folder, `${name}.new`), join(folder, name));
 }
 
-/** What a new connection sees. */
+/** Fingerprint that a new connection sees. */
 function served(): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: gateway.stack.apiPort, host: '127.0.0.1', rejectUnauthorized: false }, () => {

@@ -96,7 +96,7 @@ test('nobody notices under load; what runs across a jump ends whole and is charg
   await Promise.all([untilNothingHeld(loaded), untilNothingHeld(patient)]);
   await expectCharged(gateway.stack.databaseUrl, tally);
   await gateway.stack.operator.verifyLedger();
-  // Ids say when the gateway process believed they were made: a day apart in both directions, and each was found above.
+  // Ids contain the time of the gateway process's clock: a day apart in both directions, and each was found above.
   const moments = [...tally.complete.keys()].map(idMoment).sort((a, b) => a - b);
   expect((moments.at(-1) ?? 0) - (moments[0] ?? 0)).toBeGreaterThan(1.9 * DAY_MS);
 });
@@ -136,7 +136,7 @@ test('a daily budget is that of the day which the clock says, and nothing spent 
   await jump(0);
   const nanoUsd = 1_000n * 100n;
   const client = await customer({ organization: { limits: { dailyBudgetNanoUsd: nanoUsd } } });
-  // What fits once: the answer of `plan 1` costs 320 tokens, its hold is 100.
+  // The balance is enough for one: the response of `plan 1` costs 320 tokens, its hold is 100.
   const outcomes: string[] = [];
   for (const byMs of [0, 0, DAY_MS, DAY_MS, 0, -DAY_MS]) {
     await jump(byMs);

@@ -45,7 +45,7 @@ const NO_SIZE = { concurrency: 0, requests: 0 };
 
 const files = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
-/** Resolves when the connection is gone, whoever ended it. */
+/** Resolves when the connection is closed, by either side. */
 type Visit = () => Promise<void>;
 
 function leave(socket: Socket, on: 'connect' | 'secureConnect', how: () => void): Promise<void> {
@@ -122,7 +122,7 @@ test.each(Object.entries(VISITS))(
     client.close();
     // Pools to gateway and provider may have grown by a few; thousands came and went.
     await expect.poll(() => pids.every((pid, index) => files(pid) - (filesBefore[index] ?? 0) < 150)).toBe(true);
-    // Nothing of thousands is left; what the allocators keep, and a gateway process that warms up, is bounded.
+    // No connection of thousands is left; the memory of allocators and of a process that warms up is bounded.
     expect((await hostile.envoyAllocatedBytes()) - allocatedBefore).toBeLessThan(24 * MIB);
     for (const [index, pid] of pids.entries())
       expect(residentBytes(pid) - (bytesBefore[index] ?? 0)).toBeLessThan(400 * MIB);

@@ -136,7 +136,7 @@ function lengthsOf(bytes: string): number[] {
   );
 }
 
-/** What the ledger says that each generation costs. */
+/** Cost of each generation in the ledger. */
 async function charges(): Promise<Map<string, number>> {
   const client = new pg.Client({ connectionString: stack.databaseUrl });
   await client.connect();
@@ -150,7 +150,7 @@ async function charges(): Promise<Map<string, number>> {
   }
 }
 
-/** What clients were told is what the ledger has, and there is nothing else in it. */
+/** The ledger has exactly the charges that clients were shown. */
 async function expectSettled(before: ReadonlyMap<string, number>, answers: ReadonlyMap<Received, Seen>): Promise<void> {
   for (const client of clients) await untilNothingHeld(client, 15_000);
   await stack.operator.verifyLedger();
@@ -175,7 +175,7 @@ describe.each(FRAMINGS)('a stream that breaks after each of its bytes ($name)', 
       return JSON.stringify(seen) === JSON.stringify(wanted) ? [] : [{ name, seen, wanted }];
     });
     expect(wrong).toEqual([]);
-    // Nobody pays a provider twice for an answer that was broken.
+    // A provider is not paid twice for a broken response.
     expect(names.filter((name) => provider.asked(name) !== 1)).toEqual([]);
     await expectSettled(before, new Map(answers.map((answer) => [answer, seenIn(answer)])));
   });

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import pg from 'pg';
 
-/** A way to PostgreSQL that can be cut, as a network is: nothing arrives and nobody is told. */
+/** A path to PostgreSQL that can be cut, as a network is: nothing arrives, and no side is notified. */
 export interface CuttableDatabase {
-  /** Of the database by this way. */
+  /** URL of the database on this path. */
   readonly url: string;
   cut(): void;
-  /** What stood on the way is lost; new connections arrive. */
+  /** Lets new connections through; bytes in transit stay lost. */
   mend(): void;
   close(): Promise<void>;
 }

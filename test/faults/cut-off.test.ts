@@ -26,7 +26,7 @@ import { type GatewayPod, startGatewayPod } from './gateway-pod.ts';
 
 /**
  * Two gateway processes with one PostgreSQL and one Redis. The first is cut off from them while its streams go on, for longer than its leases last:
- * what they may cost is given to nobody meanwhile, whoever asks the second.
+ * their possible cost is not available to any other request at the second process.
  */
 const LIMIT = 100;
 const USD_OF_ONE = 0.0001;

@@ -148,7 +148,7 @@ requirement(missingSmallDisk(), () => {
     expect(await models()).toEqual(['held', 'probe']);
     disk.empty();
     await untilServed();
-    // Nobody has to ask for it.
+    // The reload happens by itself.
     await expect.poll(models, { timeout: 30_000 }).toEqual(['another', 'held', 'probe']);
   }
 

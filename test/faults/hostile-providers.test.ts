@@ -67,7 +67,7 @@ const LATE = '408 request_timeout';
 
 type Case = readonly [name: string, act: RawAct];
 
-/** Whatever was asked for. */
+/** Cases for requests of any kind. */
 const NEVER_AN_ANSWER: readonly Case[] = [
   ['no byte', thenSilence('')],
   ['half a head', thenSilence('HTTP/1.1 200 OK\r\ncontent-ty')],
@@ -145,7 +145,7 @@ test.each(WRONG_JSON)('JSON that is no completion: %j', async (body) => {
   expect(await tokensCharged(play)).toBe(0);
 });
 
-/** What is strange and can be passed on is passed on. */
+/** Strange JSON that can be passed on is passed on. */
 const STRANGE_JSON: readonly string[] = [
   completion('"\\u0000"'),
   completion('"\\ud800 alone"'),

@@ -20,7 +20,7 @@ export interface HostileStack {
   envoy(): LaunchedProcess;
   /** One of Envoy's figures by its full name. */
   stat(name: string): Promise<number>;
-  /** What Envoy has allocated and not freed; its resident memory also has what the allocator keeps for later. */
+  /** Bytes that Envoy has allocated and not freed; its resident memory also has the allocator's reserve. */
   envoyAllocatedBytes(): Promise<number>;
   /** Resolves when no client has a request in flight any more. */
   untilQuiet(): Promise<void>;

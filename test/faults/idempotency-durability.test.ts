@@ -41,7 +41,7 @@ const newClient = async (credit = '1') => {
   return { ...customer, client: gatewayClient(gateway.stack.origin, customer.key) };
 };
 
-/** What a client that is told to come back later does. */
+/** Repeats a request as a client does that has to come back later. */
 async function insist(attempt: () => Promise<Received>, timeoutMs = 60_000): Promise<Received> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -230,7 +230,7 @@ function isComplete({ status, text }: Received): boolean {
 function sentinelsIn(text: string): string[] {
   return [PROMPT, COMPLETION, KEY].filter((sentinel) => {
     const bytes = Buffer.from(sentinel);
-    // Whatever stood before it, two of three alignments of base64 end up here.
+    // Two of three alignments of base64 end up here, whatever precedes the text.
     const base64 = [0, 1, 2].map((lead) =>
       Buffer.concat([Buffer.alloc(lead), bytes])
         .toString('base64')

@@ -61,7 +61,7 @@ async function openScene(redis?: string): Promise<Scene> {
 interface Watched {
   readonly model: string;
   generationId(): string;
-  /** What the client has been sent so far. */
+  /** Text that the client has received so far. */
   text(): string;
   readonly ended: Promise<string>;
 }
@@ -133,7 +133,7 @@ async function playCrash(scene: Scene): Promise<void> {
   await expect.poll(read).toEqual(SILENT_AFTER);
   await expect.poll(() => keyed.text().match(/\S+/g)?.length).toBe(50);
   await expect.poll(() => endless.text().length).toBeGreaterThan(100);
-  // What was sent is journalled a moment later.
+  // The journal has it a moment later.
   await expect
     .poll(async () => {
       const tokens = await journalled(scene);
@@ -156,7 +156,7 @@ async function playCrash(scene: Scene): Promise<void> {
     expect(Number(row?.completion_tokens)).toBeGreaterThanOrEqual(leastOf(one));
     expect(Number(row?.completion_tokens)).toBeLessThanOrEqual(mostOf(one.text()));
   }
-  // It went on until the end: charged is no more than what its provider had sent.
+  // The stream went on until the end: the charge is not more than its provider had sent.
   const cut = Number(charged.get(endless.generationId())?.completion_tokens);
   expect(cut).toBeGreaterThan(0);
   expect(cut).toBeLessThanOrEqual(mostOf(mostWritten));
@@ -166,7 +166,7 @@ async function playCrash(scene: Scene): Promise<void> {
     expect(Number(row.cost_nano_usd)).toBe(1000 * (Number(row.prompt_tokens) + Number(row.completion_tokens)));
   }
   await stack.operator.verifyLedger();
-  // What the provider may bill all the same.
+  // Tokens that the provider may bill all the same.
   const uncharged =
     'select a.model, a.reason, a.result, l.reason as loss from provider_attempts a join losses l using (generation_id)';
   const row = { model: 'json', reason: 'crash', result: 'crash', loss: 'crash' };
@@ -181,7 +181,7 @@ function mostOf(text: string): number {
   return Math.ceil(countTokens(text) * (1 + ESTIMATE_ERROR));
 }
 
-/** Its key is free again, and nothing is charged a second time by whoever comes next. */
+/** The key is free again, and the next request charges nothing a second time. */
 async function playAftermath({ stack, provider, client, organizationId }: Scene): Promise<void> {
   const before = await stack.operator.balance(organizationId);
   await stack.restartGateway('SIGKILL');

@@ -57,7 +57,7 @@ async function play(postgres: ReplicatedPostgres, redis?: string): Promise<void>
   await postgres.killPrimary();
   postgres.switchToStandby();
   await postgres.promote();
-  // Its commits are gone. Whoever is admitted again may rely on a balance without them no more.
+  // Its commits are lost. A new admission must not rely on a balance without them.
   const promotedMs = performance.now();
   while (outcome(await client.chat({ model: 'exact', max_tokens: 10 })) !== '200') {
     expect(performance.now() - promotedMs).toBeLessThan(BACK_WITHIN_MS);

@@ -20,7 +20,7 @@ afterEach(async () => {
 showLogsOnFailure(() => hostile);
 
 const MIB = 1024 * 1024;
-/** Of each kind; of those with JSON a fifth. */
+/** Clients of each kind; a fifth of them for JSON. */
 const EACH = process.env.CI === 'true' ? 40 : 15;
 const SLOW_READERS = 10;
 const WATCH_MS = process.env.CI === 'true' ? 5_000 : 2_000;

@@ -86,7 +86,7 @@ async function startAgain(): Promise<void> {
   await untilServing(gateway.stack, [gateway.stack.gateway, gateway.stack.envoy]);
 }
 
-/** What the last events of a stream say; throws unless they are usage, error and `[DONE]`. */
+/** Reads the last events of a stream; throws unless they are usage, error and `[DONE]`. */
 function endOf(received: Received): { readonly code: string; readonly cost: number } {
   const [usage, failed, done] = eventsOf(received).slice(-3);
   expect(done).toBe('[DONE]');

@@ -70,7 +70,7 @@ requirement(missingRedis, () => {
     const killedMs = performance.now();
     postgres.switchToStandby();
     while (performance.now() < killedMs + UNPROMOTED_MS) {
-      // It could tell who the caller is, and nothing that was admitted on its word could be charged.
+      // The standby could identify the caller, but nothing admitted could be charged.
       expect(outcome(await client.get('/v1/models'))).toBe('503 no_capacity');
     }
     await postgres.promote();
@@ -87,7 +87,7 @@ requirement(missingRedis, () => {
     // Answers that were under way when it died are whole; what came meanwhile was refused, and in no other way.
     expect(Object.keys(tally.outcomes).sort()).toEqual(['503', 'complete']);
     expect(tally.complete.size).toBeGreaterThan(LEAST_COMPLETE);
-    // What was learned from the former server is not believed of this one.
+    // State of the former server is not trusted for this one.
     expect(await epoch()).not.toBe(epochBefore);
     await expect.poll(() => stack.logs()).toContain('PostgreSQL did not take a charge: spooling it');
     client.close();

@@ -23,7 +23,7 @@ const KEY_CHANGES = process.env.CI === 'true' ? 20 : 6;
 const PROVIDERS = 3;
 const MIB = 1024 * 1024;
 const GROWN_MIB = 24;
-/** A reload is read within a second (INTERFACE 2) on a machine that has nothing else to do. */
+/** A reload takes a second on an idle machine (docs/interface.md, "Configuration"). */
 const IN_FORCE_WITHIN_MS = 20_000;
 
 let providers: FakeProvider[];
@@ -181,7 +181,7 @@ test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in
       await sleep(5);
     }
     took.push(performance.now() - replacedMs);
-    // What was in flight when the first request came with the new key is done with the old one.
+    // Requests that were in flight at the first request with the new key still use the old one.
     await sleep(200);
     valid = version;
   }
@@ -189,7 +189,7 @@ test(`a provider's key replaced ${KEY_CHANGES} times in its file, under load: in
   expect(report.faults).toEqual({});
   expect([...seen].sort((a, b) => a - b)).toEqual(Array.from({ length: KEY_CHANGES + 1 }, (_, index) => index + 1));
   took.sort((a, b) => a - b);
-  // It takes 0.2 s where nothing else runs; a busy machine may need longer, and for single ones much longer.
+  // A reload takes 0.2 s on an idle machine; on a busy one longer, and single ones much longer.
   expect(took[Math.floor(took.length / 2)]).toBeLessThan(3000);
   expect(stack.logs()).not.toContain('secret-');
 });

@@ -16,7 +16,7 @@ import { withChildren } from '../launchers/process-tree.ts';
 
 /** A primary with one standby, synchronous unless asked otherwise, behind one address: what a DNS name or a virtual address does in production, a socket does here. */
 export interface ReplicatedPostgres {
-  /** Of the address: it leads to the primary until `switchToStandby`. */
+  /** Folder of the socket that leads to the primary until `switchToStandby`. */
   readonly socketDir: string;
   /** From now on the standby gets nothing of what is committed. Only where it is asynchronous: commits would wait for it. */
   stopReplication(): Promise<void>;

@@ -24,7 +24,7 @@ const SIZE = BODY.length;
 const HEX = SIZE.toString(16);
 const CHUNKED = `${HEX}\r\n${BODY}\r\n0\r\n\r\n`;
 const READ = 'GET /v1/credits HTTP/1.1\r\nhost: gateway\r\n';
-/** What an attacker would like the follower to be answered with. */
+/** The request that an attacker wants to be answered for the next client. */
 const HIDDEN = 'GET /v1/hidden HTTP/1.1\r\nhost: gateway\r\n\r\n';
 
 const post = (headers: string, body: string): string =>
@@ -33,7 +33,7 @@ const te = (value: string, body = CHUNKED): string => post(`transfer-encoding:${
 const cl = (value: string, body = BODY): string => post(`content-length:${value}`, body);
 const chunks = (body: string): string => te(' chunked', body);
 
-/** What came back until the connection was closed: for each answer its status and what it says. */
+/** Responses until the connection was closed: the status and the code of each. */
 function answersIn(text: string): string[] {
   return text
     .split(/(?=HTTP\/1\.1 \d{3} )/)
@@ -242,7 +242,7 @@ describe('HTTP/2: an answer or a reset, and the stream beside it has its own ans
     if (answer !== undefined && answer.body.length > 0 && !isServed) {
       expect(answer.body.toString()).toMatch(/^\{"error":\{.*"code":"(invalid_request|route_not_found)"/);
     }
-    // Where the whole connection is a violation nothing on it is served; nobody gets another one's answer.
+    // If the whole connection is a violation nothing on it is served; no client gets another one's response.
     if (other?.end === 'clean') expect(other.body.toString()).toContain('"balance":7,');
     else expect(isServed).toBe(false);
     expect(gateway.provider.requests().length - before).toBe(isServed ? 1 : 0);

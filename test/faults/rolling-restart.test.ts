@@ -71,7 +71,7 @@ requirement(missingRedis, () => {
             await allReady();
             const before = traffic.good();
             await restart();
-            // Nobody waited for it.
+            // Traffic went on meanwhile.
             expect(traffic.good() - before).toBeGreaterThan(0);
           }
         }

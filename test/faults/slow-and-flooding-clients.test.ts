@@ -47,7 +47,7 @@ const DRIP_MS = 500;
 /** The longest time-out here is twice `total` and five seconds, 21 s; the rest is for a busy machine. */
 const CLOSED_WITHIN_MS = 45_000;
 const MIB = 1024 * 1024;
-/** What the kernel takes before the sender can see that it was cut off, and more. A flood that nobody cuts never ends. */
+/** More than the kernel buffers before the sender notices the cut. A flood that is not cut never ends. */
 const FLOOD_BYTES = 64 * MIB;
 
 /** Sends `head` at once and then one byte after the other; resolves with what came back when the gateway closed the connection. */
@@ -149,7 +149,7 @@ describe('floods of frames', { timeout: CLOSED_WITHIN_MS }, () => {
       sentBytes += bytes.length;
       if (!connection.socket.write(bytes))
         await Promise.race([once(connection.socket, 'drain').catch(() => undefined), connection.closed]);
-      // What came back is looked at in between.
+      // Lets the responses be read in between.
       await sleep(1);
     }
     connection.socket.destroy();

@@ -5,7 +5,7 @@ import { eventually, exchangeRaw } from '../harness/transport-fixture.ts';
 import { withGateway } from '../harness/with-gateway.ts';
 import { type FakeProvider, startFakeProvider } from '../provider/fake-provider.ts';
 
-/** What a client says about itself, its address, its route and its identity, in every header that somebody on the way believes. */
+/** Claims of a client about itself, its address, its route and its identity, in every header that some proxy trusts. */
 let other: FakeProvider;
 
 const gateway = withGateway(async (provider) => {

@@ -137,9 +137,9 @@ requirement(missingRedis, () => {
         await close();
       }
       process.stderr.write(`${STOPS} whole stops, ${workers} processes: ${JSON.stringify([...total])}\n`);
-      // Whoever comes when nothing listens any more is refused by the machine; within that moment, by a reset.
+      // A connection after the listener has closed is refused by the kernel; in that very moment it is reset.
       for (const ending of total.keys()) expect([...ANSWERED, 'ECONNREFUSED', 'ECONNRESET']).toContain(ending);
-      // Those that waited to be accepted in that moment.
+      // Connections that waited to be accepted in that moment.
       expect(total.get('ECONNRESET') ?? 0).toBeLessThanOrEqual((STOPS * PER_SECOND) / 10);
     },
   );

@@ -6,7 +6,7 @@ import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { loadConfig } from '../../core/config/load.ts';
 import type { EnvoyProcess } from './envoy-process.ts';
 
-/** What the tests of provider clusters share: configurations read as in production, and calls through the egress listener. */
+/** Shared by the tests of provider clusters: configurations read as in production, and calls through the egress listener. */
 
 export const PROVIDER_SECRET = 'provider-secret-77';
 

@@ -51,7 +51,7 @@ export async function openStore(
   return { ...store, logged };
 }
 
-/** Whoever changes something in a test. */
+/** Actor of the changes in tests. */
 export const BY = { actor: 'test' };
 
 export interface Customer {

@@ -9,9 +9,9 @@ import { newDatabase } from './new-database.ts';
 import { type Operator, openOperator } from './operator.ts';
 import { renderTestConfig, type TestConfig } from './test-config.ts';
 
-/** What a gateway needs before its processes start: a database of its own, free ports, a folder, a configuration file. */
+/** Preparation of a gateway before its processes start: a database of its own, free ports, a folder, a configuration file. */
 export interface Deployment {
-  /** Of Envoy's public listener. */
+  /** Origin of Envoy's public listener. */
   readonly origin: string;
   readonly apiPort: number;
   readonly metricsOrigin: string;
@@ -28,12 +28,12 @@ export interface Deployment {
 
 export interface DeploymentOptions {
   readonly config: TestConfig;
-  /** Of the PostgreSQL server that gets the database. */
+  /** Socket folder of the PostgreSQL server that gets the database. */
   readonly postgresSocketDir: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What the gateway process's user of the database is in; default the owner. */
+  /** Role of the gateway process's database user; default the owner. */
   readonly databaseRole?: Role;
-  /** Where its data folder is made; default: the temporary folder. */
+  /** Parent of its data folder; default: the temporary folder. */
   readonly folder?: string;
   /** Folder of the release whose gateway process runs; default: this one. */
   readonly release?: string;

@@ -17,7 +17,7 @@ export interface EnvoyProcess {
   readonly paths: RuntimePaths;
   /** Body of a GET on the admin socket. */
   admin(path: string): Promise<string>;
-  /** What Envoy wrote; show it when a test fails. */
+  /** Output of Envoy; show it when a test fails. */
   log(): string;
   stop(): Promise<void>;
 }

@@ -87,7 +87,7 @@ export async function balanceOf(client: GatewayClient): Promise<number> {
   return jsonOf<{ data: { balance: number } }>(await client.get('/v1/credits')).data.balance;
 }
 
-/** Nothing is held any more: what was in flight has been settled or released. */
+/** Waits until nothing is held: requests in flight have been settled or released. */
 export async function untilNothingHeld(client: GatewayClient, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

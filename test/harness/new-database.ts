@@ -5,11 +5,11 @@ import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 
 /**
  * A database with the schema of this code, which new ones are copied from: a copy costs 30 ms of CPU, all migrations cost 220 ms, and a run
- * makes some 200 databases. It has no partitions: whoever opens the store makes them, as in production.
+ * makes some 200 databases. It has no partitions: opening the store makes them, as in production.
  */
 const MIGRATED = 'migrated';
 
-/** Whether it is copied from that, on a server that has it; `empty` is for those who look at migrating. */
+/** `migrated` is a copy of that database; `empty` is for tests of migrations. */
 export type Schema = 'migrated' | 'empty';
 
 export interface NewDatabase {
@@ -23,7 +23,7 @@ export async function prepareMigrated(socketDir: string): Promise<void> {
   const pool = new pg.Pool({ connectionString: embeddedDatabaseUrl({ socketDir }, MIGRATED), max: 1 });
   await migrate(pool);
   await pool.end();
-  // It cannot be copied while anybody is connected to it, autovacuum included.
+  // A database cannot be copied while any session is connected to it, autovacuum included.
   await asAdmin(socketDir, (admin) => admin.query(`alter database ${MIGRATED} with allow_connections false`));
 }
 

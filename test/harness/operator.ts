@@ -10,7 +10,7 @@ import type {
 import { openPostgres, type Postgres } from '../../database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 
-/** What an operator does, straight on the database while the gateway runs. The command line has tests of its own. */
+/** Operations of an operator, straight on the database while the gateway runs. The command line has tests of its own. */
 export interface Operator {
   readonly administration: Administration;
   /** An organization with credit, and a key of it. */
@@ -27,7 +27,7 @@ export interface Operator {
   close(): Promise<void>;
 }
 
-/** Whoever changes something in a test. */
+/** Actor of the changes in tests. */
 export const BY = { actor: 'test' };
 
 export interface CustomerOptions {

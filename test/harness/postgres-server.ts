@@ -7,7 +7,7 @@ import { prepareMigrated } from './new-database.ts';
 export interface TestPostgres {
   readonly socketDir: string;
   readonly pid: number;
-  /** Whatever has to be stopped for the server to stand still. */
+  /** Processes to stop so that the server stands still. */
   processes(): readonly number[];
   /** kill -9 of the server. */
   crash(): Promise<void>;

@@ -6,7 +6,7 @@ import { freePorts } from '../launchers/free-ports.ts';
 
 /** A real Prometheus that looks at one page of metrics every half a second. */
 export interface Prometheus {
-  /** Of an instant query: one value for each series. Rejects when the query is refused. */
+  /** Runs an instant query: one value for each series. Rejects when the query is refused. */
   query(expr: string): Promise<readonly number[]>;
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function startPrometheus(metricsOrigin: string, job: string): Promi
       const response = await fetch(`http://127.0.0.1:${port}/api/v1/query`, { method: 'POST', body }).catch(() => {
         if (server.hasEnded()) throw new Error(`Prometheus ended:\n${server.output()}`);
       });
-      // It starts.
+      // Prometheus is still starting.
       if (response === undefined || response.status === 503) return [];
       const answer = (await response.json()) as Answer;
       if (answer.status !== 'success') throw new Error(`${expr}: ${answer.error}`);

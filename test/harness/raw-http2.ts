@@ -60,7 +60,7 @@ function integer(value: number): Buffer {
 export interface RawHttp2 {
   readonly socket: Socket;
   send(...frames: readonly Buffer[]): void;
-  /** Of that stream: a status with the bytes of its body, `reset`, or undefined so far. */
+  /** Response of that stream: a status with the bytes of its body, `reset`, or undefined so far. */
   answer(streamId: number): RawAnswer | undefined;
   /** Resolves when that stream has ended, or with undefined when the connection did. */
   ended(streamId: number): Promise<RawAnswer | undefined>;
@@ -75,7 +75,7 @@ export interface RawAnswer {
 }
 
 export interface RawHttp2Options {
-  /** What stands in the first SETTINGS frame. */
+  /** Payload of the first SETTINGS frame. */
   readonly settings?: Buffer;
   /** The client's own address; another one of loopback is another client to the gateway. */
   readonly localAddress?: string;
@@ -86,7 +86,7 @@ export async function openRawHttp2(port: number, options: RawHttp2Options = {}):
   const { localAddress = '127.0.0.1' } = options;
   const socket = connect({ port, host: '127.0.0.1', localAddress });
   await once(socket, 'connect');
-  // It is cut in the end; when is what is looked at.
+  // The server cuts it in the end; tests look at the time.
   socket.on('error', () => undefined);
   const answers = new Map<number, RawAnswer>();
   const greeted = Promise.withResolvers<void>();

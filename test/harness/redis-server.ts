@@ -37,7 +37,7 @@ export async function startTestRedis({ password = '', settings = [] }: TestRedis
   let server = await start();
   const access = password === '' ? {} : { password };
   const admin = new Redis({ host: '127.0.0.1', port, ...access, lazyConnect: true, retryStrategy: () => 20 });
-  // It is cut off when a test kills the server; the next command connects anew.
+  // The connection breaks when a test kills the server; the next command connects again.
   admin.on('error', () => {});
   return {
     url: `redis://127.0.0.1:${port}`,

@@ -5,7 +5,7 @@ import { adminGet } from '../../ext-proc/envoy-config/envoy-admin.ts';
 import { sql } from './database.ts';
 import type { Stack } from './stack.ts';
 
-/** Where a secret could end up: a name for people, and everything that is there. */
+/** Places where a secret could end up: a name for people, and the whole content. */
 export type Places = Map<string, string>;
 
 const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
@@ -65,7 +65,7 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-/** What a dump of the database has. */
+/** Content of a database dump. */
 async function everyRow(databaseUrl: string): Promise<string> {
   const tables = await sql<{ name: string }>(
     databaseUrl,

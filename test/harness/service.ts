@@ -9,7 +9,7 @@ import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 import { COMPILE_CACHE, REPOSITORY } from './deployment.ts';
 
-/** What `npm start` runs, on a data folder of its own with the embedded database: the folder outlives the processes. */
+/** `npm start` on a data folder of its own with the embedded database: the folder outlives the processes. */
 export interface Home {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;

@@ -25,7 +25,7 @@ export function untilAccepting({ apiPort }: Pick<Deployment, 'apiPort'>, process
   return poll(performance.now() + READY_TIMEOUT_MS, processes, () => accepts(apiPort));
 }
 
-/** What waited in spools is in the ledger, and requests are served. */
+/** Waits until spooled charges are in the ledger and requests are served. */
 export async function untilSettled(
   { paths, metricsOrigin }: Pick<Deployment, 'paths' | 'metricsOrigin'>,
   timeoutMs: number,

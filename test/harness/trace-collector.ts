@@ -12,7 +12,7 @@ export interface TraceCollector {
   readonly url: string;
   /** In the order of their arrival. */
   spans(): readonly SeenSpan[];
-  /** Of every export. */
+  /** Headers of every export. */
   readonly headers: readonly IncomingHttpHeaders[];
   /** From now on; `hang`: takes the export, and never answers. */
   answerWith(status: number | 'hang'): void;

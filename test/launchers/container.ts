@@ -11,14 +11,14 @@ export interface ContainerLaunch {
   readonly entrypoint?: readonly string[];
   readonly args: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Of this machine, at the same paths in the container. */
+  /** Folders of this machine, at the same paths in the container. */
   readonly folders?: readonly string[];
   readonly sharedMemoryBytes?: number;
 }
 
 /** A container whose process can be signalled as one of this machine: it has its network, and its pid is the one out here. */
 export interface Container extends LaunchedProcess {
-  /** What runs in it, first the one that waits for the others. */
+  /** Processes in the container, first the one that waits for the others. */
   processes(): readonly number[];
 }
 
@@ -51,7 +51,7 @@ export async function startContainer(processName: string, launch: ContainerLaunc
       if (!ended) signalIfAlive(pid(), signal);
       if (!(await within(exited, graceMs))) {
         signalIfAlive(pid(), 'SIGKILL');
-        // No longer: what the daemon never tells of is taken away all the same.
+        // No longer: a container whose end the daemon never reports is removed all the same.
         await within(exited, graceMs);
       }
       removed ??= started.stop({ timeout: 0, remove: true, removeVolumes: true });
@@ -69,7 +69,7 @@ function prepare({ image, entrypoint, args, environment = {}, folders = [], shar
     .withLabels(removeWhenWeEnd())
     // Its own way to clean up is one more container, which runs on for a while.
     .withAutoCleanup(false)
-    // Whoever starts it knows when it is ready.
+    // The caller of `start` knows when it is ready.
     .withWaitStrategy(Wait.forListeningPorts());
   if (entrypoint !== undefined) container.withEntrypoint([...entrypoint]);
   if (sharedMemoryBytes !== undefined) container.withSharedMemorySize(sharedMemoryBytes);
@@ -91,7 +91,7 @@ function nameOf(pid: number): string | undefined {
 }
 
 function signalIfAlive(pid: number, signal: NodeJS.Signals): void {
-  // That would be this process and its group.
+  // Pid 0 means this process and its group.
   if (pid === 0) return;
   try {
     process.kill(pid, signal);

@@ -32,7 +32,7 @@ async function startRedis(port: number, settings: readonly string[]): Promise<La
   const folder = mkdtempSync(join(tmpdir(), 'gw-redis-'));
   const server = await startContainer('redis-server', {
     image: imageOf('REDIS_IMAGE'),
-    // That of the official image would leave root, to whom the certificates of tests belong.
+    // The official image's entrypoint would leave root, who owns the certificates of tests.
     entrypoint: ['redis-server'],
     args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, ...settings],
     folders: [tmpdir()],

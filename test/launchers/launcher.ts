@@ -27,7 +27,7 @@ export interface PostgresData {
 
 export interface PostgresServer {
   readonly pid: number;
-  /** Whatever has to be stopped for the server to stand still: it, its backends, and what waits for it in a container. */
+  /** Processes to stop so that the server stands still: the server, its backends, and the init process of a container. */
   processes(): readonly number[];
   readonly exited: Promise<unknown>;
   stop(): Promise<void>;

@@ -34,7 +34,7 @@ export function removeLeftovers(): void {
   if (leftovers.length > 0) docker('rm', '-fv', ...leftovers);
 }
 
-/** What it writes. Another run may remove the same at this moment, so that failing is no failure. */
+/** Output of a docker command. Another run may remove the same object at this moment, so an error is ignored. */
 function docker(...args: readonly string[]): string {
   return spawnSync('docker', args, { encoding: 'utf8', timeout: DOCKER_TIMEOUT_MS }).stdout ?? '';
 }

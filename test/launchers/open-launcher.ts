@@ -3,7 +3,7 @@ import type { Launcher } from './launcher.ts';
 const LAUNCHERS = ['binaries', 'containers'] as const;
 export type LauncherName = (typeof LAUNCHERS)[number];
 
-/** What TEST_LAUNCHER says, which vitest.config.ts settles for a whole run. Binaries where nobody chose, as in `npm run bench`. */
+/** The value of TEST_LAUNCHER, which vitest.config.ts sets for a whole run. Default: binaries, as in `npm run bench`. */
 export function launcherName(): LauncherName {
   const name = process.env.TEST_LAUNCHER ?? 'binaries';
   const known = LAUNCHERS.find((launcher) => launcher === name);

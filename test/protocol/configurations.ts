@@ -1,4 +1,4 @@
-/** What Holds.tla is explored with. Every cure is TRUE and every fault 0 where a configuration does not say otherwise. */
+/** Configurations of Holds.tla. By default every cure is TRUE and every fault 0. */
 export interface Configuration {
   readonly name: string;
   readonly constants: Readonly<Record<string, string | number>>;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Act, Call } from './call.ts';
 import { type CompletionContent, completionBody, DONE, type StreamContent, sse, streamEvents } from './chat-format.ts';
 
-/** What a scripted provider can do with a request. Acts compose: `slowly(200, jsonAnswer())`. */
+/** Acts of a scripted provider. Acts compose: `slowly(200, jsonAnswer())`. */
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -61,7 +61,7 @@ export function streamThen(events: number, then: Act, options: StreamAct = {}): 
 
 /** TCP RST or RST_STREAM at this point: before any answer when it stands alone. */
 export const reset: Act = async (call) => {
-  // What was written has to leave the process first, otherwise it is lost with the socket and the case is another one.
+  // Written bytes have to leave the process first, otherwise they are lost with the socket and the case is another one.
   await sleep(30);
   call.reset();
 };

@@ -12,7 +12,7 @@ export interface TestCertificate {
 
 const ECDSA_SHA256 = oid('2a8648ce3d040302');
 
-/** Whoever is to trust several of them at once needs names to tell them apart. */
+/** A client that trusts several of them needs different names. */
 export function makeCertificate(nowMs = Date.now(), commonName = 'inference-gateway test'): TestCertificate {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const tbs = toBeSigned(privateKey, nowMs, commonName);

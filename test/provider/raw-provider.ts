@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** A provider that speaks no HTTP by itself: its script writes the bytes, right or wrong, and decides how the connection ends. */
 export interface RawProvider {
   readonly baseUrl: string;
-  /** What is done with a request whose last message is `name`. */
+  /** Sets the act for requests whose last message is `name`. */
   script(name: string, act: RawAct): void;
   /** How often it was asked that. */
   asked(name: string): number;
@@ -21,7 +21,7 @@ export async function startRawProvider(): Promise<RawProvider> {
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // Whoever does harm is hung up on.
+    // Connections of harmful clients are closed.
     socket.on('error', () => {});
     readRequests(socket, (name) => {
       asked.set(name, (asked.get(name) ?? 0) + 1);
@@ -43,7 +43,7 @@ export async function startRawProvider(): Promise<RawProvider> {
   };
 }
 
-/** Envoy always tells the length of a body that came whole. */
+/** Envoy always sends the length of a body that arrived whole. */
 function readRequests(socket: Socket, onRequest: (name: string) => void): void {
   let text = '';
   socket.on('data', (piece) => {

@@ -14,7 +14,7 @@ import {
 } from 'ai';
 import type { SdkCall, SdkClient, SdkResult } from './sdk-client.ts';
 
-/** What the providers of the AI SDK are opened with, in the words of their READMEs. */
+/** Settings of the AI SDK's providers, in the words of their READMEs. */
 interface ProviderSettings {
   readonly baseURL: string;
   readonly apiKey: string;

@@ -23,7 +23,7 @@ export function langchainClient(baseURL: string, apiKey: string): SdkClient {
 
 type Model = ReturnType<ChatOpenAI['withConfig']>;
 
-/** What this library keeps of the response; it declares no types for it. */
+/** Members of the response that this library keeps without declaring types. */
 interface Metadata {
   readonly model_name?: string;
   readonly finish_reason?: string;

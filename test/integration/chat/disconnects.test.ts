@@ -94,7 +94,7 @@ async function providerIsDone(model: string): Promise<{ hungUp: boolean; answere
 describe.each(['http1', 'http2'] as const)('%s', (protocol) => {
   test.each(['abort', 'plain'])('%s: a stream is cancelled upstream and charged for what came', async (model) => {
     const client = await newClient(protocol);
-    // It says nothing more, so that only the client's leaving ends it.
+    // The provider stays silent, so that only the client's leaving ends the request.
     gateway.provider.script(model, streamThen(8, stall, { pieces: PIECES, usage: USAGE }));
     const id = await leaveAfter(client, model, 4);
     expect(await providerIsDone(model)).toEqual({ hungUp: true, answered: false });

@@ -176,7 +176,7 @@ describe.concurrent('header lists over the limit of 64 KiB and 100 headers', () 
     ['900 headers', many(900, 20), 'request_too_large'],
     ['70 KiB', many(5, 14 * 1024), 'request_too_large'],
     ['90 KiB', many(6, 15 * 1024), 'request_too_large'],
-    // Envoy takes no more and has no answer for it (INTERFACE 4).
+    // Envoy accepts no more and has no response for it (docs/interface.md, "Errors").
     ['120 KiB', many(8, 15 * 1024), 'reset'],
     ['1,100 headers', many(1100, 20), 'reset'],
   ])('HTTP/2: %s', async (_, headers, expected) => {

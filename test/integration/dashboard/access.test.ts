@@ -13,7 +13,7 @@ function decisionOf(route: Route): Decision {
   return decision;
 }
 
-/** What a good request of the actor gets: `undefined` is to be served. */
+/** Expected refusal of a valid request of the actor; `undefined`: it is served. */
 function refusalFor(access: Access, actor: Actor, isOfOrganization: boolean): string | undefined {
   if (access === 'anyone') return undefined;
   if (actor === 'nobody') return 'not_signed_in';
@@ -82,7 +82,7 @@ describe('every route', () => {
     },
   );
 
-  /** What the objects are that the parameters name, as their own organization's owner sees them. */
+  /** State of the objects that the parameters name, as their own organization's owner sees them. */
   async function stateOf({ key, user }: Readonly<Record<string, string>>): Promise<unknown> {
     const owner = await scene.browserOf('owner');
     const base = `/api/organizations/${scene.organizationId}`;

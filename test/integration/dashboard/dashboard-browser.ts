@@ -15,7 +15,7 @@ export interface Reply<T> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
-  /** Whatever came, read as what was expected. */
+  /** The body, read as the expected type. */
   readonly body: T & Partial<ProblemView>;
 }
 

@@ -6,7 +6,7 @@ export interface Decision {
   readonly access: Access;
   /** Body or query of a request that is served; none is needed where it is absent. */
   readonly input?: Readonly<Record<string, unknown>>;
-  /** Where even a good request of somebody who made nothing before is no success. */
+  /** Response to a valid request of somebody without earlier objects, if it is no success. */
   readonly answer?: string;
   /** Answers that carry a key or a link, as none else does. */
   readonly tells?: 'key' | 'link';

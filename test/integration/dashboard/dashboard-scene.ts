@@ -26,7 +26,7 @@ export interface Scene {
   readonly otherId: string;
   /** Hashes of keys that were made here, as they stand in the database. */
   readonly hashes: readonly string[];
-  /** A browser of the actor, signed in anew. */
+  /** A browser of the actor, signed in again. */
   browserOf(actor: Actor): Promise<Browser>;
   /** New objects of the first organization for the parameters of a path; a device is one of the actor's own. */
   parametersFor(route: Route, actor: Actor): Promise<Readonly<Record<string, string>>>;
@@ -69,7 +69,7 @@ export async function openScene(role?: Role): Promise<Scene> {
     key: addKey,
     request: addRequest,
     user: async () => (await dashboard.addUser({ in: [organizationId, 'member'] })).id,
-    // Whom an owner invited is no user yet.
+    // An invited person is no user yet.
     member: async () => (await dashboard.addUser({ in: [organizationId, 'member'], invited: true })).id,
     device: async (actor) => {
       const userId = users[actor === 'nobody' ? 'member' : actor].id;

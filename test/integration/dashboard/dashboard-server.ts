@@ -47,7 +47,7 @@ export interface TestUser {
   readonly in?: readonly [organizationId: string, role: MemberRole];
   /** To the organization by its owner; without one by the operator, whose invitation is a user already. */
   readonly invited?: boolean;
-  /** Whose password is known; default one for which none is. */
+  /** Hash of a known password; default a hash of no known password. */
   readonly passwordHash?: string;
 }
 

@@ -32,7 +32,7 @@ const use = (browser: Browser, token: string, password: string) =>
   browser.send<SessionView>('POST', '/api/password-links/use', { token, password });
 const inspect = (token: string) => dashboard.browser().send('POST', '/api/password-links/inspection', { token });
 
-/** What stands behind the `#`. */
+/** The part behind the `#`. */
 function tokenOf({ url }: LinkView): string {
   expect(url.startsWith(`${dashboard.origin}/link#`)).toBe(true);
   return url.split('#')[1] ?? '';

@@ -11,9 +11,9 @@ import type { Browser } from './dashboard-browser.ts';
 import { DECISIONS } from './dashboard-routes.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
 
-/** What somebody notices. */
+/** Delay that a person notices. */
 const PROMPT_MS = 300;
-/** A fifth where somebody waits for the result; CI, and whoever says LOG_ROWS=1000000 (or more), has the full proof. */
+/** A fifth for a contributor who waits for the result; CI and LOG_ROWS=1000000 (or more) run the full size. */
 const LOG_ROWS = Number(process.env.LOG_ROWS ?? (process.env.CI === 'true' ? 1_000_000 : 200_000));
 const LEDGER_ROWS = 100_000;
 const DAYS = 30;

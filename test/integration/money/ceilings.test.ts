@@ -45,7 +45,7 @@ test.each(['unknown', 'counted'])(
       await untilNothingHeld(client);
       const answered = outcome(received) === '200';
       if (!answered) expect(outcome(received)).toMatch(/^(400 context_length_exceeded|402 insufficient_credits)$/);
-      // What was held covers what the provider read: nothing of it is lost.
+      // The hold covers what the provider read: nothing is lost.
       expect(await gateway.stack.operator.balance(organizationId)).toBeCloseTo(
         credit - (answered ? usdOf(REAL_TOKENS, 1) : 0),
         8,
@@ -71,7 +71,7 @@ test('a text whose bytes are more than the balance pays for is counted where the
     const body = { model, max_tokens: 1, messages: [{ role: 'user', content: text }] };
     const received = await gatewayClient(gateway.stack.origin, key).chat(body);
     expect(outcome(received)).toBe(expected);
-    // Nothing is cut to the window without a proof: every byte may be a token.
+    // The ceiling is not limited to the window: every byte may be a token.
     if (received.status === 402) {
       expect(Number(errorOf(received).metadata.estimated_usd)).toBeGreaterThanOrEqual(usdOf(text.length, 1));
     }

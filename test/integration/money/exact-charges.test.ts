@@ -63,7 +63,7 @@ function dice(seed: number): (sides: number) => number {
   };
 }
 
-/** None of these can be true: negative, not whole, not a number, far beyond any model, more cached than read. */
+/** Impossible usages: negative, not whole, not a number, far beyond any model, more cached than read. */
 const ABSURD = [
   { prompt_tokens: -5, completion_tokens: 7 },
   { prompt_tokens: 12.5, completion_tokens: 7 },
@@ -101,7 +101,7 @@ function planOf(index: number, roll: (sides: number) => number): Plan {
 function actOf({ kind, stream, usage, pieces }: Plan): Act {
   if (kind === 'error') return errorAnswer(500, 'broken');
   const told = kind === 'missing' ? null : usage;
-  // Nothing but the client's leaving ends it.
+  // Only the client's leaving ends it.
   if (kind === 'leaves') return streamThen(10, stall, { pieces, usage: told, paceMs: 10 });
   if (stream) return streamAnswer({ pieces, usage: told });
   return jsonAnswer({ text: pieces.join(''), usage: told });
@@ -195,7 +195,7 @@ test(`${REQUESTS} mixed requests: every balance is what the provider's usage say
   }
 });
 
-/** From the provider's usage where it can be believed, else from the text that the provider wrote. */
+/** Cost by the provider's usage if it is plausible, else by the text that the provider wrote. */
 function expectedCost({ kind, model, usage, pieces }: Plan, generation: Generation): bigint {
   if (kind === 'usage' || kind === 'cached' || kind === 'reasoning') {
     expect(generation).toMatchObject({ counted: false, cancelled: false });
@@ -205,7 +205,7 @@ function expectedCost({ kind, model, usage, pieces }: Plan, generation: Generati
   expect(generation).toMatchObject({ counted: true, cached: 0, cancelled: kind === 'leaves' });
   const whole = countTokens(pieces.join(''));
   if (kind === 'leaves') {
-    // What was seen when it left, and what was on its way then.
+    // Output seen before the client left, and output in transit.
     expect(generation.completion).toBeGreaterThan(0);
     expect(generation.completion).toBeLessThanOrEqual(whole + pieces.length);
   } else expect(generation.completion).toBe(whole);

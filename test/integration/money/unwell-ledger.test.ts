@@ -12,7 +12,7 @@ const gateway = withGateway({
 });
 
 const usage = { prompt_tokens: 1, completion_tokens: 10 };
-/** Of 10 tokens at 1 USD per million. */
+/** Cost of 10 tokens at 1 USD per million. */
 const COST = 0.00001;
 
 test('while charging fails in a way that is not about the charge nobody new is served, and each answer that was given is charged afterwards', async () => {
@@ -37,7 +37,7 @@ test('while charging fails in a way that is not about the charge nobody new is s
   const asked = gateway.provider.requests('m').length;
   const before = outcomes.length;
   await expect.poll(() => outcomes.length).toBeGreaterThan(before + 50);
-  // Nobody was admitted any more.
+  // No further request was admitted.
   expect(gateway.provider.requests('m').length).toBe(asked);
   for (const type of ['charge', 'held_charge'])
     await sql(gateway.stack.databaseUrl, rename('gone', 'charge_generations', type));

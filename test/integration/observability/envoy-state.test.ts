@@ -5,7 +5,7 @@ import { providerCluster } from '../../../core/config/provider-cluster.ts';
 import { readEnvoyState } from '../../../ext-proc/envoy-config/envoy-admin.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
-/** What Envoy's admin says of itself and of providers that it leaves alone, read from a real one. */
+/** State of Envoy and of ejected providers, read from a real admin interface. */
 let provider: Server;
 let envoy: EnvoyProcess;
 

@@ -56,7 +56,7 @@ requirement(missingPrometheus(), () => {
     await expect.poll(emptyOnes, SOON).toEqual([]);
   });
 
-  /** Of every kind that a panel shows: answers of both forms, failures, refusals, keyed requests, reads. */
+  /** Traffic of every kind that a panel shows: responses of both forms, failures, refusals, keyed requests, reads. */
   async function someTraffic(): Promise<void> {
     await client.chat({ model: 'plain' });
     await client.chat({ model: 'plain', stream: true });

@@ -59,7 +59,7 @@ test('dashboard, alerts and rules ask only for metrics that there are, with labe
       const known = new Set(
         page.samples.filter((sample) => sample.name === name).flatMap(({ labels: of }) => Object.keys(of)),
       );
-      // What Prometheus adds.
+      // Labels that Prometheus adds.
       for (const label of ['job', 'instance']) known.add(label);
       if (known.size > 2)
         missing.push(...labels.filter((label) => !known.has(label)).map((label) => `${at}: ${name}{${label}}`));
@@ -86,7 +86,7 @@ test('what a request did is in the figures: of its provider, its stores, its str
   expect(await read('gateway_upstream_duration_seconds_count', { provider: 'fake' })).toBe(5);
   expect(await read('gateway_upstream_time_to_first_event_seconds_count', { provider: 'fake' })).toBe(3);
   expect(await read('gateway_time_to_first_event_seconds_count')).toBe(1);
-  // Of an organization that it does not know yet the store asks for a second look.
+  // The store asks for a second read of an organization that it does not know yet.
   expect(await read('gateway_limit_store_duration_seconds_count', { operation: 'admit' })).toBe(5 + 2);
   expect(await read('gateway_database_batch_items_sum', { batch: 'settlement' })).toBe(2);
   expect(await read('gateway_database_batch_items_sum', { batch: 'claimed_settlement' })).toBe(1);
@@ -117,7 +117,7 @@ test('what is under way is in the figures until it ends', async () => {
 });
 
 test('the doctor finds nothing wrong with what works, and says what it is when something breaks', async () => {
-  // It would try to reach the one far away.
+  // Envoy would try to reach the distant provider.
   gateway.stack.writeConfig(config);
   await expect.poll(() => read('gateway_configuration_reads_total', { result: 'applied' }), SOON).toBe(1);
   const examine = async () => {

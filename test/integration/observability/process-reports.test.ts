@@ -108,7 +108,7 @@ test('failures show once as failed requests, and for minutes with the provider',
     .toBe(2);
   expect(ended).toBe(3);
   const health = (await own())?.report.providers.fake;
-  // Of the first request one attempt and its retry; of the second a stream that broke.
+  // The first request has one attempt and its retry; the second a stream that broke.
   expect(health).toMatchObject({ attempts: 4, failures: 3, lastFailure: { result: 'reset' } });
   expect(JSON.stringify(await own())).not.toContain('secret words');
   gateway.provider.script('one', streamAnswer());

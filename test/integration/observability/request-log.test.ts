@@ -6,7 +6,7 @@ import { BY, type Customer, type CustomerOptions } from '../../harness/operator.
 import { withGateway } from '../../harness/with-gateway.ts';
 import { errorAnswer, jsonAnswer, reset, stall, streamAnswer, streamThen } from '../../provider/acts.ts';
 
-/** What people find in the request log of what went through a real Envoy. */
+/** The request log of requests through a real Envoy. */
 
 const USAGE = { prompt_tokens: 100, completion_tokens: 50 };
 /** At a thousand nano-dollars a token. */

@@ -169,14 +169,14 @@ test('whether it is recorded is the word of trusted proxies only', async () => {
   const asks = (flags: string) => chat({}, { traceparent: `00-${CLIENT_TRACE}-${CLIENT_SPAN}-${flags}` });
   await reload(configWith(tracing(0)));
   const pushed = await asks('01');
-  // Told to a provider that would otherwise record by itself.
+  // A provider must not record by itself.
   expect(gateway.provider.requests('good').at(-1)?.headers.traceparent).toMatch(/-00$/);
   await reload(configWith({ ...tracing(0), trusted_proxies: ['127.0.0.1'] }));
   const silent = await asks('00');
   const asked = await asks('01');
   const [root] = await traceOf(asked.headers['x-request-id']);
   expect(root).toMatchObject({ traceId: CLIENT_TRACE, parentId: CLIENT_SPAN });
-  // They would have come before it.
+  // Their spans would have arrived before this one.
   const told = new Set(collector.spans().map(({ attributes }) => attributes['request.id']));
   for (const { headers } of [pushed, silent]) expect(told).not.toContain(headers['x-request-id']);
 });

@@ -41,7 +41,7 @@ function childOf(supervisorPid: number, part: string): number {
       const parent = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1]);
       if (parent === supervisorPid && readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(part)) return Number(name);
     } catch {
-      // It ended while we were looking.
+      // The process ended meanwhile.
     }
   }
   throw new Error(`the supervisor has no child ${part}`);

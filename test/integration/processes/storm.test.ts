@@ -93,7 +93,7 @@ test('after a storm of failures and leaving clients nothing is held, and every c
   expect(statuses['200']).toBeGreaterThan(REQUESTS / 5);
 });
 
-/** What the generations cost, in USD, straight from the database. */
+/** Cost of the generations, in USD, straight from the database. */
 async function chargesByOrganization(): Promise<Map<string, number>> {
   const client = new pg.Client({ connectionString: gateway.stack.databaseUrl });
   await client.connect();

@@ -50,7 +50,7 @@ test('starts from nothing, streams by the printed line, survives kills, drains o
   expect(streamed).toContain('chat.completion.chunk');
   expect(streamed.endsWith('data: [DONE]\n\n')).toBe(true);
 
-  // Nothing but what it started may be ended, so the second start must leave the first alone.
+  // A start ends only its own children, so the second start must not touch the first.
   const second = launch(home);
   expect(await second.exited).toBe(1);
   expect(second.output()).toContain(

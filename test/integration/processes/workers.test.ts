@@ -231,7 +231,7 @@ function fourProcesses(): void {
     process.kill(victim, 'SIGKILL');
     const killedAtMs = performance.now();
     while (gatewayProcesses(stack.supervisorPid).includes(victim)) await sleep(5);
-    // What was with the process ended with it; Envoy takes everything else to those that live.
+    // Requests of the dead process ended with it; Envoy takes all others to the live processes.
     await expect.poll(() => outcomes.length).toBeGreaterThan(0);
     const after = await Promise.all(Array.from({ length: 20 }, () => client.get('/v1/models')));
     expect(count(after.map(outcome))).toEqual({ '200': 20 });
@@ -240,7 +240,7 @@ function fourProcesses(): void {
       expect(performance.now() - killedAtMs).toBeLessThan(30_000);
       await sleep(250);
     }
-    // What lives was not touched.
+    // Holds of live processes were not touched.
     expect(await heldUsd(client)).toBeCloseTo(alive * COST_OF_ONE, 9);
     gate.open();
     await Promise.all(answers);
@@ -284,7 +284,7 @@ function gatewayProcesses(supervisorPid: number): number[] {
       const command = readFileSync(`/proc/${name}/cmdline`, 'utf8');
       if (parent === supervisorPid && command.includes('ext-proc/main.ts')) found.push(Number(name));
     } catch {
-      // It ended while we were looking.
+      // The process ended meanwhile.
     }
   }
   return found.sort((a, b) => a - b);

@@ -25,7 +25,7 @@ const LIMIT_MS = 4_000;
 const WORD = ' lake';
 const WORDS = 20;
 const MAX_TOKENS = 500;
-/** Of the test's configuration, input and output alike. */
+/** Price in the test's configuration, for input and output. */
 const NANO_USD_PER_TOKEN = 1000;
 const PROMPT = `Count these:${WORD.repeat(300)}`;
 const pieces = Array.from({ length: WORDS }, () => WORD);
@@ -56,7 +56,7 @@ const ACTS: Readonly<Record<string, readonly [Act, ...Act[]]>> = {
   late: [billed(0, stall)],
   second: [billed(WORDS, whole)],
   slow: [billed(0, stall)],
-  // It goes on until the limit that it was given.
+  // The provider writes until the output limit.
   large: [billed(MAX_TOKENS, jsonAnswer({ text: 'x'.repeat(100_000) }))],
   broken: [billed(0, reset)],
   failing: [errorAnswer(500, 'oops'), billed(WORDS, jsonAnswer({ text, usage }))],
@@ -69,7 +69,7 @@ const gateway = withGateway((provider) => {
       providers: {
         fake: { base_url: provider.baseUrl },
         free: { base_url: provider.baseUrl, bill_prompt_on_disconnect: false },
-        // Nobody listens there.
+        // No server listens there.
         closed: { base_url: 'http://127.0.0.1:1/v1' },
       },
       models: {

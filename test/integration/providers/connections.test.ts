@@ -144,7 +144,7 @@ test("a provider elsewhere that answers 503 is left alone after 20 in a row; a 5
   expect(new Set(await statuses(25))).toEqual(new Set(['429 own']));
   server.script('m', errorAnswer(503, 'overloaded'));
   expect(new Set(await statuses(20))).toEqual(new Set(['503 own']));
-  // Envoy's main thread tells its workers, for which a busy machine takes a few more requests; far fewer than twice the 20.
+  // Envoy's main thread notifies its workers, for which a busy machine takes a few more requests; far fewer than twice the 20.
   let seen: string[] = [];
   for (let i = 0; i < 15 && seen.at(-1) !== '503 UH'; i++) {
     await sleep(i * 20);

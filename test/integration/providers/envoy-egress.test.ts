@@ -11,9 +11,9 @@ import { providerCluster } from '../../../core/config/provider-cluster.ts';
 import { ProviderClient } from '../../../ext-proc/delivery/provider/provider-client.ts';
 import { type EnvoyProcess, startEnvoy } from '../../harness/envoy-process.ts';
 
-/** Provider calls through Envoy's egress socket: what providers see, and how Envoy's own answers are told from theirs. */
+/** Provider calls through Envoy's egress socket: what providers see, and how Envoy's own responses are recognized. */
 let provider: Server;
-/** It answers before it has read the request, and reads on. */
+/** A provider that answers before it has read the request, and reads on. */
 let hasty: NetServer;
 let envoy: EnvoyProcess;
 let seen: IncomingMessage[] = [];
@@ -48,7 +48,7 @@ beforeAll(async () => {
     clusters: [
       providerCluster('early', { baseUrl: new URL(`http://127.0.0.1:${(hasty.address() as AddressInfo).port}`) }),
       providerCluster('up', { baseUrl: new URL(`http://127.0.0.1:${port}`) }),
-      // Nobody listens on port 1.
+      // No server listens on port 1.
       providerCluster('refused', { baseUrl: new URL('http://127.0.0.1:1') }),
     ],
   });

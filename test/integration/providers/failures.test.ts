@@ -31,7 +31,7 @@ import type { Act } from '../../provider/call.ts';
 const LIMIT_MS = 4_000;
 /** Silent ones have models of their own, so that the tests wait for the limits side by side. */
 const SILENT = ['silent-http1', 'silent-http2', 'stalled-http1', 'stalled-http2'] as const;
-/** Nobody listens there; a port that was free a moment ago may be another test's now. */
+/** No server listens there; a port that was free a moment ago may be another test's now. */
 const CLOSED_URL = 'http://127.0.0.1:1/v1';
 const MODELS = ['a', 'two-targets', 'refused', ...SILENT] as const;
 
@@ -186,7 +186,7 @@ const FINAL_TEXTS: Readonly<Record<string, { message: string; type: string }>> =
   request_timeout: { message: 'The model did not answer in time.', type: 'timeout_error' },
 };
 
-/** INTERFACE 4 to the byte: `error` first, compact, no `event:` line, then `[DONE]`. */
+/** docs/interface.md, "Completions and streams", to the byte: `error` first, compact, no `event:` line, then `[DONE]`. */
 function expectFinalEvent(received: Received, code: string, model = 'a'): void {
   const id = String(received.headers['x-generation-id']);
   const created = /"created":(\d+)/.exec(received.text.slice(received.text.lastIndexOf('data: {"error"')))?.[1];

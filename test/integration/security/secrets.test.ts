@@ -19,7 +19,7 @@ import { type FakeProvider, startFakeProvider } from '../../provider/fake-provid
 import { createBrowser } from '../dashboard/dashboard-browser.ts';
 import { startDashboardProcess } from '../dashboard/dashboard-child.ts';
 
-/** Nothing secret is anywhere but where it was given: after a journey of a customer, of people in the dashboard, and of a crash. */
+/** No secret leaks: after a journey of a customer, of people in the dashboard, and of a crash. */
 const PROMPT = 'prompt-sentinel-81c2';
 const COMPLETION = 'completion-sentinel-5d7e';
 const WRONG_KEY = 'sk-gw-wrong-key-sentinel-93ab';
@@ -45,7 +45,7 @@ const secrets: Record<string, string> = {
   OWN_PASSWORD,
   INVITED_PASSWORD,
 };
-/** What was answered to those who may not see any secret of others. */
+/** Responses to people who may not see secrets of others. */
 const errors: string[] = [];
 
 async function operate<T>(...args: string[]): Promise<T> {
@@ -234,7 +234,7 @@ async function requestsOfEveryKind(): Promise<void> {
   ofPage.close();
 }
 
-/** What Envoy refuses before anybody of ours sees it. */
+/** Sends bytes that Envoy refuses before the gateway sees them. */
 async function sendRaw(bytes: string): Promise<string> {
   const socket = connect(stack.apiPort, '127.0.0.1');
   socket.setTimeout(5_000, () => socket.destroy());

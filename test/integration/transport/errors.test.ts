@@ -11,7 +11,7 @@ import { httpClient, type Received } from '../../harness/http-client.ts';
 import { eventually, exchangeRaw } from '../../harness/transport-fixture.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
-/** What clients get where no answer of ours exists: malformed HTTP, limits of Envoy, a process that is away or wrong (INTERFACE 4). */
+/** Errors that Envoy makes: malformed HTTP, limits of Envoy, a gateway process that is unavailable or wrong (docs/interface.md, "Errors"). */
 const paths = await temporaryPaths();
 let envoy: EnvoyProcess;
 let child: TestProcess;
@@ -81,7 +81,7 @@ test.each([
 });
 
 test('headers of 70 KB, and 150 of them, over HTTP/2', async () => {
-  // Node's client keeps headers above 64 KiB to itself unless told otherwise.
+  // Node's client does not send headers above 64 KiB by default.
   const session = connectHttp2(`http://127.0.0.1:${envoy.port}`, { maxSendHeaderBlockLength: 200_000 });
   const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
   for (const headers of [{ 'x-big': 'a'.repeat(70_000) }, many]) {

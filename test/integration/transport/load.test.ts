@@ -9,7 +9,7 @@ import { httpClient } from '../../harness/http-client.ts';
 import { MIB } from '../../harness/transport-fixture.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../../launchers/child-process.ts';
 
-/** What only shows with many: resets of streams, backlogs, circuit breakers, memory. */
+/** Effects of many clients: resets of streams, backlogs, circuit breakers, memory. */
 const paths = await temporaryPaths();
 let envoy: EnvoyProcess;
 let child: TestProcess;

@@ -50,7 +50,7 @@ describe.each<Protocol>(['http1', 'http2'])('over %s', (protocol) => {
 
   test('over the limit by content-length: refused without reading', async () => {
     const started = performance.now();
-    // A client that is told 413 may see its upload broken off instead; the status must come first.
+    // A client with a 413 may see its upload broken off instead; the status must come first.
     const answer = await client
       .send({ path: '/up', body: Buffer.alloc(BOUNDS.limitBytes + 1) })
       .catch((error) => error);
@@ -139,7 +139,7 @@ test('of uploads that nobody reads yet, a little is in Envoy and less in the pro
     await released.promise;
     await exchange.respond(json(401, { kind: 'nobody' }));
   };
-  // What the test before has sent may still be on its way.
+  // Bytes of the former test may still be in transit.
   for (let last = -1, now = await sentToProcess(); now !== last; now = await sentToProcess()) {
     last = now;
     await sleep(300);
@@ -181,7 +181,7 @@ test('one organization has half of the budget in bodies, beyond it is refused, a
   await Promise.all(answers);
   expect(kinds.slice(0, 6).sort()).toEqual([...Array(2).fill('/b complete'), ...Array(4).fill('/b no_room')]);
   expect(kinds.slice(6).sort()).toEqual(['/c complete', '/d complete']);
-  // What was held is free again.
+  // The held memory is free again.
   gateway.handler = echo;
   expect((await client.send({ path: '/b', body })).text).toBe(`{"bytes":${body.length}}`);
   client.close();
