@@ -1,11 +1,12 @@
 import type pg from 'pg';
 import { run, type Statement } from '../connection/connection-pool.ts';
+import { IS_ACTIVE } from './key-lookup.ts';
 
-/** What bounds how many keys an organization may still make. */
+/** Counts that bound how many keys an organization may still make. */
 export interface KeyRoom {
   /** Neither revoked nor expired. */
   readonly usable: number;
-  /** Made in the last 24 hours, whatever became of them. */
+  /** Keys of the last 24 hours, the revoked ones too. */
   readonly madeWithinDay: number;
 }
 
@@ -13,7 +14,7 @@ const ROOM: Statement = {
   name: 'key_room',
   text: `select
       (select count(*)::integer from keys k
-        where k.organization_id = $1 and coalesce(k.revoked_at > now(), true) and coalesce(k.expires_at > now(), true)) as usable,
+        where k.organization_id = $1 and ${IS_ACTIVE}) as usable,
       (select count(*)::integer from keys k
         where k.organization_id = $1 and k.created_at > now() - interval '1 day') as "madeWithinDay"`,
 };

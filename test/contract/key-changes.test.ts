@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import type { KeyReplacement, KeySettings } from '../../database/administration/administration.ts';
+import { keyRoom } from '../../database/keys/key-room.ts';
+import { organizationDetails } from '../../database/keys/organization-details.ts';
 import { BY, DAY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, openAudited } from './audited-database.ts';
 
@@ -140,6 +144,11 @@ describe('changes of keys', () => {
       await sql(url, `update keys set revoked_at = ${later}, revocation_decided_at = ${later} where id = '${id}'`);
       expect(await isRevoked(hash)).toBe(true);
       expect((await administration.keys(organizationId))?.[0]?.revoked).toBe(true);
+      const pool = new pg.Pool({ connectionString: url, max: 1 });
+      onTestFinished(() => pool.end());
+      expect(await keyRoom(pool, organizationId)).toEqual({ usable: 0, madeWithinDay: 1 });
+      const details = await organizationDetails(pool, [organizationId], utcDay(Date.now()));
+      expect(details.get(organizationId)?.usableKeys).toBe(0);
     });
   });
 

@@ -7,10 +7,7 @@ import type {
   OrganizationRecord,
   ReferenceElsewhere,
 } from '../../../database/administration/administration.ts';
-import {
-  type OrganizationCompanions,
-  organizationCompanions,
-} from '../../../database/organizations/organization-companions.ts';
+import { type OrganizationDetails, organizationDetails } from '../../../database/keys/organization-details.ts';
 import type { OrganizationRow } from '../../contract/operator.ts';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';
@@ -38,8 +35,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       });
       const page = found.slice(0, PAGE);
       const ids = page.map(({ id }) => id);
-      const companions = await organizationCompanions(deps.database, ids, utcDay(deps.nowMs()));
-      const organizations = page.map((organization) => rowOf(organization, companions.get(organization.id)));
+      const details = await organizationDetails(deps.database, ids, utcDay(deps.nowMs()));
+      const organizations = page.map((organization) => rowOf(organization, details.get(organization.id)));
       const last = ids.at(-1);
       return found.length > PAGE && last !== undefined ? { organizations, next: last } : { organizations };
     },
@@ -122,9 +119,9 @@ function bookedElsewhere({ organizationId }: ReferenceElsewhere): Problem {
   return conflictingField('reference', `Booked for the organization ${organizationId}. Nothing was added now.`);
 }
 
-function rowOf(organization: OrganizationRecord, companions: OrganizationCompanions | undefined): OrganizationRow {
+function rowOf(organization: OrganizationRecord, details: OrganizationDetails | undefined): OrganizationRow {
   const { suspendedAtMs } = organization;
-  const { spentTodayNanoUsd = 0n, usableKeys = 0 } = companions ?? {};
+  const { spentTodayNanoUsd = 0n, usableKeys = 0 } = details ?? {};
   return {
     id: organization.id,
     name: organization.name,

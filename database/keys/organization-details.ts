@@ -2,30 +2,31 @@ import type pg from 'pg';
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
+import { IS_ACTIVE } from './key-lookup.ts';
 
-/** What an operator sees beside an organization in a list of many. */
-export interface OrganizationCompanions {
+/** Figures beside an organization in the operator's list. */
+export interface OrganizationDetails {
   readonly spentTodayNanoUsd: NanoUsd;
   /** Neither revoked nor expired. */
   readonly usableKeys: number;
 }
 
-const COMPANIONS: Statement = {
-  name: 'organization_companions',
+const DETAILS: Statement = {
+  name: 'organization_details',
   text: `select o.id, coalesce(s.spent_nano_usd, 0) as spent,
       (select count(*)::integer from keys k
-        where k.organization_id = o.id and coalesce(k.revoked_at > now(), true) and coalesce(k.expires_at > now(), true)) as usable_keys
+        where k.organization_id = o.id and ${IS_ACTIVE}) as usable_keys
     from unnest($1::text[]) as o (id)
     left join organization_daily_spend s on s.organization_id = o.id and s.day = date '1970-01-01' + $2::integer`,
 };
 
-/** By organization id. */
-export async function organizationCompanions(
+/** Details by organization id. */
+export async function organizationDetails(
   pool: pg.Pool,
   ids: readonly string[],
   today: UtcDay,
-): Promise<ReadonlyMap<string, OrganizationCompanions>> {
-  const rows = await run<{ id: string; spent: string; usable_keys: number }>(pool, COMPANIONS, [ids, today]);
+): Promise<ReadonlyMap<string, OrganizationDetails>> {
+  const rows = await run<{ id: string; spent: string; usable_keys: number }>(pool, DETAILS, [ids, today]);
   return new Map(
     rows.map(({ id, spent, usable_keys: usableKeys }) => [id, { spentTodayNanoUsd: BigInt(spent), usableKeys }]),
   );
