@@ -10,7 +10,7 @@ const root = mkdtempSync(join(tmpdir(), 'gw-set-up-'));
 const compiled = join(root, '.cache/compiled');
 
 beforeAll(() => {
-  for (const name of ['scripts', 'package.json', 'package-lock.json'])
+  for (const name of ['scripts', 'core/lock', 'package.json', 'package-lock.json'])
     cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
   mkdirSync(join(root, '.cache'));
   for (const name of ['node_modules', '.cache/envoy']) symlinkSync(join(REPOSITORY, name), join(root, name));

@@ -37,7 +37,7 @@ function setUp(env: Readonly<Record<string, string>>): string {
 }
 
 test('set-up runs the code of others without what the gateway is configured with', { timeout: 60_000 }, () => {
-  for (const name of ['scripts', 'package.json', 'package-lock.json'])
+  for (const name of ['scripts', 'core/lock', 'package.json', 'package-lock.json'])
     cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
   mkdirSync(join(root, 'dumps'));
   const vite = write('fake-vite.js', dump('vite'));

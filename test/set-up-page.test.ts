@@ -25,7 +25,7 @@ function write(path: string, text: string): void {
 }
 
 beforeAll(() => {
-  for (const name of ['scripts', 'package.json', 'package-lock.json'])
+  for (const name of ['scripts', 'core/lock', 'package.json', 'package-lock.json'])
     cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
   for (const name of ['node_modules', '.cache']) symlinkSync(join(REPOSITORY, name), join(root, name));
   cpSync(join(REPOSITORY, 'dashboard/web/vite.config.ts'), join(root, 'dashboard/web/vite.config.ts'));

@@ -1,4 +1,4 @@
-/** What went wrong between TLS here and there, in words; `undefined`: it is something else. */
+/** The problem between the TLS of the two ends, in words; `undefined`: the error has another cause. */
 export function tlsProblem(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';

@@ -210,7 +210,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that are started or served, and imported by nothing. */
 export const ENTRIES =
-  '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/';
+  '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
 
 /** Tests and what only tests import: they may import everything. */
 export const TESTS = '\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';

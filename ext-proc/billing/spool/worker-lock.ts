@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type FileLock, lockFile } from './file-lock.ts';
+import { type FileLock, lockFile } from '../../../core/lock/file-lock.mjs';
 
 /** What a process with this index keeps on the volume is this process's alone while it has the lock: spool and journal. */
 export type WorkerLock = FileLock;
