@@ -75,8 +75,8 @@ test('the bill of materials names every package once, with its digest, and the p
   for (const { version } of components) expect(version).toMatch(/^\d+\.\d+/);
   expect(components.slice(-3).map(({ name }) => name)).toEqual(['envoy', 'node', 'postgresql']);
   const inImage = (sbom(true) as { components: { name: string }[] }).components.map(({ name }) => name);
-  expect(inImage).toEqual(expect.arrayContaining(['pg', 'react']));
-  expect(inImage.filter((name) => /postgres$|^node|envoy|vitest|undici/.test(name))).toEqual([]);
+  expect(inImage).toEqual(expect.arrayContaining(['pg', 'react', 'undici']));
+  expect(inImage.filter((name) => /postgres$|^node|envoy|vitest/.test(name))).toEqual([]);
 });
 
 test('high and critical vulnerabilities are refused, and no answer is told of', () => {

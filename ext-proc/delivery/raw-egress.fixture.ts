@@ -20,7 +20,7 @@ export interface RawEgress {
   close(): Promise<void>;
 }
 
-export const HEAD = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ';
+export const HEAD = 'POST / HTTP/1.1\r\nhost: x\r\nconnection: keep-alive\r\ncontent-length: ';
 export const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 
 export async function startRawEgress(): Promise<RawEgress> {
@@ -63,7 +63,7 @@ export function ask(client: ProviderClient, body = '{}'): ProviderCall {
   const bytes = Buffer.from(body);
   const middle = bytes.length >> 1;
   const pieces = [bytes.subarray(0, middle), bytes.subarray(middle)];
-  const call = client.call({ head: `${HEAD}${bytes.length}\r\n\r\n`, body: pieces, bodyBytes: bytes.length });
+  const call = client.call({ path: '/', headers: ['host', 'x'], body: pieces, bodyBytes: bytes.length });
   call.limit(10_000, FAILURES.deadline);
   return call;
 }

@@ -3,7 +3,7 @@ import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { Room } from '../../shared-budget/shared-budget.ts';
 import type { Span } from '../../tracing/span.ts';
 import { parseError, parseObject } from '../provider/json-object.ts';
-import type { ProviderCall } from '../provider/provider-call.ts';
+import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
 import {
   bodyFailure,
   envoyFailure,
@@ -15,7 +15,7 @@ import {
 } from '../provider/provider-failure.ts';
 import { providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
-import type { ResponseHead } from '../provider/response-head.ts';
+
 import { hasError } from '../response/completion.ts';
 import type { ProviderAnswer } from '../response/read-answer.ts';
 import { errorListIn, meaningOf } from '../response/stream-event.ts';

@@ -69,6 +69,7 @@ describe('a JSON answer', () => {
     expect(egress.asked).toMatchObject([{ path: '/base/v1/chat/completions' }]);
     expect(egress.asked[0]?.headers).toEqual({
       host: 'llm.example:8443',
+      connection: 'keep-alive',
       'x-gw-cluster': 'alpha-1',
       'content-type': 'application/json',
       'content-length': String(egress.asked[0]?.body.length),

@@ -2,12 +2,19 @@ import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { CallLimits, LimitedCall } from '../waits/call-limits.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
-import type { ResponseHead } from './response-head.ts';
 
 export const END = { kind: 'end' } as const;
 
 /** What has been read of an answer: bytes, that it is complete, or why it is not. */
 export type Read = Buffer | typeof END | ProviderFailure;
+
+/** The head of a provider's response. */
+export interface ResponseHead {
+  readonly kind: 'head';
+  readonly status: number;
+  /** Lower-case name; repeated headers joined with `, `. */
+  header(name: string): string | undefined;
+}
 
 /** The connection that carries a call. */
 export interface Carrier {
@@ -173,10 +180,10 @@ export class ProviderCall implements LimitedCall {
     this.#wakeReader();
   }
 
-  onBody(bytes: Buffer, start: number, end: number): void {
+  onBody(bytes: Buffer): void {
     if (this.#discarding) return;
-    this.#answerBytes += end - start;
-    this.#bytes.append(bytes, start, end);
+    this.#answerBytes += bytes.length;
+    this.#bytes.append(bytes, 0, bytes.length);
     if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.pause();
     this.#wakeReader();
   }
@@ -202,8 +209,9 @@ export class ProviderCall implements LimitedCall {
   }
 
   #take(): Buffer {
-    if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.resume();
-    return this.#bytes.take();
+    const bytes = this.#bytes.take();
+    if (bytes.length >= READ_AHEAD_BYTES) this.#carrier?.resume();
+    return bytes;
   }
 
   #change(): Promise<void> {

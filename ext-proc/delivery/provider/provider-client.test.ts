@@ -27,7 +27,9 @@ describe('a call', () => {
   });
 
   test('that cannot be said in headers is not sent', async () => {
-    expect(await egress.client.call({ head: undefined, body: [], bodyBytes: 0 }).head()).toBe(FAILURES.unsendable);
+    expect(await egress.client.call({ path: '/', headers: undefined, body: [], bodyBytes: 0 }).head()).toBe(
+      FAILURES.unsendable,
+    );
     expect(egress.sockets).toEqual([]);
   });
 
@@ -167,7 +169,7 @@ describe('connections', () => {
   });
 
   test('that are idle for a minute are closed', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'performance'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const aging = new ProviderClient(egress.socketPath);
     expect(await whole(ask(aging))).toBe('ok');
     await vi.advanceTimersByTimeAsync(55_000);
@@ -214,6 +216,45 @@ describe('connections', () => {
     expect(await ask(other, body).head()).toBe(FAILURES.reset);
     other.close();
     hasty.close();
+  });
+
+  test('that Envoy closes in the middle of an answer without a length have reset it', async () => {
+    const hasty = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => {
+        socket.pause();
+        socket.write('HTTP/1.1 200 OK\r\n\r\nhalf', () => setTimeout(() => socket.destroy(), 20));
+      });
+    });
+    hasty.listen(`${egress.socketPath}.half`);
+    await once(hasty, 'listening');
+    const other = new ProviderClient(`${egress.socketPath}.half`);
+    expect(await whole(ask(other, 'x'.repeat(1_000_000)))).toBe('half, then reset');
+    other.close();
+    hasty.close();
+  });
+
+  test('that Envoy closes at the moment of a call never make it twice', async () => {
+    const bodies: string[] = [];
+    egress.answer = (socket, request) => {
+      bodies.push(request.toString().slice(-4));
+      socket.write(OK);
+    };
+    let failed = 0;
+    for (let round = 0; round < 100; round++) {
+      const name = String(1000 + round);
+      const result = await whole(ask(egress.client, name));
+      if (result !== 'ok') {
+        expect(result).toBe('egress_unreachable');
+        failed++;
+      }
+      expect(bodies.filter((body) => body === name)).toHaveLength(result === 'ok' ? 1 : 0);
+      const last = egress.sockets.at(-1);
+      // Some ends arrive before the next call is written, others after.
+      if (round % 3 === 0) last?.destroy();
+      else setImmediate(() => last?.destroy());
+    }
+    expect(failed).toBeLessThan(100);
   });
 
   test('end with the client, and none is made after', async () => {

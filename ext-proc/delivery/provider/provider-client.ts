@@ -6,9 +6,6 @@ import type { ProviderRequest } from './provider-request.ts';
 
 /** Above this many calls at once the rest queue; Envoy's own circuit breakers lie far higher. */
 const MAX_CONNECTIONS = 8192;
-/** Envoy keeps idle egress connections for an hour, so that we are always the first to close. */
-const KEEP_ALIVE_MS = 60_000;
-const LOOK_EVERY_MS = 10_000;
 
 /** Calls to providers, over Envoy's egress socket: made for this one peer. */
 export class ProviderClient implements ConnectionKeeper {
@@ -20,18 +17,16 @@ export class ProviderClient implements ConnectionKeeper {
   readonly #idle: ProviderConnection[] = [];
   /** In order; those that were given up meanwhile are passed over. */
   readonly #waiting = new Set<ProviderCall>();
-  readonly #timer: NodeJS.Timeout;
   #isClosed = false;
 
   constructor(socketPath: string, maxConnections = MAX_CONNECTIONS) {
     this.#socketPath = socketPath;
     this.#maxConnections = maxConnections;
-    this.#timer = setInterval(() => this.#closeIdle(), LOOK_EVERY_MS).unref();
   }
 
   call(request: ProviderRequest, onSent?: SentListener): ProviderCall {
     const call = new ProviderCall(request, this.#limits, onSent);
-    if (request.head === undefined) call.onFailure(FAILURES.unsendable);
+    if (request.headers === undefined) call.onFailure(FAILURES.unsendable);
     else if (this.#isClosed) call.onFailure(FAILURES.reset);
     else this.#carry(call);
     return call;
@@ -40,14 +35,12 @@ export class ProviderClient implements ConnectionKeeper {
   /** Ends every call under way. */
   close(): void {
     this.#isClosed = true;
-    clearInterval(this.#timer);
     for (const call of this.#waiting) call.onFailure(FAILURES.reset);
     for (const connection of this.#connections) connection.destroy();
     this.#limits.close();
   }
 
   onIdle(connection: ProviderConnection): void {
-    connection.idleSinceMs = performance.now();
     this.#idle.push(connection);
     this.#carryNext();
   }
@@ -61,7 +54,7 @@ export class ProviderClient implements ConnectionKeeper {
     const connection = this.#takeIdle() ?? this.#open();
     const { request } = call;
     if (connection === undefined) this.#waiting.add(call);
-    else if (request?.head !== undefined) connection.send(call, request.head, request);
+    else if (request !== undefined) connection.send(call, request);
   }
 
   #takeIdle(): ProviderConnection | undefined {
@@ -85,12 +78,5 @@ export class ProviderClient implements ConnectionKeeper {
       this.#carry(call);
       return;
     }
-  }
-
-  /** The longest idle stand first. */
-  #closeIdle(): void {
-    const sinceMs = performance.now() - KEEP_ALIVE_MS;
-    const kept = this.#idle.findIndex((connection) => connection.isUsable && connection.idleSinceMs > sinceMs);
-    for (const connection of this.#idle.splice(0, kept === -1 ? this.#idle.length : kept)) connection.destroy();
   }
 }

@@ -1,140 +1,179 @@
 import { connect, type Socket } from 'node:net';
-import type { Carrier, ProviderCall } from './provider-call.ts';
+import { type buildConnector, Client, type Dispatcher } from 'undici';
+import type { Carrier, ProviderCall, ResponseHead } from './provider-call.ts';
 import { FAILURES } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
-import type { ResponseHead } from './response-head.ts';
-import { ResponseReader, type ResponseSink } from './response-reader.ts';
 
-/** Who keeps the connections. */
+/** Keeps the connections. */
 export interface ConnectionKeeper {
-  /** It can carry the next call. */
+  /** The connection can carry the next call. */
   onIdle(connection: ProviderConnection): void;
-  /** It is gone; told once. */
+  /** The connection is closed; called once. */
   onClosed(connection: ProviderConnection): void;
 }
 
 const CONNECT_TIMEOUT_MS = 2000;
+const MAX_HEAD_BYTES = 64 * 1024;
+/** Envoy keeps idle egress connections for an hour, so the gateway is always the first to close. */
+const KEEP_ALIVE_MS = 60_000;
 
-/** Below this, copying a body behind its head costs less than a write of several pieces. */
+/** Up to this a body is sent in one piece. A larger one is sent piece by piece, so that its memory is free once it is sent. */
 const JOINED_BODY_BYTES = 16 * 1024;
 
-/** One for all connections: what is read is taken out of it before the next read. A buffer for each read would cost more than the reading. */
-const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
+/** undici has no other origin to connect to: every connection leads to Envoy's egress socket. */
+const ORIGIN = 'http://egress';
 
-/** One HTTP/1.1 connection to Envoy's egress socket, with one call at a time. Whatever goes wrong with it ends it, and its call. */
-export class ProviderConnection implements Carrier, ResponseSink {
-  /** Since when it carries nothing, on `performance.now()`. */
-  idleSinceMs = 0;
+/** One HTTP/1.1 connection to Envoy's egress socket, with one call at a time. An error ends the connection and its call. */
+export class ProviderConnection implements Carrier, Dispatcher.DispatchHandler {
   readonly #keeper: ConnectionKeeper;
-  readonly #socket: Socket;
-  readonly #reader = new ResponseReader(this);
+  readonly #client: Client;
+  #socket: Socket | undefined;
   #call: ProviderCall | undefined;
-  #isConnected = false;
-  #isPaused = false;
-  #hasAnswered = false;
-  /** Of what was sent to it Envoy has left something unread: that is when Linux ends a Unix socket with an error. */
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Bytes that the socket had read when the request was written. */
+  #readBefore = 0;
+  /** Envoy closed the socket while it had not read all that was sent: then Linux reports an error. */
   #isUnread = false;
+  #isClosed = false;
 
   constructor(socketPath: string, keeper: ConnectionKeeper) {
     this.#keeper = keeper;
-    const callback = (length: number) => this.#read(READ_BUFFER.subarray(0, length));
-    this.#socket = connect({ path: socketPath, onread: { buffer: READ_BUFFER, callback } });
-    const tooSlow = setTimeout(() => this.destroy(), CONNECT_TIMEOUT_MS);
-    this.#socket.on('connect', () => {
-      this.#isConnected = true;
-      clearTimeout(tooSlow);
+    this.#client = new Client(ORIGIN, {
+      connect: (_, callback) => this.#connect(socketPath, callback),
+      allowH2: false,
+      // ProviderCall has its own limits.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      keepAliveTimeout: KEEP_ALIVE_MS,
     });
-    this.#socket.on('end', () => {
-      if (!this.#reader.finish()) this.destroy();
-    });
-    // `close` follows.
-    this.#socket.on('error', ({ code }: NodeJS.ErrnoException) => {
-      this.#isUnread = code === 'ECONNRESET' || code === 'EPIPE';
-    });
-    this.#socket.on('close', () => {
-      clearTimeout(tooSlow);
-      this.#fail();
-      keeper.onClosed(this);
+    this.#client.on('disconnect', () => {
+      if (this.#call === undefined) this.destroy();
     });
   }
 
   get isUsable(): boolean {
-    return this.#socket.writable;
+    return !this.#isClosed && this.#socket?.writable === true;
   }
 
   get hasSentAll(): boolean {
-    return this.#isConnected && this.#socket.writableLength === 0;
+    return this.#controller !== undefined && this.#socket?.writableLength === 0;
   }
 
-  send(call: ProviderCall, head: string, { body, bodyBytes }: ProviderRequest): void {
+  send(call: ProviderCall, { path, headers, body, bodyBytes }: ProviderRequest): void {
     this.#call = call;
-    this.#hasAnswered = false;
-    this.#reader.begin();
+    this.#controller = undefined;
     call.onCarried(this);
-    if (bodyBytes <= JOINED_BODY_BYTES) {
-      const whole = Buffer.allocUnsafe(head.length + bodyBytes);
-      let end = whole.write(head, 'latin1');
-      for (const piece of body) end += piece.copy(whole, end);
-      this.#socket.write(whole);
-      return;
-    }
-    this.#socket.cork();
-    this.#socket.write(head, 'latin1');
-    for (const piece of body.slice(0, -1)) this.#socket.write(piece);
-    this.#socket.write(body.at(-1) ?? '', (error) => {
-      if (!error) call.onSent();
-    });
-    this.#socket.uncork();
+    const isJoined = bodyBytes <= JOINED_BODY_BYTES;
+    this.#client.dispatch(
+      {
+        method: 'POST',
+        path,
+        headers: isJoined ? (headers as string[]) : [...(headers ?? []), 'content-length', String(bodyBytes)],
+        body: (isJoined ? Buffer.concat(body) : piecesOf([...body])) as Buffer,
+      },
+      this,
+    );
   }
 
   pause(): void {
-    this.#isPaused = true;
+    this.#controller?.pause();
   }
 
   resume(): void {
-    if (!this.#isPaused) return;
-    this.#isPaused = false;
-    this.#socket.resume();
+    this.#controller?.resume();
   }
 
   destroy(): void {
     this.#fail();
-    this.#socket.destroy();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    void this.#client.destroy();
+    this.#keeper.onClosed(this);
   }
 
-  onHead(head: ResponseHead): void {
-    this.#call?.onHead(head);
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#readBefore = this.#socket?.bytesRead ?? 0;
   }
 
-  onBody(bytes: Buffer, start: number, end: number): void {
-    this.#call?.onBody(bytes, start, end);
+  onRequestSent(): void {
+    const call = this.#call;
+    // Called back when everything written before has left this process.
+    if (call !== undefined) this.#socket?.write('', (error) => error ?? call.onSent());
   }
 
-  onEnd(reusable: boolean): void {
+  onResponseStart(_: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
+    if (status >= 200) this.#call?.onHead(headOf(status, headers));
+  }
+
+  onResponseData(_: unknown, bytes: Buffer): void {
+    this.#call?.onBody(bytes);
+  }
+
+  onResponseEnd(): void {
+    // undici takes a response without a length for complete even if an error has ended it.
+    if (this.#isUnread) {
+      this.destroy();
+      return;
+    }
     const call = this.#call;
     this.#call = undefined;
-    this.#isPaused = false;
     call?.onEnd();
-    // An answer that came before all of its request was written: the rest would be read as the next request.
-    if (!reusable || this.#socket.writableLength > 0) this.#socket.destroy();
+    // A response that came before all of its request was written: Envoy might not read the rest.
+    if (this.#socket === undefined || this.#socket.writableLength > 0) this.destroy();
     else this.#keeper.onIdle(this);
   }
 
-  /** False: nothing more is to be read. */
-  #read(bytes: Buffer): boolean {
-    this.#hasAnswered = true;
-    if (!this.#reader.push(bytes)) this.destroy();
-    return !this.#isPaused;
+  onResponseError(): void {
+    this.destroy();
+  }
+
+  #connect(socketPath: string, callback: buildConnector.Callback): void {
+    const socket = connect(socketPath);
+    this.#socket = socket;
+    this.#isUnread = false;
+    const tooSlow = setTimeout(() => this.destroy(), CONNECT_TIMEOUT_MS);
+    const onError = (error: Error) => {
+      clearTimeout(tooSlow);
+      callback(error, null);
+    };
+    socket.once('error', onError);
+    socket.once('connect', () => {
+      clearTimeout(tooSlow);
+      socket.off('error', onError);
+      socket.on('error', ({ code }: NodeJS.ErrnoException) => {
+        this.#isUnread = code === 'ECONNRESET' || code === 'EPIPE';
+      });
+      callback(null, socket);
+    });
   }
 
   /**
-   * No provider has seen the whole request before the connection stood, or where Envoy left some of it unread. That happens where a
-   * provider's HTTP/2 connection broke between the last byte of the answer before and its end: Envoy closes this one soon after.
+   * No provider has seen the whole request before the request was written, or if Envoy left a part of it unread. The latter happens if a
+   * provider's HTTP/2 connection broke between the last byte of the response before and its end: Envoy closes this connection soon after.
    */
   #fail(): void {
     const call = this.#call;
     this.#call = undefined;
-    const isUnseen = !this.#isConnected || (this.#isUnread && !this.#hasAnswered);
+    const isUnanswered = (this.#socket?.bytesRead ?? 0) === this.#readBefore;
+    const isUnseen = this.#controller === undefined || (this.#isUnread && isUnanswered);
     call?.onFailure(isUnseen ? FAILURES.egressUnreachable : FAILURES.reset);
   }
+}
+
+/** Each piece is forgotten when it is handed on. */
+function* piecesOf(pieces: Buffer[]): Generator<Buffer> {
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
+}
+
+function headOf(status: number, headers: Record<string, string | string[] | undefined>): ResponseHead {
+  return {
+    kind: 'head',
+    status,
+    header(name) {
+      const value = headers[name];
+      return Array.isArray(value) ? value.map((one) => one.trim()).join(', ') : value?.trim();
+    },
+  };
 }

@@ -5,8 +5,9 @@ import type { Identify } from './identities.ts';
 import type { Order } from './order.ts';
 
 export interface ProviderRequest {
-  /** All of it, as Latin-1, with the empty line. `undefined`: something in it cannot be said in a header. */
-  readonly head: string | undefined;
+  readonly path: string;
+  /** Names and values in turn. `undefined`: a value or the path cannot be written in HTTP. */
+  readonly headers: readonly string[] | undefined;
   /** In pieces. */
   readonly body: readonly Buffer[];
   readonly bodyBytes: number;
@@ -30,61 +31,49 @@ export function providerRequest(
   });
   let bodyBytes = 0;
   for (const piece of body) bodyBytes += piece.length;
-  return { head: headFor(provider, order, span, bodyBytes), body, bodyBytes };
-}
-
-function headFor(provider: Provider, order: Order, span: Span | undefined, bodyBytes: number): string | undefined {
-  const { json, stream } = constantHeads(provider);
+  const { path, json, stream } = constantParts(provider);
   const constant = order.chat.stream ? stream : json;
-  const trace = provider.sendTraceparent ? fieldLines(traceHeaders(order, span)) : '';
-  if (constant === undefined || trace === undefined) return undefined;
-  return `${constant}${trace}content-length: ${bodyBytes}\r\n\r\n`;
+  const trace = provider.sendTraceparent ? traceHeaders(order, span) : [];
+  const isSendable = constant !== undefined && areSendable(trace);
+  return { path, headers: isSendable ? [...constant, ...trace] : undefined, body, bodyBytes };
 }
 
-/** What is the same in every request to a provider. */
-interface ConstantHeads {
-  readonly json: string | undefined;
-  readonly stream: string | undefined;
+/** Parts that are the same in every request to a provider. */
+interface ConstantParts {
+  readonly path: string;
+  /** Headers of a request for JSON, and of one for a stream. */
+  readonly json: readonly string[] | undefined;
+  readonly stream: readonly string[] | undefined;
 }
 
-/** A provider's settings are an object of each configuration, so that a reload begins anew. */
-const knownHeads = new WeakMap<Provider, ConstantHeads>();
+/** Each configuration has provider objects of its own, so a reload does not find old parts. */
+const knownParts = new WeakMap<Provider, ConstantParts>();
 
-function constantHeads(provider: Provider): ConstantHeads {
-  const known = knownHeads.get(provider);
+function constantParts(provider: Provider): ConstantParts {
+  const known = knownParts.get(provider);
   if (known !== undefined) return known;
-  const heads = {
-    json: constantHead(provider, 'application/json'),
-    stream: constantHead(provider, 'text/event-stream'),
-  };
-  knownHeads.set(provider, heads);
-  return heads;
+  const path = `${provider.baseUrl.pathname.replace(/\/+$/, '')}/chat/completions`;
+  const headersWith = (accept: string) => (PATH.test(path) ? constantHeaders(provider, accept) : undefined);
+  const parts = { path, json: headersWith('application/json'), stream: headersWith('text/event-stream') };
+  knownParts.set(provider, parts);
+  return parts;
 }
 
-const TARGET = /^\/[\x21-\x7e]*$/;
+const PATH = /^\/[\x21-\x7e]*$/;
 
-function constantHead(provider: Provider, accept: string): string | undefined {
-  const { baseUrl, cluster, apiKey } = provider;
-  const path = `${baseUrl.pathname.replace(/\/+$/, '')}/chat/completions`;
+function constantHeaders({ baseUrl, cluster, apiKey }: Provider, accept: string): string[] | undefined {
   const headers = ['host', baseUrl.host, 'x-gw-cluster', cluster, 'content-type', 'application/json', 'accept', accept];
-  // Compressed events would have to be opened to be accounted for, and arrive in larger lumps.
+  // Compressed events would have to be decompressed for accounting, and arrive in larger pieces.
   headers.push('accept-encoding', 'identity', 'user-agent', 'inference-gateway');
   if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`);
-  const fields = fieldLines(headers);
-  return fields === undefined || !TARGET.test(path) ? undefined : `POST ${path} HTTP/1.1\r\n${fields}`;
+  return areSendable(headers) ? headers : undefined;
 }
 
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** Of names and values in turn; the names are ours. A value that would end its line, or is not Latin-1, must never be written. */
-function fieldLines(headers: readonly string[]): string | undefined {
-  let lines = '';
-  for (let at = 0; at + 1 < headers.length; at += 2) {
-    const value = headers[at + 1] ?? '';
-    if (!VALUE.test(value)) return undefined;
-    lines += `${headers[at]}: ${value}\r\n`;
-  }
-  return lines;
+/** A value that would end its line, or is not Latin-1, must never be written. The names are ours. */
+function areSendable(headers: readonly string[]): boolean {
+  return headers.every((value) => VALUE.test(value));
 }
 
 /** A server that hears nothing would decide by itself what to record. */
