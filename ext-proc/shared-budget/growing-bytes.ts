@@ -1,3 +1,5 @@
+import type { CopyableBytes } from '../../packages/http2-server/borrowed-bytes.ts';
+
 const NONE = Buffer.alloc(0);
 
 /** Bytes put together from pieces, in a buffer that doubles: pieces of one byte must not cost an object each. */
@@ -15,7 +17,7 @@ export class GrowingBytes {
     return this.#length;
   }
 
-  append(bytes: Buffer, start: number, end: number): void {
+  append(bytes: CopyableBytes, start: number, end: number): void {
     const needed = this.#length + end - start;
     if (needed > this.#buffer.length) {
       const grown = Buffer.allocUnsafe(this.#roomFor(needed));

@@ -174,9 +174,9 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     this.#around.onBegin(this);
   }
 
-  receiveBody({ bytes, endOfStream }: BodyPiece): void {
+  receiveBody({ bytes, start, end, endOfStream }: BodyPiece): void {
     const body = this.#begunBody();
-    body.push(bytes);
+    body.push(bytes, start, end);
     if (endOfStream) this.#endBody();
     else if (!body.wantsMore && this.#state === 'open') this.#stream.pause();
   }

@@ -1,7 +1,8 @@
-import type { TcpAddress } from '../../core/net/unix-socket.ts';
+import { listenOn, type TcpAddress } from '../../core/net/unix-socket.ts';
+import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
 import { type Http2Server, startHttp2Server } from '../../packages/http2-server/server.ts';
 import type { Http2Stream, StreamReader } from '../../packages/http2-server/stream.ts';
-import { type FrameProblem, FrameReader, type MessageListener } from './grpc-frame.ts';
+import { type FrameProblem, GrpcMessageReader, type MessageListener } from './grpc-frame.ts';
 import { type RequestListener, readRequestMessage } from './request-message.ts';
 
 /**
@@ -47,16 +48,16 @@ export function startExtProcServer(
   const serve = (stream: Http2Stream, path: string): StreamReader => {
     if (path === METHOD) return new GrpcStream(stream, accept, onFault);
     stream.end(statusOnly(STATUS_UNIMPLEMENTED));
-    return NOBODY;
+    return NO_READER;
   };
-  return startHttp2Server(where, serve, onFault);
+  return startHttp2Server({ listen: (server) => listenOn(server, where), accept: serve, onError: onFault });
 }
 
 /** One call of the method: messages on one side, its HTTP/2 stream on the other. */
 class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
   readonly #stream: Http2Stream;
   readonly #onFault: (error: Error) => void;
-  readonly #messages: FrameReader;
+  readonly #messages: GrpcMessageReader;
   readonly #peer: ProcessingPeer;
   #answered = false;
   #failed = false;
@@ -68,7 +69,7 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
   ) {
     this.#stream = stream;
     this.#onFault = onFault;
-    this.#messages = new FrameReader(MAX_MESSAGE_BYTES, this);
+    this.#messages = new GrpcMessageReader(MAX_MESSAGE_BYTES, this);
     this.#peer = accept(this);
   }
 
@@ -92,7 +93,7 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
     this.#stream.resume();
   }
 
-  data(bytes: Buffer, start: number, end: number): void {
+  data(bytes: BorrowedBytes, start: number, end: number): void {
     if (this.#failed) return;
     try {
       const problem = this.#messages.push(bytes, start, end);
@@ -103,7 +104,7 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
     }
   }
 
-  message(bytes: Buffer, start: number, end: number): void {
+  message(bytes: BorrowedBytes, start: number, end: number): void {
     readRequestMessage(bytes, start, end, this.#peer);
   }
 
@@ -147,5 +148,5 @@ function statusOf(problem: FrameProblem): number {
   return problem === 'compressed' ? STATUS_UNIMPLEMENTED : STATUS_RESOURCE_EXHAUSTED;
 }
 
-/** Whoever asked for a method that is not there. */
-const NOBODY: StreamReader = { data: () => undefined, ended: () => undefined, closed: () => undefined };
+/** Reads a request for a method that does not exist. */
+const NO_READER: StreamReader = { data: () => undefined, ended: () => undefined, closed: () => undefined };

@@ -1,21 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type BorrowedBytes, copyOf, lend } from '../../packages/http2-server/borrowed-bytes.ts';
 import { cpuMsOf } from '../../test/fixtures/cpu-time.ts';
-import { FrameReader, frame } from './grpc-frame.ts';
+import { frame, GrpcMessageReader } from './grpc-frame.ts';
 
 const messages = fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 8 });
 
-function readerOf(maxMessageBytes: number, got: Buffer[] = []): FrameReader {
-  return new FrameReader(maxMessageBytes, {
-    message: (bytes, start, end) => got.push(Buffer.from(bytes.subarray(start, end))),
+function readerOf(maxMessageBytes: number, got: Buffer[] = []): GrpcMessageReader {
+  return new GrpcMessageReader(maxMessageBytes, {
+    message: (bytes, start, end) => got.push(copyOf(bytes, start, end)),
   });
 }
 
-function push(reader: FrameReader, bytes: Buffer) {
-  return reader.push(bytes, 0, bytes.length);
+function push(reader: GrpcMessageReader, bytes: Buffer) {
+  return reader.push(lend(bytes), 0, bytes.length);
 }
 
-describe('FrameReader', () => {
+describe('GrpcMessageReader', () => {
   test('gives back the messages, however the bytes are cut', () => {
     fc.assert(
       fc.property(messages, fc.array(fc.integer({ min: 1, max: 64 }), { minLength: 1 }), (sent, cuts) => {
@@ -24,9 +25,9 @@ describe('FrameReader', () => {
         const reader = readerOf(1000, got);
         for (let at = 0, cut = 0; at < bytes.length; cut++) {
           const end = Math.min(at + (cuts[cut % cuts.length] ?? 1), bytes.length);
-          // In the middle of memory that is somebody else's afterwards.
+          // In the middle of memory that is overwritten afterwards.
           const read = Buffer.concat([Buffer.alloc(cut % 2), bytes.subarray(at, end), Buffer.of(1)]);
-          expect(reader.push(read, cut % 2, read.length - 1)).toBeUndefined();
+          expect(reader.push(lend(read), cut % 2, read.length - 1)).toBeUndefined();
           read.fill(0xff);
           at = end;
         }
@@ -36,11 +37,11 @@ describe('FrameReader', () => {
   });
 
   test('puts messages in pieces together in the same memory, one after the other', () => {
-    const memories = new Set<ArrayBufferLike>();
+    const memories = new Set<BorrowedBytes>();
     const texts: string[] = [];
-    const reader = new FrameReader(200_000, {
+    const reader = new GrpcMessageReader(200_000, {
       message(bytes, start, end) {
-        memories.add(bytes.buffer);
+        memories.add(bytes);
         texts.push(`${end - start} ${bytes.toString('latin1', end - 1, end)}`);
       },
     });
@@ -84,13 +85,13 @@ describe('FrameReader', () => {
   test('joins a large message in linear time', () => {
     const bytes = frame(Buffer.alloc(8 * 1024 * 1024));
     let got = 0;
-    const reader = new FrameReader(bytes.length, {
+    const reader = new GrpcMessageReader(bytes.length, {
       message(_, start, end) {
         got = end - start;
       },
     });
     const tookMs = cpuMsOf(() => {
-      for (let at = 0; at < bytes.length; at += 1024) reader.push(bytes, at, Math.min(at + 1024, bytes.length));
+      for (let at = 0; at < bytes.length; at += 1024) reader.push(lend(bytes), at, Math.min(at + 1024, bytes.length));
     });
     expect(got).toBe(bytes.length - 5);
     // Joining at each piece would copy 32 GiB.

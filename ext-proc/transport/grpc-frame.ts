@@ -1,4 +1,4 @@
-import { giveBackMemory, takeMemory } from '../../packages/http2-server/spare-memory.ts';
+import { type BorrowedBytes, lend } from '../../packages/http2-server/borrowed-bytes.ts';
 
 /** gRPC's length-prefixed messages: one flag byte, four bytes of length, the message. */
 
@@ -15,21 +15,21 @@ export function frame(message: Uint8Array): Buffer {
 export type FrameProblem = 'compressed' | 'too_long';
 
 export interface MessageListener {
-  /** A message where it lies in `bytes`, which are somebody else's afterwards. */
-  message(bytes: Buffer, start: number, end: number): void;
+  /** Called with a message as a part of `bytes`, which are valid until it returns. */
+  message(bytes: BorrowedBytes, start: number, end: number): void;
 }
 
 /**
- * Cuts a byte stream into messages. Every byte is copied at most once, however the stream was cut, and only where a message arrives in
- * pieces; into memory that is used again, since each 64 MB outside the heap cost a full garbage collection.
+ * Cuts a byte stream into messages. A message that arrives in pieces is copied once, into memory that is used again, because each 64 MB
+ * outside the heap cost a full garbage collection; other messages are not copied.
  */
-export class FrameReader {
+export class GrpcMessageReader {
   readonly #maxMessageBytes: number;
   readonly #listener: MessageListener;
-  /** An unfinished prefix or message, of which this much is here. */
+  /** An unfinished prefix or message, and how many of its bytes have arrived. */
   #unfinished: Buffer | undefined;
   #heldBytes = 0;
-  /** Of the message being collected; negative while the prefix is incomplete. */
+  /** Length of the message being collected; negative while its prefix is incomplete. */
   #messageBytes = -1;
 
   constructor(maxMessageBytes: number, listener: MessageListener) {
@@ -37,21 +37,22 @@ export class FrameReader {
     this.#listener = listener;
   }
 
-  /** Hands on each complete message. The reader is done for once it has reported a problem. */
-  push(bytes: Buffer, start: number, end: number): FrameProblem | undefined {
+  /** Passes on each complete message. After a problem the reader must not be used again. */
+  push(bytes: BorrowedBytes, start: number, end: number): FrameProblem | undefined {
     let at = start;
     for (;;) {
       const wanted = this.#messageBytes < 0 ? PREFIX_BYTES : this.#messageBytes;
       const taken = Math.min(wanted - this.#heldBytes, end - at);
       const isWhole = taken === wanted;
-      const whole = isWhole ? bytes : this.#collect(bytes, at, at + taken, wanted);
+      const collected = isWhole ? undefined : this.#collect(bytes, at, at + taken, wanted);
       const wholeStart = isWhole ? at : 0;
       at += taken;
-      if (whole === undefined) return undefined;
+      if (!isWhole && collected === undefined) return undefined;
+      const whole = collected === undefined ? bytes : lend(collected);
       if (this.#messageBytes >= 0) {
         this.#messageBytes = -1;
         this.#listener.message(whole, wholeStart, wholeStart + wanted);
-        if (!isWhole) giveBackMemory(whole);
+        if (collected !== undefined) giveBackMemory(collected);
         continue;
       }
       if (whole[wholeStart] !== 0) return 'compressed';
@@ -60,8 +61,8 @@ export class FrameReader {
     }
   }
 
-  /** The whole, once its last byte is here. */
-  #collect(bytes: Buffer, start: number, end: number, wanted: number): Buffer | undefined {
+  /** Returns the prefix or message once its last byte is here. */
+  #collect(bytes: BorrowedBytes, start: number, end: number, wanted: number): Buffer | undefined {
     if (start === end) return undefined;
     const unfinished = this.#unfinished ?? takeMemory(wanted);
     this.#heldBytes += bytes.copy(unfinished, this.#heldBytes, start, end);
@@ -70,4 +71,23 @@ export class FrameReader {
     if (isWhole) this.#heldBytes = 0;
     return isWhole ? unfinished : undefined;
   }
+}
+
+/** Above the longest message that Envoy makes of a piece of a body: its ingress reads 128 KiB at most (`per_connection_buffer_limit_bytes`). */
+const SPARE_BYTES = 160 * 1024;
+/** As many as are collected at a time under load; further ones are left to the garbage collector. */
+const MAX_SPARE = 16;
+/** Below it Node has a pool of its own. */
+const SMALL_BYTES = 4096;
+
+const spare: Buffer[] = [];
+
+/** Returns at least so many bytes of uninitialized memory. */
+function takeMemory(bytes: number): Buffer {
+  if (bytes <= SMALL_BYTES || bytes > SPARE_BYTES) return Buffer.allocUnsafe(bytes);
+  return spare.pop() ?? Buffer.allocUnsafeSlow(SPARE_BYTES);
+}
+
+function giveBackMemory(memory: Buffer): void {
+  if (memory.length === SPARE_BYTES && spare.length < MAX_SPARE) spare.push(memory);
 }

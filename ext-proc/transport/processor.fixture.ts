@@ -3,6 +3,7 @@ import { connect as netConnect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type ClientDuplexStream, credentials, loadPackageDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
+import { waitFor } from '../../packages/http2-server/frames.fixture.ts';
 
 /** Envoy's side of the ext_proc service, read by grpc-js and proto-loader: a second reading of the .proto, independent of the generated code. */
 export function connectProcessor(socketPath: string): ProcessorClient {
@@ -98,12 +99,4 @@ export function headers(values: Readonly<Record<string, string>>, endOfStream = 
 
 export function headerMap(head: { headers: { headers: HeaderValue[] } } | undefined): Record<string, string> {
   return Object.fromEntries((head?.headers.headers ?? []).map(({ key, raw_value }) => [key, String(raw_value)]));
-}
-
-export async function waitFor(condition: () => boolean, withinMs = 20_000): Promise<void> {
-  const deadlineMs = performance.now() + withinMs;
-  while (!condition()) {
-    if (performance.now() > deadlineMs) throw new Error('never happened');
-    await new Promise((resolve) => setTimeout(resolve, 2));
-  }
 }

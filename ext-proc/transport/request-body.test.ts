@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { lend } from '../../packages/http2-server/borrowed-bytes.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds } from './exchange.ts';
 import { RequestBody } from './request-body.ts';
@@ -16,6 +17,7 @@ const usedBytes = () => {
 
 const BOUNDS: BodyBounds = { organizationId: 'org_a', limitBytes: 100, idleMs: 50, totalMs: 200 };
 const bytes = (length: number) => Buffer.alloc(length, 'x');
+const push = (body: RequestBody | undefined, piece: Buffer) => body?.push(lend(piece), 0, piece.length);
 
 let budget: SharedBudget;
 beforeEach(() => {
@@ -36,7 +38,7 @@ describe('RequestBody', () => {
           const body = new RequestBody(budget, 0);
           let result = readAt === 0 ? body.read(BOUNDS) : undefined;
           for (const [index, chunk] of chunks.entries()) {
-            body.push(Buffer.from(chunk));
+            push(body, Buffer.from(chunk));
             if (index + 1 === readAt) result = body.read(BOUNDS);
           }
           body.finish();
@@ -54,7 +56,7 @@ describe('RequestBody', () => {
     const body = new RequestBody(new SharedBudget(2 * million), 0);
     const result = body.read({ ...BOUNDS, limitBytes: million });
     const before = usedBytes();
-    for (let at = 0; at < million; at++) body.push(Buffer.of(at % 251));
+    for (let at = 0; at < million; at++) push(body, Buffer.of(at % 251));
     expect(usedBytes() - before).toBeLessThan(10 * million);
     body.finish();
     const got = await result;
@@ -71,7 +73,7 @@ describe('RequestBody', () => {
           );
           const body = new RequestBody(new SharedBudget(10_000_000), 0);
           const result = body.read({ ...BOUNDS, limitBytes: 10_000_000 });
-          for (const piece of pieces) body.push(piece);
+          for (const piece of pieces) push(body, piece);
           body.finish();
           const got = await result;
           expect(got.kind === 'complete' && got.bytes.equals(Buffer.concat(pieces))).toBe(true);
@@ -84,8 +86,8 @@ describe('RequestBody', () => {
   test('copies what is pushed, so that the memory it was read into can be used again', async () => {
     const body = new RequestBody(budget, 4);
     const read = bytes(64 * 1024);
-    body.push(read.fill('a').subarray(0, 2));
-    body.push(read.fill('b').subarray(0, 2));
+    push(body, read.fill('a').subarray(0, 2));
+    push(body, read.fill('b').subarray(0, 2));
     body.finish();
     const result = await body.read(BOUNDS);
     expect(result).toEqual({ kind: 'complete', bytes: Buffer.from('aabb') });
@@ -95,14 +97,14 @@ describe('RequestBody', () => {
   test('the limit itself is allowed, one byte more is not', async () => {
     const body = new RequestBody(budget, 0);
     const result = body.read(BOUNDS);
-    body.push(bytes(99));
-    body.push(bytes(1));
+    push(body, bytes(99));
+    push(body, bytes(1));
     body.finish();
     expect((await result).kind).toBe('complete');
     const larger = new RequestBody(budget, 0);
     const refused = larger.read(BOUNDS);
-    larger.push(bytes(100));
-    larger.push(bytes(1));
+    push(larger, bytes(100));
+    push(larger, bytes(1));
     expect(await refused).toEqual({ kind: 'too_large' });
   });
 
@@ -111,7 +113,7 @@ describe('RequestBody', () => {
     ['by what came before it was read', 0, 101],
   ])('is too large %s', async (_, declared, sent) => {
     const body = new RequestBody(budget, declared);
-    body.push(bytes(sent));
+    push(body, bytes(sent));
     expect(await body.read(BOUNDS)).toEqual({ kind: 'too_large' });
     expect(budget.heldBytes).toBe(0);
     expect(body.wantsMore).toBe(true);
@@ -119,7 +121,7 @@ describe('RequestBody', () => {
 
   test('a complete body above the limit of its reader is too large, and its bytes are dropped', async () => {
     const body = new RequestBody(budget, 0);
-    body.push(bytes(101));
+    push(body, bytes(101));
     body.finish();
     expect(await body.read(BOUNDS)).toEqual({ kind: 'too_large' });
     body.discard();
@@ -129,7 +131,7 @@ describe('RequestBody', () => {
   test('bytes that nobody reads yet ask for no more', () => {
     const body = new RequestBody(budget, 0);
     expect(body.wantsMore).toBe(false);
-    body.push(bytes(1));
+    push(body, bytes(1));
     expect(body.wantsMore).toBe(false);
     void body.read(BOUNDS);
     expect(body.wantsMore).toBe(true);
@@ -144,11 +146,11 @@ describe('RequestBody', () => {
       expect(budget.open(organization).take(kept)).toBe(true);
     const body = new RequestBody(budget, 0);
     const result = body.read(BOUNDS);
-    body.push(bytes(40));
-    body.push(bytes(20));
+    push(body, bytes(40));
+    push(body, bytes(20));
     expect(await result).toEqual({ kind: 'no_room' });
     expect(budget.heldBytes).toBe(950);
-    body.push(bytes(20));
+    push(body, bytes(20));
     body.finish();
     expect(budget.heldBytes).toBe(950);
   });
@@ -156,13 +158,13 @@ describe('RequestBody', () => {
   test('an upload that stands still gives way to one that comes, and not to itself', async () => {
     const still = new RequestBody(budget, 0);
     const refused = still.read({ ...BOUNDS, limitBytes: 1000 });
-    still.push(bytes(900));
+    push(still, bytes(900));
     const coming = new RequestBody(budget, 0);
-    coming.push(bytes(60));
-    coming.push(bytes(60));
+    push(coming, bytes(60));
+    push(coming, bytes(60));
     expect(await refused).toEqual({ kind: 'no_room' });
     expect(budget.heldBytes).toBe(120);
-    coming.push(bytes(900));
+    push(coming, bytes(900));
     expect(await coming.read(BOUNDS)).toEqual({ kind: 'no_room' });
     expect(budget.heldBytes).toBe(0);
   });
@@ -171,7 +173,7 @@ describe('RequestBody', () => {
     const bodies = [450, 450, 40].map((length) => {
       const body = new RequestBody(budget, 0);
       body.room.belongsTo('org_a');
-      body.push(bytes(length));
+      push(body, bytes(length));
       return body;
     });
     for (const body of bodies) body.finish();
@@ -183,7 +185,7 @@ describe('RequestBody', () => {
 
   test('a complete body that nobody has read yet gives way', async () => {
     const body = new RequestBody(budget, 0);
-    body.push(bytes(900));
+    push(body, bytes(900));
     body.finish();
     expect(budget.open('org_b').take(250)).toBe(true);
     expect(await body.read({ ...BOUNDS, limitBytes: 1000 })).toEqual({ kind: 'no_room' });
@@ -194,11 +196,11 @@ describe('RequestBody', () => {
     const kib = 1024;
     const large = new SharedBudget(1000 * kib);
     const [first, second, third] = Array.from({ length: 3 }, () => new RequestBody(large, 0));
-    first?.push(bytes(250 * kib));
-    second?.push(bytes(600 * kib));
-    first?.push(bytes(64 * kib));
-    for (let drop = 0; drop < 100; drop++) second?.push(bytes(1));
-    third?.push(bytes(150 * kib));
+    push(first, bytes(250 * kib));
+    push(second, bytes(600 * kib));
+    push(first, bytes(64 * kib));
+    for (let drop = 0; drop < 100; drop++) push(second, bytes(1));
+    push(third, bytes(150 * kib));
     expect(large.heldBytes).toBe(464 * kib);
     for (const body of [first, third]) body?.finish();
     const results = [first, second, third].map((body) => body?.read({ ...BOUNDS, limitBytes: 1000 * kib }));
@@ -217,7 +219,7 @@ describe('RequestBody', () => {
         const bodies = Array.from({ length: 6 }, () => new RequestBody(shared, 0));
         for (const { which, act, length } of steps) {
           const body = bodies[which];
-          if (act === 'push') body?.push(bytes(length));
+          if (act === 'push') push(body, bytes(length));
           else if (act === 'read') void body?.read({ ...BOUNDS, limitBytes: 900 });
           else body?.[act]();
           expect(shared.heldBytes).toBeGreaterThanOrEqual(0);
@@ -237,7 +239,7 @@ describe('RequestBody', () => {
     });
     for (let piece = 0; piece < 3; piece++) {
       await vi.advanceTimersByTimeAsync(45);
-      body.push(bytes(1));
+      push(body, bytes(1));
     }
     expect(settled).toBe(false);
     await vi.advanceTimersByTimeAsync(50);
@@ -250,7 +252,7 @@ describe('RequestBody', () => {
     const result = body.read(BOUNDS);
     for (let piece = 0; piece < 10; piece++) {
       await vi.advanceTimersByTimeAsync(25);
-      body.push(bytes(1));
+      push(body, bytes(1));
     }
     expect(await result).toEqual({ kind: 'timeout' });
   });
@@ -261,7 +263,7 @@ describe('RequestBody', () => {
     body.abandon();
     expect(await result).toEqual({ kind: 'gone' });
     const whole = new RequestBody(budget, 0);
-    whole.push(bytes(1));
+    push(whole, bytes(1));
     whole.finish();
     whole.abandon();
     expect((await whole.read(BOUNDS)).kind).toBe('complete');
@@ -269,9 +271,9 @@ describe('RequestBody', () => {
 
   test('an upload that goes on after it was given up holds nothing', () => {
     const body = new RequestBody(budget, 0);
-    body.push(bytes(10));
+    push(body, bytes(10));
     body.abandon();
-    body.push(bytes(10));
+    push(body, bytes(10));
     expect(budget.heldBytes).toBe(0);
     expect(body.wantsMore).toBe(true);
   });

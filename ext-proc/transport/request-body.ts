@@ -1,3 +1,4 @@
+import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
 import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
 import type { Room, SharedBudget, Yielding } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
@@ -36,22 +37,22 @@ export class RequestBody implements Yielding {
     return this.#reading !== undefined || this.#outcome !== undefined;
   }
 
-  /** Bytes that are the caller's again when it returns. */
-  push(chunk: Buffer): void {
-    if (this.#outcome !== undefined || chunk.length === 0) return;
+  /** Copies the bytes from `start` to before `end`. */
+  push(bytes: BorrowedBytes, start: number, end: number): void {
+    if (this.#outcome !== undefined || start === end) return;
     const bounds = this.#reading?.bounds;
-    const length = this.#length + chunk.length;
+    const length = this.#length + end - start;
     if (bounds !== undefined && length > bounds.limitBytes) {
       this.#settle({ kind: 'too_large' });
       return;
     }
     if (Math.floor(length / STEP_BYTES) > Math.floor(this.#length / STEP_BYTES)) this.room.getsOn();
-    if (!this.room.take(chunk.length)) {
+    if (!this.room.take(end - start)) {
       this.giveUp();
       return;
     }
     this.#length = length;
-    this.#bytes.append(chunk, 0, chunk.length);
+    this.#bytes.append(bytes, start, end);
     if (this.#timer !== undefined) this.#lastPieceMs = performance.now();
   }
 

@@ -1,3 +1,4 @@
+import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
 import { type BodyPiece, readBody } from './body-message.ts';
 import { readHeaders } from './headers-message.ts';
 import type { RequestHead } from './request-head.ts';
@@ -27,7 +28,7 @@ export interface RequestListener {
  * Reads a `ProcessingRequest` by hand: the generated decoder reads each name as UTF-8, copies each value, and makes an object of each field.
  * Nothing of the message is kept.
  */
-export function readRequestMessage(bytes: Buffer, start: number, end: number, listener: RequestListener): void {
+export function readRequestMessage(bytes: BorrowedBytes, start: number, end: number, listener: RequestListener): void {
   const reader = new WireReader(bytes, start, end);
   let kind = 0;
   let partStart = 0;

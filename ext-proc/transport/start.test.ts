@@ -3,6 +3,7 @@ import { constants } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { waitFor } from '../../packages/http2-server/frames.fixture.ts';
 import type { BodyBounds, ExchangeHandler } from './exchange.ts';
 import {
   connectProcessor,
@@ -13,7 +14,6 @@ import {
   openSession,
   PROCESS,
   type ProcessorClient,
-  waitFor,
 } from './processor.fixture.ts';
 import { startTransport, type Transport, type TransportFault } from './start.ts';
 

@@ -1,16 +1,17 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { lend } from '../../packages/http2-server/borrowed-bytes.ts';
 import { WireReader } from './wire-reader.ts';
 
-const readerOf = (bytes: readonly number[]) => new WireReader(Buffer.from(bytes), 0, bytes.length);
+const readerOf = (bytes: readonly number[]) => new WireReader(lend(Buffer.from(bytes)), 0, bytes.length);
 
 describe('WireReader', () => {
   test('reads the numbers that another library writes', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), (value) => {
         const bytes = Buffer.from(new BinaryWriter().uint64(value).finish());
-        const reader = new WireReader(bytes, 0, bytes.length);
+        const reader = new WireReader(lend(bytes), 0, bytes.length);
         expect(reader.varint()).toBe(value);
         expect(reader.more).toBe(false);
       }),
@@ -28,7 +29,7 @@ describe('WireReader', () => {
       .tag(4, 5)
       .fixed32(7);
     const bytes = Buffer.from(writer.finish());
-    const reader = new WireReader(bytes, 0, bytes.length);
+    const reader = new WireReader(lend(bytes), 0, bytes.length);
     for (let field = 1; field <= 4; field++) {
       const tag = reader.varint();
       expect(tag >>> 3).toBe(field);
@@ -63,7 +64,7 @@ describe('WireReader', () => {
   test('whatever the bytes, it ends, and stays within them', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (random) => {
-        const reader = new WireReader(Buffer.from(random), 0, random.length);
+        const reader = new WireReader(lend(Buffer.from(random)), 0, random.length);
         try {
           while (reader.more) reader.skip(reader.varint());
         } catch (error) {

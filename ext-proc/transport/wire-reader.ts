@@ -1,10 +1,15 @@
-/** Reads a protobuf message where it lies in a buffer. What reaches beyond its end, or makes no sense, throws: such a message is a bug. */
+import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
+
+/**
+ * Reads a protobuf message where it lies in borrowed bytes, so a reader must not be kept either. Throws on a message that is invalid or reaches
+ * beyond its end: Envoy sends none, so it is a bug.
+ */
 export class WireReader {
-  readonly bytes: Buffer;
+  readonly bytes: BorrowedBytes;
   at: number;
   end: number;
 
-  constructor(bytes: Buffer, start: number, end: number) {
+  constructor(bytes: BorrowedBytes, start: number, end: number) {
     this.bytes = bytes;
     this.at = start;
     this.end = end;

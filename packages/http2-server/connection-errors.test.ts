@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { waitFor } from '../../ext-proc/transport/processor.fixture.ts';
 import {
   answer,
   data,
@@ -17,8 +16,9 @@ import {
   serveRaw,
   setting,
   uint32,
+  waitFor,
 } from './frames.fixture.ts';
-import { ErrorCode, FrameType, Setting } from './protocol.ts';
+import { FrameType, Http2ErrorCode, Setting } from './protocol.ts';
 
 let server: RawServer;
 afterEach(() => server.close());
@@ -34,60 +34,64 @@ describe('the connection', () => {
   const settings = (id: number, value: number) => rawFrame(FrameType.settings, 0, 0, setting(id, value));
   const endless = Array.from({ length: 17 }, () => rawFrame(FrameType.continuation, 0, 1));
   test.each<[string, Buffer, number]>([
-    ['data before its headers', data(1, 'a'), ErrorCode.protocol],
-    ['data of the connection', data(0, 'a'), ErrorCode.protocol],
-    ['a stream of the server', headers(2), ErrorCode.protocol],
+    ['data before its headers', data(1, 'a'), Http2ErrorCode.protocol],
+    ['data of the connection', data(0, 'a'), Http2ErrorCode.protocol],
+    ['a stream of the server', headers(2), Http2ErrorCode.protocol],
     [
       'headers of a stream that was closed',
       Buffer.concat([headers(3), rawFrame(FrameType.reset, 0, 3, uint32(8)), headers(3)]),
-      ErrorCode.streamClosed,
+      Http2ErrorCode.streamClosed,
     ],
-    ['padding and nothing else', Buffer.concat([headers(1), data(1, Buffer.of(3, 0, 0), 8)]), ErrorCode.protocol],
-    ['padded data of no length', Buffer.concat([headers(1), data(1, '', 8)]), ErrorCode.frameSize],
-    ['headers that are all padding', headers(1, END_HEADERS | 8, Buffer.of(3, 0)), ErrorCode.protocol],
-    ['headers that make no sense', headers(1, END_HEADERS, Buffer.of(0xff)), ErrorCode.compression],
-    ['headers without an end', Buffer.concat([headers(1, 0), ...endless]), ErrorCode.enhanceYourCalm],
+    ['padding and nothing else', Buffer.concat([headers(1), data(1, Buffer.of(3, 0, 0), 8)]), Http2ErrorCode.protocol],
+    ['padded data of no length', Buffer.concat([headers(1), data(1, '', 8)]), Http2ErrorCode.frameSize],
+    ['headers that are all padding', headers(1, END_HEADERS | 8, Buffer.of(3, 0)), Http2ErrorCode.protocol],
+    ['headers that make no sense', headers(1, END_HEADERS, Buffer.of(0xff)), Http2ErrorCode.compression],
+    ['headers without an end', Buffer.concat([headers(1, 0), ...endless]), Http2ErrorCode.enhanceYourCalm],
     [
       'headers that are too long',
       Buffer.concat([headers(1, 0, Buffer.alloc(16_000)), rawFrame(FrameType.continuation, 0, 1, Buffer.alloc(1000))]),
-      ErrorCode.enhanceYourCalm,
+      Http2ErrorCode.enhanceYourCalm,
     ],
     [
       'another frame within headers',
       Buffer.concat([headers(1, 0), rawFrame(FrameType.ping, 0, 0, Buffer.alloc(8))]),
-      ErrorCode.protocol,
+      Http2ErrorCode.protocol,
     ],
-    ['data within headers', Buffer.concat([headers(1), headers(3, 0), data(1, 'a')]), ErrorCode.protocol],
-    ['a continuation of nothing', rawFrame(FrameType.continuation, END_HEADERS, 1), ErrorCode.protocol],
+    ['data within headers', Buffer.concat([headers(1), headers(3, 0), data(1, 'a')]), Http2ErrorCode.protocol],
+    ['a continuation of nothing', rawFrame(FrameType.continuation, END_HEADERS, 1), Http2ErrorCode.protocol],
     [
       'a continuation of another stream',
       Buffer.concat([headers(1, 0), rawFrame(FrameType.continuation, END_HEADERS, 3)]),
-      ErrorCode.protocol,
+      Http2ErrorCode.protocol,
     ],
-    ['a reset of a stream that is not there', rawFrame(FrameType.reset, 0, 1, uint32(8)), ErrorCode.protocol],
-    ['a reset of another length', Buffer.concat([headers(1), rawFrame(FrameType.reset, 0, 1)]), ErrorCode.frameSize],
-    ['a push', rawFrame(FrameType.pushPromise, END_HEADERS, 1, uint32(2)), ErrorCode.protocol],
-    ['a priority of another length', rawFrame(FrameType.priority, 0, 1), ErrorCode.frameSize],
-    ['a ping of another length', rawFrame(FrameType.ping, 0, 0), ErrorCode.frameSize],
-    ['a ping of a stream', rawFrame(FrameType.ping, 0, 1, Buffer.alloc(8)), ErrorCode.protocol],
-    ['settings of a stream', rawFrame(FrameType.settings, 0, 1), ErrorCode.protocol],
-    ['settings of half a length', rawFrame(FrameType.settings, 0, 0, Buffer.alloc(5)), ErrorCode.frameSize],
-    ['an acknowledgement with settings', rawFrame(FrameType.settings, 1, 0, setting(1, 1)), ErrorCode.frameSize],
-    ['a push that is neither on nor off', settings(Setting.enablePush, 2), ErrorCode.protocol],
-    ['a window beyond all', settings(Setting.initialWindowSize, 2 ** 31), ErrorCode.flowControl],
-    ['frames too short', settings(Setting.maxFrameSize, 16_383), ErrorCode.protocol],
-    ['frames beyond all', settings(Setting.maxFrameSize, 2 ** 24), ErrorCode.protocol],
+    ['a reset of a stream that is not there', rawFrame(FrameType.reset, 0, 1, uint32(8)), Http2ErrorCode.protocol],
+    [
+      'a reset of another length',
+      Buffer.concat([headers(1), rawFrame(FrameType.reset, 0, 1)]),
+      Http2ErrorCode.frameSize,
+    ],
+    ['a push', rawFrame(FrameType.pushPromise, END_HEADERS, 1, uint32(2)), Http2ErrorCode.protocol],
+    ['a priority of another length', rawFrame(FrameType.priority, 0, 1), Http2ErrorCode.frameSize],
+    ['a ping of another length', rawFrame(FrameType.ping, 0, 0), Http2ErrorCode.frameSize],
+    ['a ping of a stream', rawFrame(FrameType.ping, 0, 1, Buffer.alloc(8)), Http2ErrorCode.protocol],
+    ['settings of a stream', rawFrame(FrameType.settings, 0, 1), Http2ErrorCode.protocol],
+    ['settings of half a length', rawFrame(FrameType.settings, 0, 0, Buffer.alloc(5)), Http2ErrorCode.frameSize],
+    ['an acknowledgement with settings', rawFrame(FrameType.settings, 1, 0, setting(1, 1)), Http2ErrorCode.frameSize],
+    ['a push that is neither on nor off', settings(Setting.enablePush, 2), Http2ErrorCode.protocol],
+    ['a window beyond all', settings(Setting.initialWindowSize, 2 ** 31), Http2ErrorCode.flowControl],
+    ['frames too short', settings(Setting.maxFrameSize, 16_383), Http2ErrorCode.protocol],
+    ['frames beyond all', settings(Setting.maxFrameSize, 2 ** 24), Http2ErrorCode.protocol],
     [
       'windows of streams that grow beyond all',
       Buffer.concat([headers(1), update(1, 0x7fff_0000), settings(Setting.initialWindowSize, 0x7fff_ffff)]),
-      ErrorCode.flowControl,
+      Http2ErrorCode.flowControl,
     ],
-    ['a window that grows by nothing', update(0, 0), ErrorCode.protocol],
-    ['a window that grows beyond all', update(0, 0x7fff_ffff), ErrorCode.flowControl],
-    ['a window of another length', update(0, 1, 2), ErrorCode.frameSize],
-    ['a window of a stream that is not there', update(1, 1), ErrorCode.protocol],
-    ['a goodbye of another length', rawFrame(FrameType.goAway, 0, 0), ErrorCode.frameSize],
-    ['a frame that is too long', rawFrame(0x42, 0, 0, Buffer.alloc(16_385)), ErrorCode.frameSize],
+    ['a window that grows by nothing', update(0, 0), Http2ErrorCode.protocol],
+    ['a window that grows beyond all', update(0, 0x7fff_ffff), Http2ErrorCode.flowControl],
+    ['a window of another length', update(0, 1, 2), Http2ErrorCode.frameSize],
+    ['a window of a stream that is not there', update(1, 1), Http2ErrorCode.protocol],
+    ['a goodbye of another length', rawFrame(FrameType.goAway, 0, 0), Http2ErrorCode.frameSize],
+    ['a frame that is too long', rawFrame(0x42, 0, 0, Buffer.alloc(16_385)), Http2ErrorCode.frameSize],
   ])('ends with %s', async (_, frames, code) => {
     const client = await start();
     client.socket.write(Buffer.concat([OPENING, frames]));
@@ -103,7 +107,7 @@ describe('the connection', () => {
   ])('ends with %s', async (_, bytes) => {
     const client = await start();
     client.socket.write(bytes);
-    expect(await goAwayCode(client)).toBe(ErrorCode.protocol);
+    expect(await goAwayCode(client)).toBe(Http2ErrorCode.protocol);
   });
 });
 

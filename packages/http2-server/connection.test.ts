@@ -1,7 +1,6 @@
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { waitFor } from '../../ext-proc/transport/processor.fixture.ts';
 import {
   answer,
   data,
@@ -21,8 +20,9 @@ import {
   serveRaw,
   TRAILERS,
   uint32,
+  waitFor,
 } from './frames.fixture.ts';
-import { ErrorCode, FrameType } from './protocol.ts';
+import { FrameType, Http2ErrorCode } from './protocol.ts';
 
 let server: RawServer;
 afterEach(() => server.close());
@@ -94,34 +94,34 @@ describe('a stream', () => {
   });
 
   test.each<[string, Buffer[], number]>([
-    ['a request without a path', [headers(1, END_HEADERS, Buffer.of(0x83, 0x86))], ErrorCode.protocol],
+    ['a request without a path', [headers(1, END_HEADERS, Buffer.of(0x83, 0x86))], Http2ErrorCode.protocol],
     [
       'more than was declared',
       [headers(1, END_HEADERS, requestBlock('/', literal('content-length', '2'))), data(1, 'abc')],
-      ErrorCode.protocol,
+      Http2ErrorCode.protocol,
     ],
     [
       'less than was declared',
       [headers(1, END_HEADERS, requestBlock('/', literal('content-length', '2'))), data(1, 'a', END_STREAM)],
-      ErrorCode.protocol,
+      Http2ErrorCode.protocol,
     ],
-    ['data behind the end', [headers(1, END_HEADERS | END_STREAM), data(1, 'a')], ErrorCode.streamClosed],
-    ['trailers with a path', [headers(1), headers(1, END_HEADERS | END_STREAM)], ErrorCode.protocol],
-    ['trailers that do not end it', [headers(1), headers(1, END_HEADERS, TRAILERS)], ErrorCode.protocol],
+    ['data behind the end', [headers(1, END_HEADERS | END_STREAM), data(1, 'a')], Http2ErrorCode.streamClosed],
+    ['trailers with a path', [headers(1), headers(1, END_HEADERS | END_STREAM)], Http2ErrorCode.protocol],
+    ['trailers that do not end it', [headers(1), headers(1, END_HEADERS, TRAILERS)], Http2ErrorCode.protocol],
     [
       'trailers behind the end',
       [headers(1, END_HEADERS | END_STREAM), headers(1, END_HEADERS | END_STREAM, TRAILERS)],
-      ErrorCode.streamClosed,
+      Http2ErrorCode.streamClosed,
     ],
     [
       'a window that grows by nothing',
       [headers(1), rawFrame(FrameType.windowUpdate, 0, 1, uint32(0))],
-      ErrorCode.protocol,
+      Http2ErrorCode.protocol,
     ],
     [
       'a window beyond all',
       [headers(1), rawFrame(FrameType.windowUpdate, 0, 1, uint32(0x7fff_ffff))],
-      ErrorCode.flowControl,
+      Http2ErrorCode.flowControl,
     ],
   ])('with %s is reset, and the others go on', async (_, frames, code) => {
     const client = await start();
@@ -159,7 +159,7 @@ describe('the connection', () => {
     const sending = setInterval(() => client.socket.write(pings), 1);
     await waitFor(() => server.errors.length > 0, 10_000);
     clearInterval(sending);
-    expect(server.errors[0]).toBe(`HTTP/2 connection error ${ErrorCode.enhanceYourCalm}`);
+    expect(server.errors[0]).toBe(`HTTP/2 connection error ${Http2ErrorCode.enhanceYourCalm}`);
   });
 
   test('says goodbye: what is in flight goes on, what comes later is left to others, and then it ends', async () => {

@@ -1,23 +1,24 @@
 import type { Socket } from 'node:net';
+import type { BorrowedBytes } from './borrowed-bytes.ts';
 import { type FrameHandler, FrameReader } from './frame-reader.ts';
 import { HeaderBlocks } from './header-blocks.ts';
 import {
   CONNECTION_WINDOW_BYTES,
   DEFAULT_FRAME_BYTES,
   DEFAULT_WINDOW_BYTES,
-  ErrorCode,
   Flag,
   FrameType,
+  Http2ErrorCode,
   MAX_STREAMS,
 } from './protocol.ts';
 import { Sender } from './sender.ts';
 import { readSettings, SETTINGS } from './settings.ts';
 import { Http2Stream, type StreamOwner, type StreamReader } from './stream.ts';
 
-/** Called for each request, with its `:path`. */
+/** Called for each request with its `:path`, before any of its data. */
 export type AcceptStream = (stream: Http2Stream, path: string) => StreamReader;
 
-/** One HTTP/2 connection, the server's side (RFC 9113), without what gRPC between two processes does not use: push, priorities. */
+/** The server's side of one HTTP/2 connection (RFC 9113), without push and priorities, which gRPC between two processes does not use. */
 export class Http2Connection implements FrameHandler, StreamOwner {
   readonly sender: Sender;
   readonly #accept: AcceptStream;
@@ -26,7 +27,7 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   readonly #blocks = new HeaderBlocks();
   readonly #streams = new Map<number, Http2Stream>();
   #lastStreamId = 0;
-  /** Streams above it came too late: their client knows that nobody looked at them. */
+  /** Streams above this id came after GOAWAY and are ignored: the client knows they were not processed. */
   #goAwayAfter = Number.POSITIVE_INFINITY;
   #settingsSeen = false;
   #receiveWindowBytes = CONNECTION_WINDOW_BYTES;
@@ -42,67 +43,74 @@ export class Http2Connection implements FrameHandler, StreamOwner {
     socket.on('close', () => this.#close());
   }
 
-  /** Bytes that are the caller's again when it returns. */
-  receive(bytes: Buffer): void {
+  /** Reads the first `length` bytes. */
+  receive(bytes: BorrowedBytes, length: number): void {
     if (this.#closed) return;
-    const code = this.#reader.push(bytes);
-    if (code === ErrorCode.noError) return;
+    const code = this.#reader.push(bytes, length);
+    if (code === Http2ErrorCode.noError) return;
     this.#onError(new Error(`HTTP/2 connection error ${code}`));
     this.sender.goAway(this.#lastStreamId, code);
     this.sender.end();
     this.#close();
   }
 
-  /** Streams in flight go on; then the connection ends. */
+  /** Refuses new streams; when those in flight have ended, the connection ends. */
   goAway(): void {
     if (this.#closed || this.#goAwayAfter !== Number.POSITIVE_INFINITY) return;
     this.#goAwayAfter = this.#lastStreamId;
-    this.sender.goAway(this.#lastStreamId, ErrorCode.noError);
+    this.sender.goAway(this.#lastStreamId, Http2ErrorCode.noError);
     if (this.#streams.size === 0) this.sender.end();
   }
 
-  frame(type: number, flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
-    if (!this.#settingsSeen && type !== FrameType.settings) return ErrorCode.protocol;
-    if (this.#blocks.unfinished && type !== FrameType.continuation) return ErrorCode.protocol;
+  frame(
+    type: number,
+    flags: number,
+    streamId: number,
+    bytes: BorrowedBytes,
+    start: number,
+    end: number,
+  ): Http2ErrorCode {
+    if (!this.#settingsSeen && type !== FrameType.settings) return Http2ErrorCode.protocol;
+    if (this.#blocks.unfinished && type !== FrameType.continuation) return Http2ErrorCode.protocol;
     switch (type) {
       case FrameType.data:
         return this.#paddedData(flags, streamId, bytes, start, end);
       case FrameType.headers: {
-        if (streamId % 2 === 0) return ErrorCode.protocol;
+        if (streamId % 2 === 0) return Http2ErrorCode.protocol;
         const code = this.#blocks.begin(flags, streamId, bytes, start, end);
-        return code === ErrorCode.noError ? this.#takeBlock() : code;
+        return code === Http2ErrorCode.noError ? this.#takeBlock() : code;
       }
       case FrameType.continuation: {
-        const code = this.#blocks.goOn(flags, streamId, bytes, start, end);
-        return code === ErrorCode.noError ? this.#takeBlock() : code;
+        const code = this.#blocks.continue(flags, streamId, bytes, start, end);
+        return code === Http2ErrorCode.noError ? this.#takeBlock() : code;
       }
       case FrameType.priority:
-        if (streamId === 0) return ErrorCode.protocol;
-        return end - start === 5 ? ErrorCode.noError : ErrorCode.frameSize;
+        if (streamId === 0) return Http2ErrorCode.protocol;
+        return end - start === 5 ? Http2ErrorCode.noError : Http2ErrorCode.frameSize;
       case FrameType.reset:
         return this.#reset(streamId, end - start);
       case FrameType.settings:
         return this.#settings(flags, streamId, bytes, start, end);
       case FrameType.pushPromise:
-        return ErrorCode.protocol;
+        return Http2ErrorCode.protocol;
       case FrameType.ping:
-        if (streamId !== 0) return ErrorCode.protocol;
-        if (end - start !== 8) return ErrorCode.frameSize;
-        if ((flags & Flag.ack) !== 0) return ErrorCode.noError;
+        if (streamId !== 0) return Http2ErrorCode.protocol;
+        if (end - start !== 8) return Http2ErrorCode.frameSize;
+        if ((flags & Flag.ack) !== 0) return Http2ErrorCode.noError;
         return this.sender.reply(FrameType.ping, Flag.ack, bytes, start, end);
       case FrameType.goAway:
-        // Its client opens no more streams, and closes the connection when it likes.
-        if (streamId !== 0) return ErrorCode.protocol;
-        return end - start < 8 ? ErrorCode.frameSize : ErrorCode.noError;
+        // The client opens no more streams, and closes the connection itself.
+        if (streamId !== 0) return Http2ErrorCode.protocol;
+        return end - start < 8 ? Http2ErrorCode.frameSize : Http2ErrorCode.noError;
       case FrameType.windowUpdate:
-        return end - start === 4 ? this.#windowUpdate(streamId, bytes.readUInt32BE(start)) : ErrorCode.frameSize;
+        return end - start === 4 ? this.#windowUpdate(streamId, bytes.readUInt32BE(start)) : Http2ErrorCode.frameSize;
       default:
-        return ErrorCode.noError;
+        return Http2ErrorCode.noError;
     }
   }
 
-  data(streamId: number, bytes: Buffer, start: number, end: number, last: boolean): ErrorCode {
-    if (!this.#settingsSeen || this.#blocks.unfinished) return ErrorCode.protocol;
+  data(streamId: number, bytes: BorrowedBytes, start: number, end: number, last: boolean): Http2ErrorCode {
+    if (!this.#settingsSeen || this.#blocks.unfinished) return Http2ErrorCode.protocol;
     return this.#data(streamId, bytes, start, end, end - start, last);
   }
 
@@ -112,63 +120,72 @@ export class Http2Connection implements FrameHandler, StreamOwner {
     if (this.#streams.size === 0 && this.#goAwayAfter !== Number.POSITIVE_INFINITY) this.sender.end();
   }
 
-  #data(streamId: number, bytes: Buffer, start: number, end: number, flowBytes: number, last: boolean): ErrorCode {
-    if (this.#isIdle(streamId)) return ErrorCode.protocol;
+  #data(
+    streamId: number,
+    bytes: BorrowedBytes,
+    start: number,
+    end: number,
+    flowBytes: number,
+    last: boolean,
+  ): Http2ErrorCode {
+    if (this.#isIdle(streamId)) return Http2ErrorCode.protocol;
     this.#receiveWindowBytes -= flowBytes;
-    if (this.#receiveWindowBytes < 0) return ErrorCode.flowControl;
+    if (this.#receiveWindowBytes < 0) return Http2ErrorCode.flowControl;
     if (this.#receiveWindowBytes < CONNECTION_WINDOW_BYTES / 2) {
       this.sender.windowUpdate(0, CONNECTION_WINDOW_BYTES - this.#receiveWindowBytes);
       this.#receiveWindowBytes = CONNECTION_WINDOW_BYTES;
     }
     const stream = this.#streams.get(streamId);
     if (stream === undefined) {
-      return streamId > this.#goAwayAfter ? ErrorCode.noError : this.sender.reset(streamId, ErrorCode.streamClosed);
+      return streamId > this.#goAwayAfter
+        ? Http2ErrorCode.noError
+        : this.sender.reset(streamId, Http2ErrorCode.streamClosed);
     }
     let code = stream.receive(bytes, start, end, flowBytes);
-    if (code === ErrorCode.noError && last) code = stream.receiveEnd();
-    return code === ErrorCode.noError ? code : this.#fail(stream, code);
+    if (code === Http2ErrorCode.noError && last) code = stream.receiveEnd();
+    return code === Http2ErrorCode.noError ? code : this.#fail(stream, code);
   }
 
-  #paddedData(flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
-    if (start === end) return ErrorCode.frameSize;
+  #paddedData(flags: number, streamId: number, bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
+    if (start === end) return Http2ErrorCode.frameSize;
     const dataEnd = end - bytes.readUInt8(start);
-    if (dataEnd <= start) return ErrorCode.protocol;
+    if (dataEnd <= start) return Http2ErrorCode.protocol;
     return this.#data(streamId, bytes, start + 1, dataEnd, end - start, (flags & Flag.endStream) !== 0);
   }
 
-  /** What the headers began, once they are whole. */
-  #takeBlock(): ErrorCode {
-    if (this.#blocks.unfinished) return ErrorCode.noError;
+  /** Begins or ends a stream, once its block of headers is complete. */
+  #takeBlock(): Http2ErrorCode {
+    if (this.#blocks.unfinished) return Http2ErrorCode.noError;
     const { streamId, endStream, fields } = this.#blocks;
     const open = this.#streams.get(streamId);
     if (open !== undefined) {
       const code = open.receiveTrailers(endStream && fields.isTrailers);
-      return code === ErrorCode.noError ? code : this.#fail(open, code);
+      return code === Http2ErrorCode.noError ? code : this.#fail(open, code);
     }
-    if (streamId <= this.#lastStreamId) return ErrorCode.streamClosed;
+    if (streamId <= this.#lastStreamId) return Http2ErrorCode.streamClosed;
     this.#lastStreamId = streamId;
-    if (streamId > this.#goAwayAfter) return ErrorCode.noError;
-    if (this.#streams.size >= MAX_STREAMS) return this.sender.reset(streamId, ErrorCode.refusedStream);
+    if (streamId > this.#goAwayAfter) return Http2ErrorCode.noError;
+    if (this.#streams.size >= MAX_STREAMS) return this.sender.reset(streamId, Http2ErrorCode.refusedStream);
     const { path } = fields;
-    if (!fields.isRequest || path === undefined) return this.sender.reset(streamId, ErrorCode.protocol);
+    if (!fields.isRequest || path === undefined) return this.sender.reset(streamId, Http2ErrorCode.protocol);
     const stream = new Http2Stream(streamId, this, this.#streamWindowBytes, fields.declaredBytes);
     this.#streams.set(streamId, stream);
     stream.readInto(this.#accept(stream, path));
-    const code = endStream ? stream.receiveEnd() : ErrorCode.noError;
-    return code === ErrorCode.noError ? code : this.#fail(stream, code);
+    const code = endStream ? stream.receiveEnd() : Http2ErrorCode.noError;
+    return code === Http2ErrorCode.noError ? code : this.#fail(stream, code);
   }
 
-  #reset(streamId: number, length: number): ErrorCode {
-    if (this.#isIdle(streamId)) return ErrorCode.protocol;
-    if (length !== 4) return ErrorCode.frameSize;
+  #reset(streamId: number, length: number): Http2ErrorCode {
+    if (this.#isIdle(streamId)) return Http2ErrorCode.protocol;
+    if (length !== 4) return Http2ErrorCode.frameSize;
     const stream = this.#streams.get(streamId);
     if (stream !== undefined) this.finished(stream);
-    return ErrorCode.noError;
+    return Http2ErrorCode.noError;
   }
 
-  #settings(flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
-    if (streamId !== 0) return ErrorCode.protocol;
-    if ((flags & Flag.ack) !== 0) return end === start ? ErrorCode.noError : ErrorCode.frameSize;
+  #settings(flags: number, streamId: number, bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
+    if (streamId !== 0) return Http2ErrorCode.protocol;
+    if ((flags & Flag.ack) !== 0) return end === start ? Http2ErrorCode.noError : Http2ErrorCode.frameSize;
     this.#settingsSeen = true;
     const settings = readSettings(bytes, start, end);
     if (typeof settings === 'number') return settings;
@@ -178,29 +195,29 @@ export class Http2Connection implements FrameHandler, StreamOwner {
     if (moreBytes !== 0) {
       for (const stream of this.#streams.values()) {
         const code = stream.widen(moreBytes);
-        if (code !== ErrorCode.noError) return code;
+        if (code !== Http2ErrorCode.noError) return code;
       }
     }
     return this.sender.reply(FrameType.settings, Flag.ack, bytes, start, start);
   }
 
-  #windowUpdate(streamId: number, value: number): ErrorCode {
+  #windowUpdate(streamId: number, value: number): Http2ErrorCode {
     const bytes = value & 0x7fff_ffff;
-    if (streamId === 0) return bytes === 0 ? ErrorCode.protocol : this.sender.widen(bytes);
-    if (this.#isIdle(streamId)) return ErrorCode.protocol;
+    if (streamId === 0) return bytes === 0 ? Http2ErrorCode.protocol : this.sender.widen(bytes);
+    if (this.#isIdle(streamId)) return Http2ErrorCode.protocol;
     const stream = this.#streams.get(streamId);
-    if (stream === undefined) return ErrorCode.noError;
-    const code = bytes === 0 ? ErrorCode.protocol : stream.widen(bytes);
-    return code === ErrorCode.noError ? code : this.#fail(stream, code);
+    if (stream === undefined) return Http2ErrorCode.noError;
+    const code = bytes === 0 ? Http2ErrorCode.protocol : stream.widen(bytes);
+    return code === Http2ErrorCode.noError ? code : this.#fail(stream, code);
   }
 
-  /** Never opened; zero is the connection itself. */
+  /** No stream of that id was opened. Zero is the connection itself. */
   #isIdle(streamId: number): boolean {
     return streamId === 0 || streamId > this.#lastStreamId || streamId % 2 === 0;
   }
 
-  /** An error of one stream alone. */
-  #fail(stream: Http2Stream, code: ErrorCode): ErrorCode {
+  /** Resets one stream; the connection goes on. */
+  #fail(stream: Http2Stream, code: Http2ErrorCode): Http2ErrorCode {
     const error = this.sender.reset(stream.id, code);
     this.finished(stream);
     return error;

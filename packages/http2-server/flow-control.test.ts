@@ -1,7 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { waitFor } from '../../ext-proc/transport/processor.fixture.ts';
 import {
   answer,
   data,
@@ -19,8 +18,9 @@ import {
   serveRaw,
   setting,
   uint32,
+  waitFor,
 } from './frames.fixture.ts';
-import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, PREFACE, Setting, STREAM_WINDOW_BYTES } from './protocol.ts';
+import { DEFAULT_WINDOW_BYTES, FrameType, Http2ErrorCode, PREFACE, Setting, STREAM_WINDOW_BYTES } from './protocol.ts';
 
 let server: RawServer;
 afterEach(() => server.close());
@@ -49,7 +49,7 @@ describe('flow control', () => {
     for (let sent = 0; sent <= pieces; sent++) client.socket.write(data(1, piece));
     await waitFor(() => resets(client).length > 0);
     // What is left of it on the way comes to a stream that is closed.
-    expect(resets(client)[0]).toEqual([1, ErrorCode.flowControl]);
+    expect(resets(client)[0]).toEqual([1, Http2ErrorCode.flowControl]);
   });
 
   test('gives back to the connection what comes, also for a stream that reads nothing', async () => {

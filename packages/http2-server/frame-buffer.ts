@@ -1,8 +1,9 @@
+import type { CopyableBytes } from './borrowed-bytes.ts';
 import { Flag, FRAME_HEAD_BYTES, FrameType } from './protocol.ts';
 
 const FIRST_BYTES = 16 * 1024;
 
-/** Frames one behind the other, in memory that is used again and again. */
+/** Collects frames for one write, in memory that is used again. */
 export class FrameBuffer {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
   #length = 0;
@@ -11,7 +12,7 @@ export class FrameBuffer {
     return this.#length;
   }
 
-  /** What was added so far; it stays as it is until `clear` and the next frame. */
+  /** All frames so far. Valid until the frame that is added after `clear`. */
   get bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length);
   }
@@ -20,8 +21,8 @@ export class FrameBuffer {
     this.#length = 0;
   }
 
-  /** A frame whose payload is this part of `payload`. */
-  add(type: number, flags: number, streamId: number, payload: Buffer, start: number, end: number): void {
+  /** Adds a frame whose payload is `payload` from `start` to before `end`. */
+  add(type: number, flags: number, streamId: number, payload: CopyableBytes, start: number, end: number): void {
     this.#head(type, flags, streamId, end - start);
     this.#length += payload.copy(this.#bytes, this.#length, start, end);
   }
@@ -31,7 +32,7 @@ export class FrameBuffer {
     this.add(FrameType.headers, flags, streamId, block, 0, block.length);
   }
 
-  /** A frame of one number: RST_STREAM's code, WINDOW_UPDATE's bytes. */
+  /** Adds a frame of one number: the code of RST_STREAM, the bytes of WINDOW_UPDATE. */
   addNumber(type: number, streamId: number, value: number): void {
     this.#head(type, 0, streamId, 4);
     this.#length = this.#bytes.writeUInt32BE(value, this.#length);

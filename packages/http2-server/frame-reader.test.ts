@@ -1,15 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { lend } from './borrowed-bytes.ts';
 import { FrameReader } from './frame-reader.ts';
 import { rawFrame } from './frames.fixture.ts';
-import { ErrorCode, FrameType, PREFACE } from './protocol.ts';
+import { FrameType, Http2ErrorCode, PREFACE } from './protocol.ts';
 
 interface Heard {
   readonly frames: string[];
   readonly reader: FrameReader;
 }
 
-/** Data of one stream in a row is one entry, however it came. */
+const push = (reader: FrameReader, bytes: Buffer) => reader.push(lend(bytes), bytes.length);
+
+/** Consecutive data of one stream is one entry, whatever its pieces were. */
 function listen(maxFrameBytes = 16_384): Heard {
   const frames: string[] = [];
   let data = '';
@@ -17,14 +20,14 @@ function listen(maxFrameBytes = 16_384): Heard {
     {
       frame(type, flags, streamId, bytes, start, end) {
         frames.push(`${type} ${flags} ${streamId} ${bytes.toString('hex', start, end)}`);
-        return ErrorCode.noError;
+        return Http2ErrorCode.noError;
       },
       data(streamId, bytes, start, end, last) {
         data += bytes.toString('hex', start, end);
-        if (!last) return ErrorCode.noError;
+        if (!last) return Http2ErrorCode.noError;
         frames.push(`data ${streamId} ${data}`);
         data = '';
-        return ErrorCode.noError;
+        return Http2ErrorCode.noError;
       },
     },
     maxFrameBytes,
@@ -50,7 +53,7 @@ describe('FrameReader', () => {
         const { frames: heard, reader } = listen();
         for (let at = 0, cut = 0; at < bytes.length; cut++) {
           const size = sizes[cut % sizes.length] ?? 1;
-          expect(reader.push(Buffer.from(bytes.subarray(at, at + size)))).toBe(ErrorCode.noError);
+          expect(push(reader, Buffer.from(bytes.subarray(at, at + size)))).toBe(Http2ErrorCode.noError);
           at += size;
         }
         const expected = frames.map(({ type, flags, streamId, payload }) => {
@@ -66,42 +69,42 @@ describe('FrameReader', () => {
     const pieces: string[] = [];
     const reader = new FrameReader(
       {
-        frame: () => ErrorCode.noError,
+        frame: () => Http2ErrorCode.noError,
         data(_, bytes, start, end, last) {
           pieces.push(`${bytes.toString('latin1', start, end)} ${last}`);
-          return ErrorCode.noError;
+          return Http2ErrorCode.noError;
         },
       },
       16_384,
     );
     const bytes = Buffer.concat([PREFACE, rawFrame(FrameType.data, 1, 1, Buffer.from('abcd'))]);
-    reader.push(bytes.subarray(0, -2));
-    reader.push(bytes.subarray(-2));
+    push(reader, bytes.subarray(0, -2));
+    push(reader, bytes.subarray(-2));
     expect(pieces).toEqual(['ab false', 'cd true']);
   });
 
   test('refuses another preface at its first wrong byte', () => {
-    expect(listen().reader.push(Buffer.from('G'))).toBe(ErrorCode.protocol);
-    expect(listen().reader.push(Buffer.from('PRI * HTTP/1'))).toBe(ErrorCode.protocol);
+    expect(push(listen().reader, Buffer.from('G'))).toBe(Http2ErrorCode.protocol);
+    expect(push(listen().reader, Buffer.from('PRI * HTTP/1'))).toBe(Http2ErrorCode.protocol);
   });
 
   test('refuses a frame that is too long by its head, and takes the longest', () => {
     const opened = () => {
       const { reader } = listen(100);
-      reader.push(PREFACE);
+      push(reader, PREFACE);
       return reader;
     };
-    expect(opened().push(rawFrame(4, 0, 0, Buffer.alloc(101)).subarray(0, 9))).toBe(ErrorCode.frameSize);
-    expect(opened().push(rawFrame(4, 0, 0, Buffer.alloc(100)))).toBe(ErrorCode.noError);
+    expect(push(opened(), rawFrame(4, 0, 0, Buffer.alloc(101)).subarray(0, 9))).toBe(Http2ErrorCode.frameSize);
+    expect(push(opened(), rawFrame(4, 0, 0, Buffer.alloc(100)))).toBe(Http2ErrorCode.noError);
   });
 
   test('says what its listener says', () => {
-    const listener = { frame: () => ErrorCode.compression, data: () => ErrorCode.flowControl };
+    const listener = { frame: () => Http2ErrorCode.compression, data: () => Http2ErrorCode.flowControl };
     for (const [type, code] of [
-      [FrameType.headers, ErrorCode.compression],
-      [FrameType.data, ErrorCode.flowControl],
+      [FrameType.headers, Http2ErrorCode.compression],
+      [FrameType.data, Http2ErrorCode.flowControl],
     ] as const) {
-      expect(new FrameReader(listener, 100).push(Buffer.concat([PREFACE, rawFrame(type, 0, 1)]))).toBe(code);
+      expect(push(new FrameReader(listener, 100), Buffer.concat([PREFACE, rawFrame(type, 0, 1)]))).toBe(code);
     }
   });
 });

@@ -3,15 +3,39 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { waitFor } from '../../ext-proc/transport/processor.fixture.ts';
-import { frame as rawFrame, setting } from '../../test/harness/raw-http2.ts';
+import type { BorrowedBytes } from './borrowed-bytes.ts';
 import { FRAME_HEAD_BYTES, FrameType, PREFACE } from './protocol.ts';
 import { type Http2Server, startHttp2Server } from './server.ts';
 import type { Http2Stream } from './stream.ts';
 
-/** A client of HTTP/2 that does what it is told, and nothing by itself. */
+/** A client of HTTP/2 that sends what a test writes, and nothing by itself. */
 
-export { rawFrame, setting };
+/** One frame as it is sent, well-formed or not. */
+export function rawFrame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(FRAME_HEAD_BYTES);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(streamId, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** One setting, by its number in RFC 9113. */
+export function setting(id: number, value: number): Buffer {
+  const payload = Buffer.alloc(6);
+  payload.writeUInt16BE(id);
+  payload.writeUInt32BE(value, 2);
+  return payload;
+}
+
+/** Resolves when the condition holds; throws after `withinMs`. */
+export async function waitFor(condition: () => boolean, withinMs = 20_000): Promise<void> {
+  const deadlineMs = performance.now() + withinMs;
+  while (!condition()) {
+    if (performance.now() > deadlineMs) throw new Error('never happened');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
 
 export function uint32(...values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 * values.length);
@@ -19,7 +43,7 @@ export function uint32(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** A literal that no table keeps, of less than 127 bytes each. */
+/** A literal that no table keeps. Name and value must be shorter than 127 bytes. */
 export function literal(name: string, value: string): Buffer {
   return Buffer.from(
     `\0${String.fromCharCode(name.length)}${name}${String.fromCharCode(value.length)}${value}`,
@@ -60,7 +84,7 @@ function framesOf(bytes: Buffer): Frame[] {
   return frames;
 }
 
-/** What the server's side saw of one stream. */
+/** Everything the server received on one stream. */
 export interface Served {
   readonly stream: Http2Stream;
   readonly path: string;
@@ -85,7 +109,7 @@ export interface RawClient {
   closed(): boolean;
 }
 
-/** A server whose streams are written down, and answered by the test. */
+/** A server that records its streams; the test answers them. */
 export async function serveRaw(onStream: (served: Served) => void = () => undefined): Promise<RawServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-http2-'));
   const path = join(folder, 'h2.sock');
@@ -97,14 +121,18 @@ export async function serveRaw(onStream: (served: Served) => void = () => undefi
     served.push(entry);
     onStream(entry);
     return {
-      data(bytes: Buffer, start: number, end: number) {
+      data(bytes: BorrowedBytes, start: number, end: number) {
         entry.data += bytes.toString('latin1', start, end);
       },
       ended: () => void entry.events.push('end'),
       closed: () => void entry.events.push('closed'),
     };
   };
-  const server = await startHttp2Server(path, accept, (error) => errors.push(error.message));
+  const server = await startHttp2Server({
+    listen: (server) => new Promise<void>((resolve) => void server.listen(path, resolve)),
+    accept,
+    onError: (error) => errors.push(error.message),
+  });
   return {
     path,
     served,
@@ -147,7 +175,7 @@ export function answer(served: Served, body: Buffer | string): void {
   served.stream.end(TRAILERS);
 }
 
-/** Bytes of data that stream got so far. */
+/** Data that the client has received on that stream. */
 export function dataOf(client: RawClient, streamId: number): Buffer {
   return Buffer.concat(client.ofType(FrameType.data).flatMap((f) => (f.streamId === streamId ? [f.payload] : [])));
 }

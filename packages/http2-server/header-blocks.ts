@@ -1,34 +1,35 @@
+import { type BorrowedBytes, copyOf, lend } from './borrowed-bytes.ts';
 import { HpackDecoder } from './hpack-decoder.ts';
-import { ErrorCode, Flag, MAX_HEADER_LIST_BYTES } from './protocol.ts';
+import { Flag, Http2ErrorCode, MAX_HEADER_LIST_BYTES } from './protocol.ts';
 import { RequestFields } from './request-fields.ts';
 
-/** Weight and dependency, which HEADERS may begin with and nobody uses any more. */
+/** Weight and dependency, which RFC 9113 deprecates; HEADERS may begin with them. */
 const PRIORITY_BYTES = 5;
-/** A block within the bound needs one; frames with nothing in them must have an end. */
+/** A block within its bound needs one; the limit is against empty frames without end. */
 const MAX_CONTINUATIONS = 16;
 
-/** Blocks of headers, of HEADERS and the CONTINUATIONs behind it. One at a time, as the protocol has it. */
+/** Joins HEADERS and its CONTINUATIONs to one block and decodes it. A connection has one block at a time. */
 export class HeaderBlocks {
   readonly #decoder = new HpackDecoder();
-  /** What the last block said, until the next one. */
+  /** The fields of the last block, until the next one begins. */
   readonly fields = new RequestFields();
   streamId = 0;
   endStream = false;
-  /** The next frame must be its CONTINUATION. */
+  /** A block has begun: the next frame must be its CONTINUATION. */
   unfinished = false;
   #parts: Buffer = EMPTY;
   #continuations = 0;
 
-  begin(flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
+  begin(flags: number, streamId: number, bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
     let blockStart = start;
     let blockEnd = end;
     if ((flags & Flag.padded) !== 0) {
-      if (start === end) return ErrorCode.frameSize;
+      if (start === end) return Http2ErrorCode.frameSize;
       blockStart += 1;
       blockEnd -= bytes.readUInt8(start);
     }
     if ((flags & Flag.priority) !== 0) blockStart += PRIORITY_BYTES;
-    if (blockStart > blockEnd) return ErrorCode.protocol;
+    if (blockStart > blockEnd) return Http2ErrorCode.protocol;
     this.streamId = streamId;
     this.endStream = (flags & Flag.endStream) !== 0;
     if ((flags & Flag.endHeaders) !== 0) return this.#decode(bytes, blockStart, blockEnd);
@@ -37,27 +38,27 @@ export class HeaderBlocks {
     return this.#keep(bytes, blockStart, blockEnd);
   }
 
-  goOn(flags: number, streamId: number, bytes: Buffer, start: number, end: number): ErrorCode {
-    if (!this.unfinished || streamId !== this.streamId) return ErrorCode.protocol;
-    if (++this.#continuations > MAX_CONTINUATIONS) return ErrorCode.enhanceYourCalm;
+  continue(flags: number, streamId: number, bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
+    if (!this.unfinished || streamId !== this.streamId) return Http2ErrorCode.protocol;
+    if (++this.#continuations > MAX_CONTINUATIONS) return Http2ErrorCode.enhanceYourCalm;
     const code = this.#keep(bytes, start, end);
-    if (code !== ErrorCode.noError || (flags & Flag.endHeaders) === 0) return code;
+    if (code !== Http2ErrorCode.noError || (flags & Flag.endHeaders) === 0) return code;
     const block = this.#parts;
     this.#parts = EMPTY;
     this.unfinished = false;
-    return this.#decode(block, 0, block.length);
+    return this.#decode(lend(block), 0, block.length);
   }
 
-  #keep(bytes: Buffer, start: number, end: number): ErrorCode {
-    if (this.#parts.length + end - start > MAX_HEADER_LIST_BYTES) return ErrorCode.enhanceYourCalm;
-    this.#parts = Buffer.concat([this.#parts, bytes.subarray(start, end)]);
-    return ErrorCode.noError;
+  #keep(bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
+    if (this.#parts.length + end - start > MAX_HEADER_LIST_BYTES) return Http2ErrorCode.enhanceYourCalm;
+    this.#parts = Buffer.concat([this.#parts, copyOf(bytes, start, end)]);
+    return Http2ErrorCode.noError;
   }
 
-  #decode(bytes: Buffer, start: number, end: number): ErrorCode {
+  #decode(bytes: BorrowedBytes, start: number, end: number): Http2ErrorCode {
     this.fields.clear();
-    if (!this.#decoder.decode(bytes, start, end, this.fields)) return ErrorCode.compression;
-    return this.fields.tooLong ? ErrorCode.enhanceYourCalm : ErrorCode.noError;
+    if (!this.#decoder.decode(bytes, start, end, this.fields)) return Http2ErrorCode.compression;
+    return this.fields.tooLong ? Http2ErrorCode.enhanceYourCalm : Http2ErrorCode.noError;
   }
 }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { lend } from './borrowed-bytes.ts';
 import { literal } from './frames.fixture.ts';
 import { HpackDecoder } from './hpack-decoder.ts';
 import { type Field, RequestFields } from './request-fields.ts';
@@ -17,7 +18,7 @@ function decodeInto(decoder: HpackDecoder, bytes: Buffer): readonly string[] | u
   const fields = new Recorder();
   // In the middle of other bytes, as it arrives.
   const around = Buffer.concat([Buffer.of(0xff), bytes, Buffer.of(0x82)]);
-  return decoder.decode(around, 1, 1 + bytes.length, fields) ? fields.seen : undefined;
+  return decoder.decode(lend(around), 1, 1 + bytes.length, fields) ? fields.seen : undefined;
 }
 
 const decode = (bytes: readonly number[], decoder = new HpackDecoder()) => decodeInto(decoder, Buffer.from(bytes));
@@ -211,7 +212,7 @@ describe('RequestFields', () => {
   const SEEN = [METHOD, SCHEME, literal(':path', '/x')];
   const read = (...blocks: readonly Buffer[]) => {
     const fields = new RequestFields();
-    expect(new HpackDecoder().decode(Buffer.concat(blocks), 0, Buffer.concat(blocks).length, fields)).toBe(true);
+    expect(new HpackDecoder().decode(lend(Buffer.concat(blocks)), 0, Buffer.concat(blocks).length, fields)).toBe(true);
     return fields;
   };
 

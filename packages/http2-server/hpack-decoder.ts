@@ -1,35 +1,36 @@
+import { type BorrowedBytes, copyOf, lend } from './borrowed-bytes.ts';
 import { STATIC_FIELDS } from './hpack-static-table.ts';
 import { decodeHuffman } from './huffman.ts';
 import { Field, type RequestFields } from './request-fields.ts';
 
-/** What HPACK allows until we announce something else; we never do. */
+/** HPACK's default, which this server never changes. */
 const MAX_TABLE_BYTES = 4096;
-/** Above every length that fits into a frame. */
+/** Above every length that fits into a frame: larger integers are refused before they overflow. */
 const MAX_INTEGER = 2 ** 28;
 
 /**
- * The reader of header blocks (RFC 7541). A field that a table holds costs a look at the array: it was decoded, and judged, when it came
- * first.
+ * Reads header blocks (RFC 7541). A field that a table holds costs one array access: it was decoded and checked when it first came.
  */
 export class HpackDecoder {
-  /** The oldest first. At most 128 of them fit. */
+  /** The dynamic table, oldest field first. At most 128 fields fit. */
   readonly #table: Field[] = [];
   #tableBytes = 0;
   #tableLimitBytes = MAX_TABLE_BYTES;
-  /** The last literal that no table keeps, and its bytes: Envoy sends `:path` so, the same for each request. */
+  /** The last literal that no table keeps, and its bytes: Envoy sends `:path` so, with the same value for each request. */
   #literal: Field | undefined;
   #literalBytes: Buffer = EMPTY;
-  #bytes: Buffer = EMPTY;
+  /** Borrowed, and dropped before `decode` returns. */
+  #bytes: BorrowedBytes = NO_BYTES;
   #at = 0;
   #end = 0;
 
-  /** Returns false when the block makes no sense; then the table is of no use any more. */
-  decode(bytes: Buffer, start: number, end: number, fields: RequestFields): boolean {
+  /** Returns false for an invalid block. The table is undefined afterwards, so the connection must end. */
+  decode(bytes: BorrowedBytes, start: number, end: number, fields: RequestFields): boolean {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
     const understood = this.#readBlock(fields);
-    this.#bytes = EMPTY;
+    this.#bytes = NO_BYTES;
     return understood;
   }
 
@@ -68,7 +69,7 @@ export class HpackDecoder {
     return field;
   }
 
-  /** Its bytes say where they end, so that those which follow do not matter. */
+  /** Compares the kept literal with what comes next. A literal's own bytes say where it ends, so what follows it does not matter. */
   #isSameLiteral(): boolean {
     const same = this.#literalBytes;
     if (same.length === 0 || this.#at + same.length > this.#end) return false;
@@ -78,7 +79,7 @@ export class HpackDecoder {
 
   #keepLiteral(field: Field, start: number): void {
     this.#literal = field;
-    this.#literalBytes = Buffer.from(this.#bytes.subarray(start, this.#at));
+    this.#literalBytes = copyOf(this.#bytes, start, this.#at);
   }
 
   #lookUp(index: number): Field | undefined {
@@ -108,7 +109,7 @@ export class HpackDecoder {
     }
   }
 
-  /** RFC 7541 5.1; the bits of `mask` are its prefix. Negative when it ends too soon or is larger than anything here can be. */
+  /** Integer Representation of RFC 7541; `mask` has the bits of its prefix. Negative if it is cut off or above MAX_INTEGER. */
   #readInteger(mask: number): number {
     const prefix = (this.#bytes[this.#at++] ?? 0) & mask;
     if (prefix < mask) return prefix;
@@ -133,3 +134,4 @@ export class HpackDecoder {
 }
 
 const EMPTY = Buffer.alloc(0);
+const NO_BYTES = lend(EMPTY);

@@ -1,6 +1,6 @@
 import { Field } from './request-fields.ts';
 
-/** RFC 7541, appendix A; `name value`, or the name alone. */
+/** RFC 7541, Static Table Definition: `name value`, or the name alone. */
 const TABLE = [
   ':authority',
   ':method GET',
@@ -65,7 +65,7 @@ const TABLE = [
   'www-authenticate',
 ];
 
-/** By its index, which begins at 1. */
+/** Fields by their index, which begins at 1. */
 export const STATIC_FIELDS: readonly (Field | undefined)[] = [undefined, ...TABLE.map(toField)];
 
 function toField(entry: string): Field {

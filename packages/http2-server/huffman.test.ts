@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { lend } from './borrowed-bytes.ts';
 import { decodeHuffman } from './huffman.ts';
 
-const decode = (hex: string) => decodeHuffman(Buffer.from(hex, 'hex'), 0, hex.length / 2);
+const decode = (hex: string) => decodeHuffman(lend(Buffer.from(hex, 'hex')), 0, hex.length / 2);
 
 // RFC 7541, appendix C.4 and C.6.
 test.each([

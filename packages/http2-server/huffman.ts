@@ -1,6 +1,8 @@
+import type { BorrowedBytes } from './borrowed-bytes.ts';
+
 /**
- * Length in bits of each byte's code, and of the end's (RFC 7541, appendix B). The code is canonical: codes of one length follow each
- * other in the order of the bytes, so that their lengths say all.
+ * Length in bits of the code of each byte and of the end symbol (RFC 7541, Huffman Code). The code is canonical: codes of one length follow
+ * each other in the order of the bytes, so the lengths define them.
  */
 const CODE_BITS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
@@ -15,7 +17,7 @@ const CODE_BITS = [
 ];
 
 const END = 256;
-/** Children of node n at 2n (bit 0) and 2n + 1; what is negative is the complement of a byte. */
+/** Children of node n at 2n (bit 0) and 2n + 1. Negative entries are leaves: the complement of a byte. */
 const TREE = buildTree();
 
 function buildTree(): Int16Array {
@@ -39,11 +41,11 @@ function buildTree(): Int16Array {
   return tree;
 }
 
-/** The text as Latin-1; `undefined` if the bytes are no such code: its end within, or padding that is long or not of ones. */
-export function decodeHuffman(bytes: Buffer, start: number, end: number): string | undefined {
+/** Returns the text as Latin-1; `undefined` for invalid codes: an end symbol inside, or padding longer than 7 bits or not of ones. */
+export function decodeHuffman(bytes: BorrowedBytes, start: number, end: number): string | undefined {
   let text = '';
   let node = 0;
-  /** Bits since the last symbol, and whether all of them were ones. */
+  /** Bits since the last symbol, and `ones`: all of them were ones. */
   let tail = 0;
   let ones = true;
   for (let at = start; at < end; at++) {

@@ -1,4 +1,4 @@
-/** Numbers of RFC 9113, and the bounds that this side sets. */
+/** Numbers of RFC 9113, and the bounds that this server sets. */
 
 export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 export const FRAME_HEAD_BYTES = 9;
@@ -18,8 +18,8 @@ export const FrameType = {
 
 export const Flag = { endStream: 1, ack: 1, endHeaders: 4, padded: 8, priority: 32 } as const;
 
-/** `noError` stands for "go on" wherever a function returns one of them. */
-export const ErrorCode = {
+/** Error codes of RFC 9113. A function that returns one returns `noError` for success. */
+export const Http2ErrorCode = {
   noError: 0,
   protocol: 1,
   flowControl: 3,
@@ -29,7 +29,7 @@ export const ErrorCode = {
   compression: 9,
   enhanceYourCalm: 11,
 } as const;
-export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
+export type Http2ErrorCode = (typeof Http2ErrorCode)[keyof typeof Http2ErrorCode];
 
 export const Setting = {
   enablePush: 2,
@@ -39,18 +39,19 @@ export const Setting = {
   maxHeaderListSize: 6,
 } as const;
 
-/** What holds until a peer's settings say otherwise. */
+/** Defaults until a client's SETTINGS change them, and the protocol's maxima. */
 export const DEFAULT_WINDOW_BYTES = 65_535;
 export const DEFAULT_FRAME_BYTES = 16_384;
 export const MAX_WINDOW_BYTES = 0x7fff_ffff;
 export const MAX_FRAME_BYTES = 0xff_ffff;
 
 /**
- * Bytes of one upload that may wait unread, while its key is looked up: whoever has none has them, too. Most requests are smaller, and one of
- * 100 KB costs no less with four times as many. The connection's window is not spent by them: those bytes are given back at once.
+ * Bytes of one upload that a client may send while its stream is paused. Most requests are smaller; one of 100 KB was no cheaper with
+ * four times as many. They do not use up the connection's window, which is given back as bytes arrive.
  */
 export const STREAM_WINDOW_BYTES = 64 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
+/** Streams of one connection at a time; further ones are refused. */
 export const MAX_STREAMS = 100_000;
-/** Of one block of headers, packed or not. Those of a gRPC call take some hundred bytes; the client's own are in a message. */
+/** Limit of one block of headers, both compressed and decoded. Those of a gRPC call take some hundred bytes. */
 export const MAX_HEADER_LIST_BYTES = 16 * 1024;

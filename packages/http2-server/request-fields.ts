@@ -1,9 +1,9 @@
 import { MAX_HEADER_LIST_BYTES } from './protocol.ts';
 
-/** RFC 7541 4.1: what a field counts besides its bytes. */
+/** RFC 7541, Calculating Table Size: added to the bytes of each field. */
 const FIELD_OVERHEAD_BYTES = 32;
 
-/** What a field is to the one who gathers a request. Found out once: most fields come again and again from a table. */
+/** The role of a field in a request. Determined once per field: most come from a table again and again. */
 type Kind = 'method' | 'path' | 'scheme' | 'authority' | 'content_length' | 'other' | 'malformed';
 
 export class Field {
@@ -27,8 +27,8 @@ const PSEUDO = new Map<string, Kind>([
   [':authority', 'authority'],
 ]);
 
-/** RFC 9113 8.2.2: what belongs to a connection of HTTP/1.1. */
-const OF_CONNECTIONS = new Set(['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade']);
+/** RFC 9113, Connection-Specific Header Fields: forbidden in HTTP/2. */
+const CONNECTION_SPECIFIC = new Set(['connection', 'proxy-connection', 'keep-alive', 'transfer-encoding', 'upgrade']);
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
@@ -36,19 +36,19 @@ const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
 function kindOf(name: string, value: string): Kind {
   if (BAD_VALUE.test(value)) return 'malformed';
   if (name.startsWith(':')) return PSEUDO.get(name) ?? 'malformed';
-  if (!NAME.test(name) || OF_CONNECTIONS.has(name)) return 'malformed';
+  if (!NAME.test(name) || CONNECTION_SPECIFIC.has(name)) return 'malformed';
   if (name === 'te') return value === 'trailers' ? 'other' : 'malformed';
   if (name === 'content-length') return /^\d{1,15}$/.test(value) ? 'content_length' : 'malformed';
   return 'other';
 }
 
-/** Gathers one block of headers, or of trailers. */
+/** Collects and checks the fields of one block of headers or trailers. */
 export class RequestFields {
   method: string | undefined;
   path: string | undefined;
   #scheme = false;
   #authority = false;
-  /** From content-length; negative without one. */
+  /** The content-length in bytes; negative without one. */
   declaredBytes = -1;
   #malformed = false;
   #regular = false;
@@ -100,7 +100,7 @@ export class RequestFields {
     return this.#sizeBytes > MAX_HEADER_LIST_BYTES;
   }
 
-  /** RFC 9113 8.3.1, without CONNECT, which nobody here needs. */
+  /** RFC 9113, Request Pseudo-Header Fields. CONNECT is not supported. */
   get isRequest(): boolean {
     return !this.#malformed && this.method !== undefined && this.path !== undefined && this.#scheme;
   }

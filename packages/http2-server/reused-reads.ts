@@ -1,25 +1,39 @@
 import { Socket } from 'node:net';
+import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
+
+/** Major versions of Node on which reused-reads.test.ts has passed. On others sockets are read the ordinary way. */
+const TESTED_NODE_MAJORS: readonly string[] = ['24'];
 
 /**
- * Goes on with a connection that a server has accepted, and paused (`pauseOnConnect`), with a socket that reads into the same memory again
- * and again: what `onRead` is given is only valid until it returns. Node allocates 64 KiB for each read of a socket otherwise, outside the
- * heap, of which each 64 MB cost a full garbage collection. `net.connect` has an option for it, `onread`; for a server's sockets it takes
- * what Node itself does where a connection goes to another process: a second socket around the same handle. `handle` and `_handle`
- * are as old as Node, and in no documentation. Where they have gone the accepted socket is read as any other, which costs more and nothing else;
- * reused-reads.test.ts notices it.
+ * Replaces a connection that a server has accepted and paused (`pauseOnConnect`) by a socket that reads into `buffer` again and again. Node
+ * otherwise allocates 64 KiB outside the heap for each read, and each 64 MB of those cost a full garbage collection. `net.connect` has the
+ * option `onread` for it; a server's sockets need a second socket around the same handle, as Node itself makes one where a connection
+ * moves to another process. `handle` and `_handle` are as old as Node but undocumented, hence the list of versions. Without them the accepted
+ * socket is returned and read as any other: slower, and the same otherwise.
  */
-export function withReusedReads(accepted: Socket, buffer: Buffer, onRead: (bytes: Buffer) => void): Socket {
-  const handle = handleOf(accepted);
+export function withReusedReads(
+  accepted: Socket,
+  buffer: Buffer,
+  onRead: (bytes: BorrowedBytes, length: number) => void,
+  nodeVersion: string = process.versions.node,
+): Socket {
+  const handle = TESTED_NODE_MAJORS.includes(nodeVersion.split('.')[0] ?? '') ? handleOf(accepted) : undefined;
+  if (!handle) return readAsUsual(accepted, onRead);
+  const bytes = lend(buffer);
   const callback = (length: number): boolean => {
-    onRead(buffer.subarray(0, length));
+    onRead(bytes, length);
     return true;
   };
   const socket = new Socket({ handle, onread: { buffer, callback } } as ConstructorParameters<typeof Socket>[0]);
-  if (!handle || handleOf(socket) !== handle) return accepted.on('data', onRead).resume();
+  if (handleOf(socket) !== handle) return readAsUsual(accepted, onRead);
   (accepted as unknown as WithHandle)._handle = null;
-  // Only its server knows it by now, and counts it.
+  // Only its server still knows the accepted socket, and counts it.
   accepted.destroy();
   return socket;
+}
+
+function readAsUsual(accepted: Socket, onRead: (bytes: BorrowedBytes, length: number) => void): Socket {
+  return accepted.on('data', (bytes) => onRead(lend(bytes), bytes.length)).resume();
 }
 
 interface WithHandle {

@@ -1,40 +1,49 @@
 import type { Socket } from 'node:net';
+import type { CopyableBytes } from './borrowed-bytes.ts';
 import { FrameBuffer } from './frame-buffer.ts';
 import {
   CONNECTION_WINDOW_BYTES,
   DEFAULT_FRAME_BYTES,
   DEFAULT_WINDOW_BYTES,
-  ErrorCode,
   FrameType,
+  Http2ErrorCode,
   MAX_WINDOW_BYTES,
 } from './protocol.ts';
-import type { Http2Stream } from './stream.ts';
 
-/** About what goes into one write: enough that its cost does not show, little enough that streams take turns. */
+/** A write is full from here on: large enough that its cost does not show, small enough that streams take turns. */
 const WRITE_BYTES = 256 * 1024;
 
-/** Answers to pings and the like that may wait for a client that does not read; an ordinary one makes a handful wait. */
+/** Bound of PING and SETTINGS acknowledgements and resets that wait for a client which does not read. An ordinary client causes a handful. */
 const MAX_REPLIES_WAITING = 10_000;
 
+/** The reason why a stream is to be scheduled again after its turn; `nothing`: it asks for a turn itself when it has more. */
+export type NextTurn = 'at_once' | 'when_connection_window_opens' | 'nothing';
+
+/** A stream, as the sender sees it. */
+export interface TurnTaker {
+  /** Adds its frames to the sender, with at most one frame of data. */
+  takeTurn(): NextTurn;
+}
+
 /**
- * What one connection sends. Everything that the turns of one round of the event loop bring goes out in one write, streams taking turns
- * frame by frame; while a write is under way the next gathers.
+ * Writes the frames of one connection. All frames of one round of the event loop go out in one write, streams taking turns frame by frame;
+ * while a write is in progress the next one fills.
  */
 export class Sender {
   readonly #socket: Socket;
-  /** Filled while what was in the other is being written. */
+  /** Receives frames while the other buffer is being written. */
   #filling = new FrameBuffer();
   #written = new FrameBuffer();
   #writing = false;
   #scheduled = false;
   #closed = false;
   #repliesWaiting = 0;
-  /** Have something that their own windows let through, in the order of their turns. */
-  readonly #ready = new Set<Http2Stream>();
-  /** Wait for the connection's window. */
-  readonly #starved = new Set<Http2Stream>();
+  /** Streams with frames that their own windows allow, in the order of their turns. */
+  readonly #ready = new Set<TurnTaker>();
+  /** Streams that wait for the connection's window. */
+  readonly #starved = new Set<TurnTaker>();
   #windowBytes = DEFAULT_WINDOW_BYTES;
-  /** The peer's, as its settings say. */
+  /** The client's limit, from its SETTINGS. */
   maxFrameBytes = DEFAULT_FRAME_BYTES;
   readonly #flush = () => this.#sendReady();
   readonly #onWritten = () => {
@@ -50,13 +59,13 @@ export class Sender {
     return this.#windowBytes;
   }
 
-  /** Asks for a turn. */
-  ready(stream: Http2Stream): void {
+  /** Gives the stream a turn in this round of the event loop, or in the next. */
+  ready(stream: TurnTaker): void {
     this.#ready.add(stream);
     if (!this.#scheduled) this.#schedule();
   }
 
-  forget(stream: Http2Stream): void {
+  forget(stream: TurnTaker): void {
     this.#ready.delete(stream);
     this.#starved.delete(stream);
   }
@@ -65,8 +74,8 @@ export class Sender {
     this.#filling.addHeaders(streamId, block, endStream);
   }
 
-  /** Within the window, and one frame's length. */
-  data(streamId: number, bytes: Buffer, start: number, end: number): void {
+  /** Adds a DATA frame. The part must fit into the connection's window and into `maxFrameBytes`. */
+  data(streamId: number, bytes: CopyableBytes, start: number, end: number): void {
     this.#windowBytes -= end - start;
     this.#filling.add(FrameType.data, 0, streamId, bytes, start, end);
   }
@@ -76,24 +85,25 @@ export class Sender {
     this.#schedule();
   }
 
-  /** Returns an error when the peer lets too many of these wait. */
-  reply(type: number, flags: number, bytes: Buffer, start: number, end: number): ErrorCode {
+  /** Adds an acknowledgement. Returns an error if too many wait for the client to read. */
+  reply(type: number, flags: number, bytes: CopyableBytes, start: number, end: number): Http2ErrorCode {
     this.#filling.add(type, flags, 0, bytes, start, end);
     return this.#countReply();
   }
 
-  reset(streamId: number, code: ErrorCode): ErrorCode {
+  /** Returns an error if too many wait for the client to read. */
+  reset(streamId: number, code: Http2ErrorCode): Http2ErrorCode {
     this.#filling.addNumber(FrameType.reset, streamId, code);
     return this.#countReply();
   }
 
-  /** The first frame of all. */
+  /** Adds the first frames of the connection. */
   open(settings: Buffer): void {
     this.#filling.add(FrameType.settings, 0, 0, settings, 0, settings.length);
     this.windowUpdate(0, CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW_BYTES);
   }
 
-  goAway(lastStreamId: number, code: ErrorCode): void {
+  goAway(lastStreamId: number, code: Http2ErrorCode): void {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(lastStreamId);
     payload.writeUInt32BE(code, 4);
@@ -101,15 +111,16 @@ export class Sender {
     this.#schedule();
   }
 
-  widen(bytes: number): ErrorCode {
-    if (this.#windowBytes + bytes > MAX_WINDOW_BYTES) return ErrorCode.flowControl;
+  /** Grows the connection's window by a WINDOW_UPDATE. Returns an error above the protocol's maximum. */
+  widen(bytes: number): Http2ErrorCode {
+    if (this.#windowBytes + bytes > MAX_WINDOW_BYTES) return Http2ErrorCode.flowControl;
     this.#windowBytes += bytes;
     for (const stream of this.#starved) this.ready(stream);
     this.#starved.clear();
-    return ErrorCode.noError;
+    return Http2ErrorCode.noError;
   }
 
-  /** Writes what is left, and nothing after it. */
+  /** Writes the frames that are left, and closes the connection after them. */
   end(): void {
     if (this.#closed) return;
     if (!this.#writing) this.#sendReady();
@@ -122,9 +133,9 @@ export class Sender {
     this.#closed = true;
   }
 
-  #countReply(): ErrorCode {
+  #countReply(): Http2ErrorCode {
     this.#schedule();
-    return ++this.#repliesWaiting > MAX_REPLIES_WAITING ? ErrorCode.enhanceYourCalm : ErrorCode.noError;
+    return ++this.#repliesWaiting > MAX_REPLIES_WAITING ? Http2ErrorCode.enhanceYourCalm : Http2ErrorCode.noError;
   }
 
   #schedule(): void {
@@ -136,13 +147,13 @@ export class Sender {
   #sendReady(): void {
     this.#scheduled = false;
     if (this.#writing || this.#closed) return;
-    // A stream that wants another turn is added again, and so comes behind the others.
+    // A stream that wants another turn is added again, behind the others.
     for (const stream of this.#ready) {
       if (this.#filling.length >= WRITE_BYTES) break;
       this.#ready.delete(stream);
-      const wants = stream.takeTurn();
-      if (wants === 'turn') this.#ready.add(stream);
-      else if (wants === 'connection_window') this.#starved.add(stream);
+      const next = stream.takeTurn();
+      if (next === 'at_once') this.#ready.add(stream);
+      else if (next === 'when_connection_window_opens') this.#starved.add(stream);
     }
     if (this.#filling.length === 0) return;
     const full = this.#filling;

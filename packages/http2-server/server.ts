@@ -1,31 +1,36 @@
-import { createServer, type Socket } from 'node:net';
-import { listenOn, type TcpAddress } from '../../core/net/unix-socket.ts';
+import { createServer, type Server, type Socket } from 'node:net';
 import { type AcceptStream, Http2Connection } from './connection.ts';
 import { withReusedReads } from './reused-reads.ts';
 
+export interface Http2ServerOptions {
+  /** Binds the server to its address. Resolves when it listens; a rejection is that of `startHttp2Server`. */
+  readonly listen: (server: Server) => Promise<void>;
+  /** Called for each request, as soon as its headers are here. */
+  readonly accept: AcceptStream;
+  /** Called with errors of a connection, after which it is closed, and of the listening socket. */
+  readonly onError: (error: Error) => void;
+}
+
 export interface Http2Server {
-  /** No new connections, GOAWAY on those that are open; streams in flight go on. */
+  /** Takes no new connections and sends GOAWAY on the open ones; streams in flight go on. */
   stopAccepting(): void;
+  /** Cuts all connections. */
   close(): void;
 }
 
-/** One for all connections: what is read is taken out of it before the next read. */
+/** Shared by all connections: what one read brings is handled before the next read begins. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** HTTP/2 for clients that know that it is spoken here: without TLS, and without an upgrade from HTTP/1.1. */
-export async function startHttp2Server(
-  where: string | TcpAddress,
-  accept: AcceptStream,
-  onError: (error: Error) => void,
-): Promise<Http2Server> {
+/** HTTP/2 without TLS for clients that know the server speaks it ("prior knowledge"); there is no upgrade from HTTP/1.1. */
+export async function startHttp2Server({ listen, accept, onError }: Http2ServerOptions): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {
-    const socket = withReusedReads(accepted, READ_BUFFER, (bytes) => connection.receive(bytes));
+    const socket = withReusedReads(accepted, READ_BUFFER, (bytes, length) => connection.receive(bytes, length));
     const connection = new Http2Connection(socket, accept, onError);
     connections.set(socket, connection);
     socket.once('close', () => connections.delete(socket));
   });
-  await listenOn(server, where);
+  await listen(server);
   server.on('error', onError);
   const stopAccepting = () => {
     if (server.listening) server.close();

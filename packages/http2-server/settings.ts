@@ -1,6 +1,7 @@
+import type { BorrowedBytes } from './borrowed-bytes.ts';
 import {
   DEFAULT_FRAME_BYTES,
-  ErrorCode,
+  Http2ErrorCode,
   MAX_FRAME_BYTES,
   MAX_HEADER_LIST_BYTES,
   MAX_STREAMS,
@@ -11,7 +12,7 @@ import {
 
 const SETTING_BYTES = 6;
 
-/** What this side announces. */
+/** The payload of this server's SETTINGS frame. */
 export const SETTINGS: Buffer = encode([
   [Setting.maxConcurrentStreams, MAX_STREAMS],
   [Setting.initialWindowSize, STREAM_WINDOW_BYTES],
@@ -27,28 +28,29 @@ function encode(settings: readonly (readonly [id: number, value: number])[]): Bu
   return bytes;
 }
 
-/** Those of a client that say what may be sent to it. */
+/** The settings of a client that limit what may be sent to it. */
 export interface PeerSettings {
   readonly initialWindowBytes: number | undefined;
   readonly maxFrameBytes: number | undefined;
 }
 
-export function readSettings(bytes: Buffer, start: number, end: number): PeerSettings | ErrorCode {
-  if ((end - start) % SETTING_BYTES !== 0) return ErrorCode.frameSize;
+/** Returns the settings, or the connection error they cause. */
+export function readSettings(bytes: BorrowedBytes, start: number, end: number): PeerSettings | Http2ErrorCode {
+  if ((end - start) % SETTING_BYTES !== 0) return Http2ErrorCode.frameSize;
   let initialWindowBytes: number | undefined;
   let maxFrameBytes: number | undefined;
   for (let at = start; at < end; at += SETTING_BYTES) {
     const value = bytes.readUInt32BE(at + 2);
     switch (bytes.readUInt16BE(at)) {
       case Setting.enablePush:
-        if (value > 1) return ErrorCode.protocol;
+        if (value > 1) return Http2ErrorCode.protocol;
         break;
       case Setting.initialWindowSize:
-        if (value > MAX_WINDOW_BYTES) return ErrorCode.flowControl;
+        if (value > MAX_WINDOW_BYTES) return Http2ErrorCode.flowControl;
         initialWindowBytes = value;
         break;
       case Setting.maxFrameSize:
-        if (value < DEFAULT_FRAME_BYTES || value > MAX_FRAME_BYTES) return ErrorCode.protocol;
+        if (value < DEFAULT_FRAME_BYTES || value > MAX_FRAME_BYTES) return Http2ErrorCode.protocol;
         maxFrameBytes = value;
     }
   }

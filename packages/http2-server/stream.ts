@@ -1,36 +1,34 @@
-import { ErrorCode, MAX_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './protocol.ts';
-import type { Sender } from './sender.ts';
+import type { BorrowedBytes } from './borrowed-bytes.ts';
+import { Http2ErrorCode, MAX_WINDOW_BYTES, STREAM_WINDOW_BYTES } from './protocol.ts';
+import type { NextTurn, Sender, TurnTaker } from './sender.ts';
 
-/** What the peer does with its stream. */
+/** Receives what the client sends on one stream. */
 export interface StreamReader {
-  /** Bytes that are the caller's again when it returns. */
-  data(bytes: Buffer, start: number, end: number): void;
-  /** Nothing more comes. */
+  /** Called with the next bytes, which are valid until it returns. */
+  data(bytes: BorrowedBytes, start: number, end: number): void;
+  /** Called when the client has ended its side. */
   ended(): void;
-  /** Called once, last, however the stream came to its end. */
+  /** Called once, last: the stream has ended, was reset, or lost its connection. */
   closed(): void;
 }
 
 export interface StreamOwner {
   readonly sender: Sender;
-  /** Both sides have ended. */
+  /** Called when both sides have ended. */
   finished(stream: Http2Stream): void;
 }
 
-/** What a stream waits for after its turn. */
-export type Wants = 'turn' | 'connection_window' | 'nothing';
-
-/** One stream, from the headers of its request on. Headers and trailers of its answer come as blocks of HPACK. */
-export class Http2Stream {
+/** One stream, from the headers of its request on. Headers and trailers of the response are passed as blocks of HPACK. */
+export class Http2Stream implements TurnTaker {
   readonly id: number;
   readonly #owner: StreamOwner;
-  #reader: StreamReader = NOBODY;
+  #reader: StreamReader = NO_READER;
   #closed = false;
 
   #receiveWindowBytes = STREAM_WINDOW_BYTES;
-  /** Read, and not yet given back to the peer's window. */
+  /** Bytes that were read but not yet given back to the client's window. */
   #readBytes = 0;
-  /** From content-length, what is left of it; negative without one. */
+  /** Bytes of the content-length that have not arrived; negative without one. */
   #declaredBytesLeft: number;
   #paused = false;
   #remoteEnded = false;
@@ -40,7 +38,7 @@ export class Http2Stream {
   #trailers: Buffer | undefined;
   #ended = false;
   #waiting: Buffer[] = NOTHING;
-  /** Of the first of those that wait. */
+  /** Sent bytes of the first buffer that waits. */
   #sentBytes = 0;
 
   constructor(id: number, owner: StreamOwner, sendWindowBytes: number, declaredBytes: number) {
@@ -50,7 +48,7 @@ export class Http2Stream {
     this.#declaredBytesLeft = declaredBytes;
   }
 
-  /** The reader needs the stream, too, so it comes after it. */
+  /** Sets the reader, which is made after the stream because it needs it. */
   readInto(reader: StreamReader): void {
     this.#reader = reader;
   }
@@ -59,7 +57,7 @@ export class Http2Stream {
     return this.#closed;
   }
 
-  /** The peer may send what is left of the window, and no more until `resume`. */
+  /** Stops the client when its window is used up, until `resume`. */
   pause(): void {
     this.#paused = true;
   }
@@ -69,12 +67,13 @@ export class Http2Stream {
     this.#giveBack(0);
   }
 
-  /** Before any data. */
+  /** Must be called before `sendData`. */
   sendHeaders(block: Buffer): void {
     this.#headers = block;
     this.#askForTurn();
   }
 
+  /** Queues the bytes, which must not change until they are sent. The queue is unbounded: its user limits what it sends. */
   sendData(bytes: Buffer): void {
     if (this.#ended || this.#closed || bytes.length === 0) return;
     if (this.#waiting === NOTHING) this.#waiting = [bytes];
@@ -82,7 +81,7 @@ export class Http2Stream {
     this.#askForTurn();
   }
 
-  /** Trailers end the answer; alone, they are the whole of it. */
+  /** Ends the response with trailers; without headers and data before them they are the whole response. */
   end(trailers: Buffer): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -90,46 +89,45 @@ export class Http2Stream {
     this.#askForTurn();
   }
 
-  /** For the connection: bytes of a DATA frame, of which `flowBytes` count for the window. */
-  receive(bytes: Buffer, start: number, end: number, flowBytes: number): ErrorCode {
-    if (this.#remoteEnded) return ErrorCode.streamClosed;
+  /** Called by the connection with bytes of a DATA frame, of which `flowBytes` count for the window. */
+  receive(bytes: BorrowedBytes, start: number, end: number, flowBytes: number): Http2ErrorCode {
+    if (this.#remoteEnded) return Http2ErrorCode.streamClosed;
     this.#receiveWindowBytes -= flowBytes;
-    if (this.#receiveWindowBytes < 0) return ErrorCode.flowControl;
+    if (this.#receiveWindowBytes < 0) return Http2ErrorCode.flowControl;
     if (this.#declaredBytesLeft >= 0) {
       this.#declaredBytesLeft -= end - start;
-      if (this.#declaredBytesLeft < 0) return ErrorCode.protocol;
+      if (this.#declaredBytesLeft < 0) return Http2ErrorCode.protocol;
     }
     if (start < end) this.#reader.data(bytes, start, end);
     this.#giveBack(flowBytes);
-    return ErrorCode.noError;
+    return Http2ErrorCode.noError;
   }
 
-  /** The end came by itself, after more headers. */
-  receiveTrailers(wellFormed: boolean): ErrorCode {
-    if (!this.#remoteEnded && !wellFormed) return ErrorCode.protocol;
+  /** Called by the connection: trailers end the client's side. */
+  receiveTrailers(wellFormed: boolean): Http2ErrorCode {
+    if (!this.#remoteEnded && !wellFormed) return Http2ErrorCode.protocol;
     return this.receiveEnd();
   }
 
-  receiveEnd(): ErrorCode {
-    if (this.#remoteEnded) return ErrorCode.streamClosed;
+  receiveEnd(): Http2ErrorCode {
+    if (this.#remoteEnded) return Http2ErrorCode.streamClosed;
     this.#remoteEnded = true;
-    if (this.#declaredBytesLeft > 0) return ErrorCode.protocol;
-    if (this.#closed) return ErrorCode.noError;
+    if (this.#declaredBytesLeft > 0) return Http2ErrorCode.protocol;
+    if (this.#closed) return Http2ErrorCode.noError;
     this.#reader.ended();
     if (this.#ended && this.#trailers === undefined) this.#owner.finished(this);
-    return ErrorCode.noError;
+    return Http2ErrorCode.noError;
   }
 
-  /** By a WINDOW_UPDATE, or because the peer's settings changed: then by less than nothing, too. */
-  widen(bytes: number): ErrorCode {
-    if (this.#sendWindowBytes + bytes > MAX_WINDOW_BYTES) return ErrorCode.flowControl;
+  /** Grows the send window (WINDOW_UPDATE) or adjusts it (SETTINGS); the number may be negative. */
+  widen(bytes: number): Http2ErrorCode {
+    if (this.#sendWindowBytes + bytes > MAX_WINDOW_BYTES) return Http2ErrorCode.flowControl;
     this.#sendWindowBytes += bytes;
     if (this.#sendWindowBytes > 0 && this.#waiting.length > 0) this.#askForTurn();
-    return ErrorCode.noError;
+    return Http2ErrorCode.noError;
   }
 
-  /** Sends what is due up to one frame of data. */
-  takeTurn(): Wants {
+  takeTurn(): NextTurn {
     const { sender } = this.#owner;
     if (this.#headers !== undefined) {
       sender.headers(this.id, this.#headers, false);
@@ -138,9 +136,9 @@ export class Http2Stream {
     const first = this.#waiting[0];
     if (first !== undefined) {
       if (this.#sendWindowBytes <= 0) return 'nothing';
-      if (sender.windowBytes <= 0) return 'connection_window';
+      if (sender.windowBytes <= 0) return 'when_connection_window_opens';
       this.#sendPart(first);
-      if (this.#waiting.length > 0) return 'turn';
+      if (this.#waiting.length > 0) return 'at_once';
     }
     if (this.#trailers !== undefined) {
       sender.headers(this.id, this.#trailers, true);
@@ -150,7 +148,7 @@ export class Http2Stream {
     return 'nothing';
   }
 
-  /** The connection has forgotten it. */
+  /** Called by the connection, which has forgotten the stream. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -178,7 +176,7 @@ export class Http2Stream {
     else this.#waiting.shift();
   }
 
-  /** In large steps: most uploads are over before the first. */
+  /** Gives bytes back to the client's window in large steps: most uploads end before the first. */
   #giveBack(bytes: number): void {
     this.#readBytes += bytes;
     if (this.#paused || this.#readBytes < STREAM_WINDOW_BYTES / 2 || this.#remoteEnded || this.#closed) return;
@@ -189,4 +187,4 @@ export class Http2Stream {
 }
 
 const NOTHING: Buffer[] = [];
-const NOBODY: StreamReader = { data: () => undefined, ended: () => undefined, closed: () => undefined };
+const NO_READER: StreamReader = { data: () => undefined, ended: () => undefined, closed: () => undefined };

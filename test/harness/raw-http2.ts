@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { rawFrame as frame, setting } from '../../packages/http2-server/frames.fixture.ts';
 
 /** HTTP/2 by hand, for what no client library sends. */
 export const FRAME = {
@@ -19,22 +20,7 @@ const ACK = 1;
 const HEADER_BYTES = 9;
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
-export function frame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(HEADER_BYTES);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(streamId, 5);
-  return Buffer.concat([head, payload]);
-}
-
-/** One setting, by its number in RFC 9113. */
-export function setting(id: number, value: number): Buffer {
-  const payload = Buffer.alloc(6);
-  payload.writeUInt16BE(id);
-  payload.writeUInt32BE(value, 2);
-  return payload;
-}
+export { frame, setting };
 
 export type Field = readonly [name: string, value: string];
 
