@@ -1,4 +1,7 @@
-import type { CopyableBytes } from '../../packages/http2-server/borrowed-bytes.ts';
+/** A Buffer, or bytes that are valid only during the call. */
+export interface CopyableBytes {
+  copy(target: Uint8Array, targetStart: number, start: number, end: number): number;
+}
 
 const NONE = Buffer.alloc(0);
 

@@ -1,9 +1,11 @@
 declare const borrowed: unique symbol;
 
 /**
- * Bytes in memory that is used again for the next read. They are valid until the function that received them returns: kept longer, they would
- * show one client's request to another. The type has none of Buffer's methods that share memory (`subarray`, `slice`, `buffer`) and is not
- * assignable to Buffer or Uint8Array, so bytes that are kept must be copied. At run time it is the Buffer itself, which costs nothing.
+ * Bytes in memory that is used again for the next read. They are valid until the function that
+ * received them returns: kept longer, they would show one client's request to another. The type has
+ * none of Buffer's methods that share memory (`subarray`, `slice`, `buffer`) and is not assignable
+ * to Buffer or Uint8Array, so bytes that are kept must be copied. At run time it is the Buffer
+ * itself, which costs nothing.
  */
 export interface BorrowedBytes {
   readonly [borrowed]: true;

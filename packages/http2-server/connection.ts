@@ -18,7 +18,10 @@ import { Http2Stream, type StreamOwner, type StreamReader } from './stream.ts';
 /** Called for each request with its `:path`, before any of its data. */
 export type AcceptStream = (stream: Http2Stream, path: string) => StreamReader;
 
-/** The server's side of one HTTP/2 connection (RFC 9113), without push and priorities, which gRPC between two processes does not use. */
+/**
+ * The server's side of one HTTP/2 connection (RFC 9113), without push and priorities, which gRPC
+ * between two processes does not use.
+ */
 export class Http2Connection implements FrameHandler, StreamOwner {
   readonly sender: Sender;
   readonly #accept: AcceptStream;
@@ -27,7 +30,10 @@ export class Http2Connection implements FrameHandler, StreamOwner {
   readonly #blocks = new HeaderBlocks();
   readonly #streams = new Map<number, Http2Stream>();
   #lastStreamId = 0;
-  /** Streams above this id came after GOAWAY and are ignored: the client knows they were not processed. */
+  /**
+   * Streams above this id came after GOAWAY and are ignored: the client knows they were not
+   * processed.
+   */
   #goAwayAfter = Number.POSITIVE_INFINITY;
   #settingsSeen = false;
   #receiveWindowBytes = CONNECTION_WINDOW_BYTES;

@@ -48,7 +48,7 @@ describe('flow control', () => {
     server.served[0]?.stream.pause();
     for (let sent = 0; sent <= pieces; sent++) client.socket.write(data(1, piece));
     await waitFor(() => resets(client).length > 0);
-    // What is left of it on the way comes to a stream that is closed.
+    // Frames still on the way arrive at a closed stream and are reset, too.
     expect(resets(client)[0]).toEqual([1, Http2ErrorCode.flowControl]);
   });
 

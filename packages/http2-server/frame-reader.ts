@@ -1,7 +1,10 @@
 import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
 import { Flag, FRAME_HEAD_BYTES, FrameType, Http2ErrorCode, PREFACE } from './protocol.ts';
 
-/** Receives the frames. Payloads are passed as places in borrowed bytes: most are read where they lie and then forgotten. */
+/**
+ * Receives the frames. Payloads are passed as places in borrowed bytes: most are read where they
+ * lie and then forgotten.
+ */
 export interface FrameHandler {
   /** A whole frame; DATA only if it is padded. */
   frame(
@@ -12,13 +15,15 @@ export interface FrameHandler {
     start: number,
     end: number,
   ): Http2ErrorCode;
-  /** The part of an unpadded DATA frame that has arrived. `last`: it ends the frame and the stream. */
+  /**
+   * The part of an unpadded DATA frame that has arrived. `last`: it ends the frame and the stream.
+   */
   data(streamId: number, bytes: BorrowedBytes, start: number, end: number, last: boolean): Http2ErrorCode;
 }
 
 /**
- * Cuts the bytes of a client into frames, whatever the sizes of its packets. DATA is never collected here: the reader of a stream copies it
- * once, into its message.
+ * Cuts the bytes of a client into frames, whatever the sizes of its packets. DATA is never
+ * collected here: the reader of a stream copies it once, into its message.
  */
 export class FrameReader {
   readonly #handler: FrameHandler;
@@ -27,7 +32,10 @@ export class FrameReader {
   /** A frame's head that arrived in pieces. */
   readonly #head: Buffer = Buffer.alloc(FRAME_HEAD_BYTES);
   #headBytes = 0;
-  /** Bytes of the current frame's payload that have not arrived; negative while its head is incomplete. */
+  /**
+   * Bytes of the current frame's payload that have not arrived; negative while its head is
+   * incomplete.
+   */
   #left = -1;
   #type = 0;
   #flags = 0;

@@ -8,7 +8,10 @@ const PRIORITY_BYTES = 5;
 /** A block within its bound needs one; the limit is against empty frames without end. */
 const MAX_CONTINUATIONS = 16;
 
-/** Joins HEADERS and its CONTINUATIONs to one block and decodes it. A connection has one block at a time. */
+/**
+ * Joins HEADERS and its CONTINUATIONs to one block and decodes it. A connection has one block at a
+ * time.
+ */
 export class HeaderBlocks {
   readonly #decoder = new HpackDecoder();
   /** The fields of the last block, until the next one begins. */

@@ -9,14 +9,18 @@ const MAX_TABLE_BYTES = 4096;
 const MAX_INTEGER = 2 ** 28;
 
 /**
- * Reads header blocks (RFC 7541). A field that a table holds costs one array access: it was decoded and checked when it first came.
+ * Reads header blocks (RFC 7541). A field that a table holds costs one array access: it was decoded
+ * and checked when it first came.
  */
 export class HpackDecoder {
   /** The dynamic table, oldest field first. At most 128 fields fit. */
   readonly #table: Field[] = [];
   #tableBytes = 0;
   #tableLimitBytes = MAX_TABLE_BYTES;
-  /** The last literal that no table keeps, and its bytes: Envoy sends `:path` so, with the same value for each request. */
+  /**
+   * The last literal that no table keeps, and its bytes: Envoy sends `:path` so, with the same
+   * value for each request.
+   */
   #literal: Field | undefined;
   #literalBytes: Buffer = EMPTY;
   /** Borrowed, and dropped before `decode` returns. */
@@ -24,7 +28,10 @@ export class HpackDecoder {
   #at = 0;
   #end = 0;
 
-  /** Returns false for an invalid block. The table is undefined afterwards, so the connection must end. */
+  /**
+   * Returns false for an invalid block. The table is undefined afterwards, so the connection must
+   * end.
+   */
   decode(bytes: BorrowedBytes, start: number, end: number, fields: RequestFields): boolean {
     this.#bytes = bytes;
     this.#at = start;
@@ -69,7 +76,10 @@ export class HpackDecoder {
     return field;
   }
 
-  /** Compares the kept literal with what comes next. A literal's own bytes say where it ends, so what follows it does not matter. */
+  /**
+   * Compares the kept literal with what comes next. A literal's own bytes say where it ends, so
+   * what follows it does not matter.
+   */
   #isSameLiteral(): boolean {
     const same = this.#literalBytes;
     if (same.length === 0 || this.#at + same.length > this.#end) return false;
@@ -109,7 +119,10 @@ export class HpackDecoder {
     }
   }
 
-  /** Integer Representation of RFC 7541; `mask` has the bits of its prefix. Negative if it is cut off or above MAX_INTEGER. */
+  /**
+   * Integer Representation of RFC 7541; `mask` has the bits of its prefix. Negative if it is cut
+   * off or above MAX_INTEGER.
+   */
   #readInteger(mask: number): number {
     const prefix = (this.#bytes[this.#at++] ?? 0) & mask;
     if (prefix < mask) return prefix;

@@ -23,7 +23,8 @@ test.each([
   expect(decode(hex)).toBe(text);
 });
 
-// The longest codes: 30 bits for CR and LF, 28 for the byte 255 is not one of them, so these two and its neighbours of appendix B.
+// The longest codes: 30 bits for CR and LF, 28 for the byte 255 is not one of them, so these two
+// and its neighbours of appendix B.
 test.each([
   [['fffffff3'], '\n'],
   [['fffffff7'], '\r'],

@@ -1,8 +1,9 @@
 import type { BorrowedBytes } from './borrowed-bytes.ts';
 
 /**
- * Length in bits of the code of each byte and of the end symbol (RFC 7541, Huffman Code). The code is canonical: codes of one length follow
- * each other in the order of the bytes, so the lengths define them.
+ * Length in bits of the code of each byte and of the end symbol (RFC 7541, Huffman Code). The code
+ * is canonical: codes of one length follow each other in the order of the bytes, so the lengths
+ * define them.
  */
 const CODE_BITS = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28,
@@ -17,7 +18,10 @@ const CODE_BITS = [
 ];
 
 const END = 256;
-/** Children of node n at 2n (bit 0) and 2n + 1. Negative entries are leaves: the complement of a byte. */
+/**
+ * Children of node n at 2n (bit 0) and 2n + 1. Negative entries are leaves: the complement of a
+ * byte.
+ */
 const TREE = buildTree();
 
 function buildTree(): Int16Array {
@@ -41,7 +45,10 @@ function buildTree(): Int16Array {
   return tree;
 }
 
-/** Returns the text as Latin-1; `undefined` for invalid codes: an end symbol inside, or padding longer than 7 bits or not of ones. */
+/**
+ * Returns the text as Latin-1; `undefined` for invalid codes: an end symbol inside, or padding
+ * longer than 7 bits or not of ones.
+ */
 export function decodeHuffman(bytes: BorrowedBytes, start: number, end: number): string | undefined {
   let text = '';
   let node = 0;

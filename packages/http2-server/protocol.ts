@@ -46,12 +46,16 @@ export const MAX_WINDOW_BYTES = 0x7fff_ffff;
 export const MAX_FRAME_BYTES = 0xff_ffff;
 
 /**
- * Bytes of one upload that a client may send while its stream is paused. Most requests are smaller; one of 100 KB was no cheaper with
- * four times as many. They do not use up the connection's window, which is given back as bytes arrive.
+ * Bytes of one upload that a client may send while its stream is paused. Most requests are smaller;
+ * one of 100 KB was no cheaper with four times as many. They do not use up the connection's window,
+ * which is given back as bytes arrive.
  */
 export const STREAM_WINDOW_BYTES = 64 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 /** Streams of one connection at a time; further ones are refused. */
 export const MAX_STREAMS = 100_000;
-/** Limit of one block of headers, both compressed and decoded. Those of a gRPC call take some hundred bytes. */
+/**
+ * Limit of one block of headers, both compressed and decoded. Those of a gRPC call take some
+ * hundred bytes.
+ */
 export const MAX_HEADER_LIST_BYTES = 16 * 1024;

@@ -3,7 +3,10 @@ import { MAX_HEADER_LIST_BYTES } from './protocol.ts';
 /** RFC 7541, Calculating Table Size: added to the bytes of each field. */
 const FIELD_OVERHEAD_BYTES = 32;
 
-/** The role of a field in a request. Determined once per field: most come from a table again and again. */
+/**
+ * The role of a field in a request. Determined once per field: most come from a table again and
+ * again.
+ */
 type Kind = 'method' | 'path' | 'scheme' | 'authority' | 'content_length' | 'other' | 'malformed';
 
 export class Field {

@@ -1,15 +1,20 @@
 import { Socket } from 'node:net';
 import { type BorrowedBytes, lend } from './borrowed-bytes.ts';
 
-/** Major versions of Node on which reused-reads.test.ts has passed. On others sockets are read the ordinary way. */
+/**
+ * Major versions of Node on which reused-reads.test.ts has passed. On others sockets are read the
+ * ordinary way.
+ */
 const TESTED_NODE_MAJORS: readonly string[] = ['24'];
 
 /**
- * Replaces a connection that a server has accepted and paused (`pauseOnConnect`) by a socket that reads into `buffer` again and again. Node
- * otherwise allocates 64 KiB outside the heap for each read, and each 64 MB of those cost a full garbage collection. `net.connect` has the
- * option `onread` for it; a server's sockets need a second socket around the same handle, as Node itself makes one where a connection
- * moves to another process. `handle` and `_handle` are as old as Node but undocumented, hence the list of versions. Without them the accepted
- * socket is returned and read as any other: slower, and the same otherwise.
+ * Replaces a connection that a server has accepted and paused (`pauseOnConnect`) by a socket that
+ * reads into `buffer` again and again. Node otherwise allocates 64 KiB outside the heap for each
+ * read, and each 64 MB of those cost a full garbage collection. `net.connect` has the option
+ * `onread` for it; a server's sockets need a second socket around the same handle, as Node itself
+ * makes one where a connection moves to another process. `handle` and `_handle` are as old as Node
+ * but undocumented, hence the list of versions. Without them the accepted socket is returned and
+ * read as any other: slower, and the same otherwise.
  */
 export function withReusedReads(
   accepted: Socket,

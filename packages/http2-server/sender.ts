@@ -10,13 +10,22 @@ import {
   MAX_WINDOW_BYTES,
 } from './protocol.ts';
 
-/** A write is full from here on: large enough that its cost does not show, small enough that streams take turns. */
+/**
+ * A write is full from here on: large enough that its cost does not show, small enough that streams
+ * take turns.
+ */
 const WRITE_BYTES = 256 * 1024;
 
-/** Bound of PING and SETTINGS acknowledgements and resets that wait for a client which does not read. An ordinary client causes a handful. */
+/**
+ * Bound of PING and SETTINGS acknowledgements and resets that wait for a client which does not
+ * read. An ordinary client causes a handful.
+ */
 const MAX_REPLIES_WAITING = 10_000;
 
-/** The reason why a stream is to be scheduled again after its turn; `nothing`: it asks for a turn itself when it has more. */
+/**
+ * The reason why a stream is to be scheduled again after its turn; `nothing`: it asks for a turn
+ * itself when it has more.
+ */
 export type NextTurn = 'at_once' | 'when_connection_window_opens' | 'nothing';
 
 /** A stream, as the sender sees it. */
@@ -26,8 +35,8 @@ export interface TurnTaker {
 }
 
 /**
- * Writes the frames of one connection. All frames of one round of the event loop go out in one write, streams taking turns frame by frame;
- * while a write is in progress the next one fills.
+ * Writes the frames of one connection. All frames of one round of the event loop go out in one
+ * write, streams taking turns frame by frame; while a write is in progress the next one fills.
  */
 export class Sender {
   readonly #socket: Socket;
@@ -111,7 +120,10 @@ export class Sender {
     this.#schedule();
   }
 
-  /** Grows the connection's window by a WINDOW_UPDATE. Returns an error above the protocol's maximum. */
+  /**
+   * Grows the connection's window by a WINDOW_UPDATE. Returns an error above the protocol's
+   * maximum.
+   */
   widen(bytes: number): Http2ErrorCode {
     if (this.#windowBytes + bytes > MAX_WINDOW_BYTES) return Http2ErrorCode.flowControl;
     this.#windowBytes += bytes;

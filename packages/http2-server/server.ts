@@ -3,7 +3,10 @@ import { type AcceptStream, Http2Connection } from './connection.ts';
 import { withReusedReads } from './reused-reads.ts';
 
 export interface Http2ServerOptions {
-  /** Binds the server to its address. Resolves when it listens; a rejection is that of `startHttp2Server`. */
+  /**
+   * Binds the server to its address. Resolves when it listens; a rejection is that of
+   * `startHttp2Server`.
+   */
   readonly listen: (server: Server) => Promise<void>;
   /** Called for each request, as soon as its headers are here. */
   readonly accept: AcceptStream;
@@ -21,7 +24,10 @@ export interface Http2Server {
 /** Shared by all connections: what one read brings is handled before the next read begins. */
 const READ_BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
 
-/** HTTP/2 without TLS for clients that know the server speaks it ("prior knowledge"); there is no upgrade from HTTP/1.1. */
+/**
+ * HTTP/2 without TLS for clients that know the server speaks it ("prior knowledge"); there is no
+ * upgrade from HTTP/1.1.
+ */
 export async function startHttp2Server({ listen, accept, onError }: Http2ServerOptions): Promise<Http2Server> {
   const connections = new Map<Socket, Http2Connection>();
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (accepted) => {

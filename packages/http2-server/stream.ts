@@ -18,7 +18,10 @@ export interface StreamOwner {
   finished(stream: Http2Stream): void;
 }
 
-/** One stream, from the headers of its request on. Headers and trailers of the response are passed as blocks of HPACK. */
+/**
+ * One stream, from the headers of its request on. Headers and trailers of the response are passed
+ * as blocks of HPACK.
+ */
 export class Http2Stream implements TurnTaker {
   readonly id: number;
   readonly #owner: StreamOwner;
@@ -73,7 +76,10 @@ export class Http2Stream implements TurnTaker {
     this.#askForTurn();
   }
 
-  /** Queues the bytes, which must not change until they are sent. The queue is unbounded: its user limits what it sends. */
+  /**
+   * Queues the bytes, which must not change until they are sent. The queue is unbounded: its user
+   * limits what it sends.
+   */
   sendData(bytes: Buffer): void {
     if (this.#ended || this.#closed || bytes.length === 0) return;
     if (this.#waiting === NOTHING) this.#waiting = [bytes];
@@ -81,7 +87,10 @@ export class Http2Stream implements TurnTaker {
     this.#askForTurn();
   }
 
-  /** Ends the response with trailers; without headers and data before them they are the whole response. */
+  /**
+   * Ends the response with trailers; without headers and data before them they are the whole
+   * response.
+   */
   end(trailers: Buffer): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -89,7 +98,9 @@ export class Http2Stream implements TurnTaker {
     this.#askForTurn();
   }
 
-  /** Called by the connection with bytes of a DATA frame, of which `flowBytes` count for the window. */
+  /**
+   * Called by the connection with bytes of a DATA frame, of which `flowBytes` count for the window.
+   */
   receive(bytes: BorrowedBytes, start: number, end: number, flowBytes: number): Http2ErrorCode {
     if (this.#remoteEnded) return Http2ErrorCode.streamClosed;
     this.#receiveWindowBytes -= flowBytes;

@@ -5,8 +5,9 @@ import { stripVTControlCharacters } from 'node:util';
 import { startHttp2Server } from '../server.ts';
 
 /**
- * `npm run h2spec [-- ARGUMENTS OF h2spec]`: runs the conformance test h2spec against a server on loopback that answers every request. Fails
- * if a case fails that is not among EXPECTED_FAILURES. Needs Go 1.21 or newer, which downloads and builds the versions in go.mod.
+ * `npm run h2spec [-- ARGUMENTS OF h2spec]`: runs the conformance test h2spec against a server on
+ * loopback that answers every request. Fails if a case fails that is not among EXPECTED_FAILURES.
+ * Needs Go 1.21 or newer, which downloads and builds the versions in go.mod.
  */
 
 /** RFC 7540 made these errors. RFC 9113 deprecates priorities, and the server ignores them. */
