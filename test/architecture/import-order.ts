@@ -13,7 +13,7 @@ export interface Area {
  */
 export const AREAS: readonly Area[] = [
   { path: 'proto', uses: [], folders: ['generated'] },
-  { path: 'packages', uses: [], folders: ['http2-server'] },
+  { path: 'packages', uses: [], folders: ['http2-server', 'http2-server/h2spec'] },
   { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'errors', 'log', 'config'] },
   { path: 'dashboard/contract', uses: [], folders: [''] },
   {
@@ -124,7 +124,7 @@ export const AREAS: readonly Area[] = [
   { path: 'scripts', uses: ['core'], folders: ['setup', ''] },
   {
     path: 'test',
-    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'proto'],
+    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'packages', 'proto'],
     folders: [
       'architecture',
       'fixtures',
@@ -210,7 +210,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 
 /** Files that are started or served, and imported by nothing. */
 export const ENTRIES =
-  '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
+  '(^|/)main\\.tsx?$|^core/config/json-schema\\.ts$|^scripts/[^/]+$|^demo/provider\\.ts$|^packages/http2-server/h2spec/run\\.ts$|^dashboard/web/(vite\\.config\\.ts|public/.*)$|^supervisor/testing/|\\.d\\.mts$';
 
 /** Tests and what only tests import: they may import everything. */
 export const TESTS = '\\.(test|fixture|contract)\\.tsx?$|^supervisor/testing/';

@@ -30,7 +30,6 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
   ['ext-proc/telemetry', 'ext-proc/delivery'],
   ['ext-proc/telemetry', 'ext-proc/delivery/provider'],
   ['operator', 'supervisor'],
-  ['packages/http2-server', 'core/net'],
   ['test/bench', 'test/load'],
   ['test/contract', 'test/integration'],
   ['test/launchers', 'test/integration'],
@@ -51,6 +50,5 @@ export const KNOWN_FILE_CYCLES: readonly string[] = [
   'ext-proc/delivery/json',
   'ext-proc/delivery/provider',
   'ext-proc/delivery/stream',
-  'packages/http2-server',
   'test/launchers',
 ];
