@@ -7,7 +7,7 @@ export interface Prices {
   readonly outputPicoUsd: bigint;
 }
 
-/** What a generation used. Cached tokens are part of prompt tokens, reasoning tokens part of completion tokens (INTERFACE 5). */
+/** Tokens of a generation. Cached tokens are part of prompt tokens, reasoning tokens part of completion tokens (INTERFACE 5). */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -32,7 +32,7 @@ export function chargeNanoUsd(prices: Prices, usage: TokenUsage): NanoUsd {
   );
 }
 
-/** The most a request can cost: no token cached (or cached ones dearer), every completion as long as the limit sent to the provider. */
+/** The most a request can cost: no token cached (or all, if cached ones are more expensive), every completion as long as the limit sent to the provider. */
 export function worstCaseNanoUsd(prices: Prices, inputTokensCeiling: number, outputTokens: number): NanoUsd {
   const input = prices.inputPicoUsd > prices.cachedInputPicoUsd ? prices.inputPicoUsd : prices.cachedInputPicoUsd;
   return toNanoUsd(BigInt(inputTokensCeiling) * input + BigInt(outputTokens) * prices.outputPicoUsd);

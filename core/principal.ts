@@ -8,7 +8,7 @@ export const SCOPES: readonly Scope[] = ['chat', 'usage:read'];
 /** Concurrency slots of an organization that asks for none in particular (INTERFACE 5). */
 export const DEFAULT_CONCURRENCY = 64;
 
-/** Who is calling, as PostgreSQL had it when the request arrived: everything that authentication, authorization and admission need. */
+/** The caller, as PostgreSQL had it when the request arrived: everything that authentication, authorization and admission need. */
 export interface Principal {
   readonly key: Key;
   readonly organization: Organization;

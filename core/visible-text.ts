@@ -5,7 +5,7 @@
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]/u;
 const SEEN = /[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** Whether something in a name or a note would be kept that nobody can see there. */
+/** True if a name or a note has characters that are invisible. */
 export function hidesSomething(text: string): boolean {
   return HIDDEN.test(text) || !text.isWellFormed();
 }

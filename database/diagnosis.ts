@@ -29,9 +29,9 @@ export interface ServerFigures {
   /** The server, the database or the user is set to begin transactions read-only. */
   readonly readOnly: boolean;
   readonly connections: number;
-  /** That ordinary users may have, all together. */
+  /** Connections that ordinary users may have together. */
   readonly maxConnections: number;
-  /** Of a statement that does nothing: the median of several. */
+  /** Median latency of several empty statements. */
   readonly latencyMs: number;
   /** The server's clock before ours; the way there makes it this uncertain. */
   readonly clockAheadMs: number;
@@ -39,7 +39,7 @@ export interface ServerFigures {
 }
 
 export interface SchemaFigures {
-  /** Of this code. */
+  /** Schema version of this code. */
   readonly version: number;
   readonly applied: number;
   readonly missing: readonly string[];
@@ -71,7 +71,7 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
   });
-  // Told of by the statement under way, or the next; unheard it would end the process.
+  // The current or next statement reports the error; without a listener it would end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -101,7 +101,7 @@ export async function openDiagnosis(url: string): Promise<DatabaseDiagnosis> {
   }
 }
 
-/** Who else is connected pg_stat_activity tells only those who may read all of it. */
+/** pg_stat_activity shows other connections only to users who may read all of it. */
 const SERVER: Statement = {
   name: 'diagnose_server',
   text: `select current_setting('server_version') as version, current_setting('server_version_num')::integer as "versionNumber",

@@ -63,7 +63,7 @@ export interface Postgres {
   readonly idempotency: IdempotencyStore;
   readonly administration: Administration;
   readonly checkpoints: CheckpointStore;
-  /** Of the store that processes share. */
+  /** Fences of the store that processes share. */
   readonly fences: ReadFences;
   /**
    * To be held by the process that keeps limits in memory. `marksPath`: beside its spool and journal, where processes with these leave their
@@ -91,7 +91,7 @@ const REQUEST_CONNECTIONS = 4;
 const OWN_CONNECTIONS = 3;
 const POOL: PoolSizes = { idempotency: 4, administration: 4 };
 
-/** Of one gateway process, at most. */
+/** Most connections of one gateway process. */
 export function connectionsOf({ idempotency, administration }: PoolSizes): number {
   return REQUEST_CONNECTIONS + OWN_CONNECTIONS + idempotency + administration;
 }

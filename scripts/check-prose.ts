@@ -58,13 +58,16 @@ function problemsOf({ text, isOpening, columns }: Prose): string[] {
   ];
 }
 
-/** Leaves out tables, code blocks, and lines that a link makes long. */
+/** Long links and pieces of code cannot be wrapped. */
+const UNBREAKABLE = /\]\([^)]{60,}\)|`[^`]{60,}`/g;
+
+/** Leaves out tables and code blocks. */
 function proseOfDocument(text: string): Prose[] {
   let isCode = false;
   return text.split('\n').flatMap((line, index) => {
     if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode;
     if (isCode || /^\s*(?:```|~~~|\||<)/.test(line)) return [];
-    const columns = /\]\([^)]{60,}\)/.test(line) ? 0 : line.length;
+    const columns = line.replace(UNBREAKABLE, '').length;
     return [{ line: index + 1, text: line, isOpening: false, columns }];
   });
 }

@@ -13,7 +13,7 @@ export interface CatalogueEntry {
   readonly param?: string;
   /** Set where a stream that has begun can end so: it is then charged for what was delivered. Absent: such a request is never billed. */
   readonly billed?: 'delivered';
-  /** What a client should do, for docs/errors.md and the dashboard. */
+  /** Advice for the client, shown in docs/errors.md and the dashboard. */
   readonly advice: string;
 }
 

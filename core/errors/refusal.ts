@@ -28,7 +28,7 @@ type ValuesOf<Code extends ErrorCode> = [PlacesOf<Code>] extends [never]
 
 type Extra = Partial<Pick<Refusal, 'param' | 'metadata' | 'retryAfterSeconds' | 'headers'>>;
 
-/** Where the catalogue says `window`, only the caller knows how long to wait, and must say it. */
+/** For `window` in the catalogue only the caller knows the wait, and must pass it. */
 type RefuseArguments<Code extends ErrorCode> = (typeof CATALOGUE)[Code] extends { readonly retryAfter: 'window' }
   ? [values: ValuesOf<Code>, extra: Extra & { readonly retryAfterSeconds: number }]
   : [PlacesOf<Code>] extends [never]

@@ -7,7 +7,7 @@ const LOG = new URL('./log.ts', import.meta.url);
 /** Some 1 KB each: far more than may wait. */
 const LINES = 40_000;
 
-/** Writes its lines and says so; ends when it is told to, as after a drain. */
+/** Writes its lines and reports that; ends on request, as after a drain. */
 const PROGRAM = `
   import { createLog } from ${JSON.stringify(LOG)};
   const log = createLog('info');
@@ -47,7 +47,7 @@ describe('the log', () => {
     // A write is stuck for longer than a write may take.
     expect(await answers(child, 15)).toBeLessThan(MOST_RSS_BYTES);
     child.send('end');
-    // It ends at once, in the only way that is left.
+    // The process ends at once, in the only way that is left.
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
   });
 

@@ -9,11 +9,11 @@ export interface LogDestination {
   flush(): void;
   /** Lines that were dropped since this was asked last, because too many waited; 0 while there is no room to say so. */
   takeDropped(): number;
-  /** What waits is written before this returns, where that is possible; for the end of the process. */
+  /** Writes waiting lines before it returns, if that is possible; for the end of the process. */
   end(): void;
 }
 
-/** What is written together, as much as a pipe holds. With 8 KiB a line of 600 bytes cost 3.7 us instead of 2.4: each write wakes a thread. */
+/** Bytes that are written together, as much as a pipe holds. With 8 KiB a line of 600 bytes cost 3.7 us instead of 2.4: each write wakes a thread. */
 const FLUSH_AT_BYTES = 64 * 1024;
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 /** A write that takes longer has nobody at its other end. */
@@ -71,7 +71,7 @@ export function createLogDestination(fd: number): LogDestination {
       if (writingSinceMs !== undefined && performance.now() - writingSinceMs > STUCK_MS) {
         process.kill(process.pid, 'SIGKILL');
       }
-      // What is being written by that thread is on its way.
+      // Lines that the thread is writing are on their way.
       const left = writingSinceMs === undefined ? [unwritten, takeLines()] : [takeLines()];
       try {
         for (let rest of left) while (rest.length > 0) rest = rest.subarray(writeSync(fd, rest));

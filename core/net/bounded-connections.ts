@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 
 /**
  * At most `limit` connections at once. One more closes the one that has been without a request for longest, or, where all have one, that
- * whose request began first: so nobody keeps others out by holding connections open, from however many addresses. Node's
- * `maxConnections` would turn away whoever comes last.
+ * whose request began first: so no client keeps others out by holding connections open, from any number of addresses. Node's
+ * `maxConnections` would refuse the newest connection.
  */
 export function boundConnections(server: Server, limit: number): void {
   // Sets keep the order in which sockets were put in: those at the front have been there for longest.

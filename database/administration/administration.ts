@@ -20,7 +20,7 @@ export interface Administration {
   organizations(): Promise<readonly OrganizationRecord[]>;
   /** Newest first. */
   searchOrganizations(query: OrganizationQuery): Promise<readonly OrganizationRecord[]>;
-  /** Those of them that exist, newest first. */
+  /** The existing ones of these organizations, newest first. */
   organizationsById(ids: readonly string[]): Promise<readonly OrganizationRecord[]>;
   /** `undefined`, here and below: there is no such organization or key. */
   organization(id: string): Promise<OrganizationRecord | undefined>;
@@ -47,7 +47,7 @@ export interface Administration {
   retryDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;
   /** Books it as a loss. */
   forgiveDeadLetter(generationId: string, by: Actor): Promise<ResolvedLetter>;
-  /** After a restore: tells every limit store that what it remembers of this ledger is worth nothing. Returns the new epoch. */
+  /** After a restore: makes every limit store discard its state of this ledger. Returns the new epoch. */
   renewLedgerEpoch(): Promise<string>;
 }
 
@@ -137,7 +137,7 @@ export interface NewKey extends KeySettings {
 export interface KeyRecord extends KeySettings {
   readonly id: string;
   readonly last4: string;
-  /** Whether it is revoked by now, by the database's clock. */
+  /** True if it is revoked by now, by the database's clock. */
   readonly revoked: boolean;
   /** In the future: it will be revoked then. */
   readonly revokedAtMs?: number;
@@ -159,7 +159,7 @@ export interface KeyChange {
 }
 
 export interface KeyReplacement {
-  /** Of the new key. */
+  /** Id of the new key. */
   readonly id: string;
   readonly hash: Buffer;
   readonly last4: string;

@@ -15,7 +15,7 @@ const VALUE = fc.oneof(
 /** Few names, so that both records have the same ones often; and those that objects have from birth. */
 const RECORD = fc.dictionary(fc.constantFrom('name', 'scopes', 'limit', '__proto__', 'constructor'), VALUE);
 
-/** What a reader of the log makes of the record before. */
+/** Applies the changes to the former state, as a reader of the log would. */
 function apply(before: AuditFields, changes: AuditChanges): AuditFields {
   return Object.fromEntries([
     ...Object.entries(before),

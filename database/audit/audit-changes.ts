@@ -1,9 +1,9 @@
 import type { AuditChange, AuditChanges, AuditValue } from './audit.ts';
 
-/** A record as the audit log tells of it. Lists are sets: scopes, models, addresses. */
+/** Fields of a subject as the audit log has them. Lists are sets: scopes, models, addresses. */
 export type AuditFields = Readonly<Record<string, AuditValue | bigint | undefined>>;
 
-/** What is different, field by field, in the order of `after`. */
+/** Differences, field by field, in the order of `after`. */
 export function changesBetween(before: AuditFields, after: AuditFields): AuditChanges {
   const old = new Map(Object.entries(before));
   const current = new Map(Object.entries(after));

@@ -1,4 +1,4 @@
-/** Who changes something, for the audit log. */
+/** Actor of a change, for the audit log. */
 export interface Actor {
   /** As people know it: an e-mail address, or user@host of a command line. */
   readonly actor: string;
@@ -64,7 +64,7 @@ export interface AuditEvent {
   readonly action: AuditAction;
   /** Absent: not about one organization. */
   readonly organizationId?: string;
-  /** What it was done to, and its name at that time. Without an id: nobody knows such a user. */
+  /** Subject of the change, and its name at that time. Without an id: there is no such user. */
   readonly subjectId?: string;
   readonly subjectName: string;
   /** Never a secret. */

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } fro
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Whoever has it can sign checkpoints: only the processes of this data folder, and its operator. */
+/** File of the key that signs checkpoints: only the processes of this data folder, and its operator, have it. */
 const FILE = 'checkpoint-key.pem';
 
 export function checkpointKeyPath(dataDir: string): string {

@@ -13,7 +13,7 @@ import {
 
 /** Accounts that one transaction looks at, and entries that it reads: it takes no longer than a request's may. */
 const AT_ONCE = { accounts: 2_000, entries: 50_000 };
-/** Of one run: what is left is the next one's. */
+/** Limit of one run: the next run does the rest. */
 const MOST_TRANSACTIONS = 200;
 
 const PAGE_END: Statement = {
@@ -22,7 +22,7 @@ const PAGE_END: Statement = {
       select organization_id from accounts where organization_id > $1 order by organization_id limit ${AT_ONCE.accounts}
     ) page`,
 };
-/** Whose newest checkpoint is old enough, or has too many entries after it; with where it stands. */
+/** Organizations whose newest checkpoint is old enough, or has too many entries after it, with its position. */
 const DUE: Statement = {
   name: 'ledger_checkpoints_due',
   text: `
@@ -50,7 +50,7 @@ const INSERT: Statement = {
       public_key, signature)
     values ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000), $8, $9)`,
 };
-/** Who writes them now: the others have nothing to do. */
+/** Lock of the one process that writes checkpoints now. */
 const TRY_LOCK: Statement = {
   name: 'try_checkpoint_lock',
   text: `select pg_try_advisory_xact_lock(${CHECKPOINT_LOCK}) as mine`,

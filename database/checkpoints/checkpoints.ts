@@ -8,20 +8,20 @@ export interface Checkpoint {
   readonly balanceNanoUsd: NanoUsd;
   /** Sum of all operator entries up to it. */
   readonly totalCreditsNanoUsd: NanoUsd;
-  /** Of the checkpoint before. 0: there is none. */
+  /** Sequence of the former checkpoint. 0: there is none. */
   readonly previousSequence: number;
   /** SHA-256 of the hash before and of the entries since (`nextHash`). */
   readonly hash: Buffer;
   readonly createdAtMs: number;
   /** Ed25519, 32 bytes. */
   readonly publicKey: Buffer;
-  /** Of everything above, 64 bytes. */
+  /** Signature of everything above, 64 bytes. */
   readonly signature: Buffer;
 }
 
 export type Unsigned = Omit<Checkpoint, 'publicKey' | 'signature'>;
 
-/** Where checkpoints are kept: beside the ledger. Both reject with StoreUnavailable. */
+/** Keeps checkpoints, beside the ledger. Both methods reject with StoreUnavailable. */
 export interface CheckpointStore {
   /**
    * Writes one, or several where there are many new entries, for every organization that has new entries and no checkpoint of late.
@@ -55,7 +55,7 @@ export function signCheckpoint(checkpoint: Unsigned, privateKey: KeyObject): Che
   return { ...checkpoint, publicKey: rawPublicKey(privateKey), signature };
 }
 
-/** Whether whoever has that public key has signed it as it stands here. */
+/** True if the signature fits this content and that public key. */
 export function isSigned(checkpoint: Checkpoint): boolean {
   const key = createPublicKey({
     key: Buffer.concat([SPKI_OF_ED25519, checkpoint.publicKey]),
@@ -65,10 +65,10 @@ export function isSigned(checkpoint: Checkpoint): boolean {
   return verify(null, Buffer.from(signedText(checkpoint)), key, checkpoint.signature);
 }
 
-/** What stands before the 32 bytes in the usual encoding of such keys (RFC 8410). */
+/** Prefix of the 32 bytes in the usual encoding of such keys (RFC 8410). */
 const SPKI_OF_ED25519 = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Of a private or a public key. */
+/** Raw public bytes of a private or a public key. */
 export function rawPublicKey(key: KeyObject): Buffer {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_OF_ED25519.length);

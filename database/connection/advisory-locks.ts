@@ -1,7 +1,7 @@
 /** PostgreSQL's advisory locks are numbers, one space for each database: all of ours stand here. */
 export const MIGRATION_LOCK = 7_164_001;
 export const MEMORY_MODE_LOCK = 7_164_002;
-/** Of whoever makes or drops partitions. */
+/** Lock for making and dropping partitions. */
 export const PARTITION_LOCK = 7_164_003;
-/** Of whoever writes checkpoints of the ledger. */
+/** Lock for writing checkpoints of the ledger. */
 export const CHECKPOINT_LOCK = 7_164_004;

@@ -52,8 +52,8 @@ const NOTE_TIMELINE = `do $$ begin
   end $$`;
 
 /**
- * pg and its pool listen to a connection only at times: one that is told of its end while it connects, has just been released or is in
- * our hands would end the process with an unhandled `error`. The statement under way and the pool tell us of it as well.
+ * pg and its pool listen to a connection only at times: a connection that ends while it connects, has just been released or is in
+ * our hands would end the process with an unhandled `error`. The current statement and the pool report the end as well.
  */
 class GuardedClient extends pg.Client {
   constructor(config?: pg.ClientConfig) {
@@ -93,7 +93,7 @@ export function createPool(
       await client.query(`${SESSION}; ${own}; ${REFUSE_READ_ONLY}; ${NOTE_TIMELINE}`);
     },
   });
-  // An idle connection that breaks is removed by the pool; the next statement connects anew.
+  // An idle connection that breaks is removed by the pool; the next statement connects again.
   pool.on('error', (error) => log.warn({ error: error.message }, 'a connection to PostgreSQL was lost'));
   return pool;
 }

@@ -12,7 +12,7 @@ export type LossReason =
   | 'taken_over'
   | 'forgiven';
 
-/** What a provider is paid for, or may be, and no organization. */
+/** Work that a provider is paid for, or may be, and that no organization pays. */
 export interface Loss {
   readonly generationId: string;
   readonly organizationId: string;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { asStoreError } from './unavailable.ts';
 
-/** Of one statement. What it reads is bounded, so only a machine in need takes as long. */
+/** Limit of one statement. Its reads are bounded, so only an overloaded machine takes as long. */
 const TIMEOUT_MS = 600_000;
 
 /** Runs bounded statements that read much, each for itself, on a connection that is closed afterwards. */

@@ -4,7 +4,7 @@
  */
 export type FieldValue = string | number | bigint | boolean | null | undefined;
 
-/** Nothing in such a field means anything to PostgreSQL. The empty text does: without quotes it would be NULL. */
+/** Characters without a meaning to PostgreSQL. An empty text needs quotes: without them it would be NULL. */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
 /** A record's quotes stand inside an array's, where each of their characters is escaped once more. */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };

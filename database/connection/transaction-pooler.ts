@@ -59,7 +59,7 @@ function clientOf(url: string): pg.Client {
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: ANSWER_MS,
   });
-  // Told of by the statement under way; unheard it would end the process.
+  // The current statement reports the error; without a listener it would end the process.
   client.on('error', () => undefined);
   return client;
 }
@@ -69,7 +69,7 @@ interface Session {
   readonly backend: number;
 }
 
-/** Of the last of several statements, as a simple query: prepared ones fail behind some poolers, for another reason. */
+/** Rows of the last of several statements, as a simple query: prepared ones fail behind some poolers, for another reason. */
 async function rowsOf(client: pg.Client, text: string): Promise<readonly Session[]> {
   const results = (await client.query(text)) as pg.QueryResult<Session> | pg.QueryResult<Session>[];
   return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? [];

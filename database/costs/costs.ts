@@ -15,10 +15,10 @@ export interface CostQuery {
 export interface CostRow {
   /** A model's or provider's name, or the id of an organization. */
   readonly subject: string;
-  /** That were charged. */
+  /** Charged requests. */
   readonly requests: number;
   readonly revenueNanoUsd: NanoUsd;
-  /** What providers are paid. Absent: a target has no cost. */
+  /** Amount that providers are paid. Absent: a target has no cost. */
   readonly costNanoUsd?: NanoUsd;
   readonly lossesNanoUsd: NanoUsd;
 }

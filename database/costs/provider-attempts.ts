@@ -17,7 +17,7 @@ export const UNCHARGED_REASONS = [
   'client_left',
   /** A planned stop cut it. */
   'process_ends',
-  /** The answer was complete, and its charge was refused, buried or lost. */
+  /** The response was complete, and its charge was refused, is a dead letter, or was lost. */
   'not_charged',
   /** The gateway process died. */
   'crash',
@@ -31,7 +31,7 @@ export type UnchargedReason = (typeof UNCHARGED_REASONS)[number];
  */
 export interface ProviderAttempt {
   readonly generationId: string;
-  /** Of the attempts of this generation, from 1; 0: of a charge from the spool, which does not know it. */
+  /** Number among the attempts of this generation, from 1; 0: a charge from the spool, which does not know it. */
   readonly attempt: number;
   readonly organizationId: string;
   readonly keyId: string;
@@ -45,9 +45,9 @@ export interface ProviderAttempt {
   /** `ok`, `client_left`, `crash`, or why the attempt failed (delivery/provider-failure.ts). */
   readonly result: string;
   readonly reason: UnchargedReason;
-  /** What the provider may bill, as far as it is known. Absent: nothing, or nothing is known. */
+  /** Tokens that the provider may bill. Absent: none, or unknown. */
   readonly tokens?: AttemptTokens;
-  /** What is booked as a loss of the operator, with the row: what the customer would have paid. */
+  /** Loss of the operator that is booked with the row: the price for the customer. */
   readonly loss?: Pick<Loss, 'reason' | 'amountNanoUsd'>;
 }
 

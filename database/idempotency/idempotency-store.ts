@@ -1,5 +1,5 @@
 /**
- * Which attempt has an Idempotency-Key, and the answer that is replayed for it (DESIGN 3). The finished answer is written by the ledger, in
+ * Claims on idempotency keys and the responses that are replayed for them (DESIGN 3). The finished response is written by the ledger, in
  * the transaction that charges it; so a replay and its charge cannot disagree. Methods reject with StoreUnavailable.
  */
 export interface IdempotencyStore {
@@ -46,7 +46,7 @@ export interface ClaimRequest extends Claim {
   /** The attempt counts as dead when it has not renewed for this long. */
   readonly leaseMs: number;
   readonly retentionMs: number;
-  /** The key of a dead attempt is not taken, but told of as `lapsed`. */
+  /** The key of a dead request is not claimed, but reported as `lapsed`. */
   readonly leaveLapsed?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 import { THE_OPERATOR } from '../users/operator-name.ts';
 import { milliseconds } from '../users/user-rows.ts';
 
-/** What the page shows beside a key: who made it, what it was used for. */
+/** Details of a key for the dashboard: its maker and its use. */
 export interface KeyCompanions {
   /** E-mail address, but of operators. */
   readonly creator?: string;

@@ -94,15 +94,15 @@ type AccountFields = readonly [
 ];
 type Caller = readonly [hash: string, owner: OwnerRow, KeyFields, OrganizationFields, AccountFields];
 
-/** Who keeps the limits, as this process knows. */
+/** Owner of the limits, as this process knows it. */
 export interface LimitsClaim {
   readonly owner: () => Owner | undefined;
   readonly fences: Pick<ReadFences, 'observe'>;
 }
 
 /**
- * Reads callers, many to a query (DESIGN 3). `owner` is this process's own mark, or that of the store it shares: once another one
- * stands in the database, nothing is admitted here any more.
+ * Reads callers, many in one query (DESIGN 3). `owner` is the mark of this process, or of the store it shares: once another mark
+ * is in the database, nothing is admitted here any more.
  */
 export function createKeyLookup(
   pool: pg.Pool,

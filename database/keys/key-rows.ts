@@ -15,7 +15,7 @@ import { inTransaction, run, type Statement } from '../connection/connection-poo
 import { findOrganization } from '../organizations/organization-rows.ts';
 import { IS_REVOKED, limitsOf } from './key-lookup.ts';
 
-/** Of `keys k`. */
+/** Columns of `keys k`. */
 export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,
   (extract(epoch from k.expires_at) * 1000)::bigint as expires_ms, (extract(epoch from k.revoked_at) * 1000)::bigint as revoked_ms,
   coalesce(${IS_REVOKED}, false) as revoked, (extract(epoch from k.created_at) * 1000)::bigint as created_ms, k.created_by`;

@@ -5,7 +5,7 @@ import { type EntryPiece, type EntryRule, readEntries } from '../ledger/ledger-e
 import type { LedgerFindings } from './ledger-findings.ts';
 import { compareUsage, type UsageSums } from './ledger-usage.ts';
 
-/** Where the verification of an organization's ledger begins. */
+/** Start of the verification of an organization's ledger. */
 export interface Begin {
   readonly sequence: number;
   readonly balanceNanoUsd: bigint;
@@ -116,7 +116,7 @@ function compareCheckpoints(
         isTrusted ? 'another' : signer,
       );
     }
-    // What follows is compared with what this one has seen: one difference is told once.
+    // The rest is compared with this checkpoint: each difference is reported once.
     walk.hash = hash;
   }
 }

@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../checkpoints/checkpoints.ts';
 
-/** What `ledger verify` read and found. */
+/** Result of `ledger verify`. */
 export interface LedgerReport {
   readonly organizations: number;
   /** Read now: with a checkpoint, those after it. */
@@ -22,7 +22,7 @@ export interface LedgerDifference {
   readonly found: string;
 }
 
-/** What is known to be right already: of each organization its newest checkpoint up to a moment, or those that were exported. */
+/** Part that is verified already: each organization's newest checkpoint up to a moment, or exported ones. */
 export type VerifiedBefore =
   | { readonly kind: 'moment'; readonly ms: number }
   | { readonly kind: 'exported'; readonly checkpoints: ReadonlyMap<string, Checkpoint> };

@@ -22,7 +22,7 @@ const WITHOUT_ACCOUNT = `
   from one where organization_id is not null and not exists (select from accounts a where a.organization_id = one.organization_id)
   limit 100`;
 
-/** What is kept for replay was charged in the same transaction. */
+/** Stored responses without the charge of their transaction. */
 const SEALED_WITHOUT_CHARGE = `
   select k.generation_id as subject, 'a generation' as expected, 'an answer kept for ' || k.organization_id as found
   from idempotency_keys k
@@ -62,7 +62,7 @@ interface Piece {
   readonly differences: readonly Difference[] | null;
 }
 
-/** What belongs to no organization's ledger and should. `fromId`: generations with smaller ids are archived, or were verified before. */
+/** Finds rows that belong to no organization's ledger but should. `fromId`: generations with smaller ids are archived, or were verified before. */
 export async function findStrays(session: PatientSession, findings: LedgerFindings, fromId: string): Promise<void> {
   for (const { subject, expected, found } of await session.read<Difference>(WITHOUT_ACCOUNT))
     findings.add('every entry belongs to an account', subject, expected, found);
@@ -94,7 +94,7 @@ export interface Waiting {
 /** Processes say every two seconds what is in their spools. */
 const REPORTED_AGAIN_MS = 3_000;
 
-/** What is neither charged nor lost, and waits for somebody. A spool that was just replayed is not reported so yet: it is looked at twice. */
+/** Counts dead letters and spooled charges. A spool that was just replayed may still be reported, so it is read twice. */
 export async function countWaiting(session: PatientSession): Promise<Waiting> {
   const first = await countNow(session);
   if (first.spooledCharges === 0) return first;

@@ -4,7 +4,7 @@ import type { LedgerFindings } from './ledger-findings.ts';
 /** By day, key and model: requests, prompt, completion, cached and reasoning tokens, cost. */
 export type UsageSums = Map<string, readonly bigint[]>;
 
-/** Of one organization, from that day on; empty: of all days. */
+/** Usage of one organization, from that day on; empty: of all days. */
 export interface UsageRange {
   readonly organizationId: string;
   readonly firstDay: string;

@@ -10,7 +10,7 @@ import { countWaiting, findKept, findStrays } from './ledger-strays.ts';
 
 const PAGE = 500;
 const THE_BEGINNING: Begin = { sequence: 0, balanceNanoUsd: 0n, creditsNanoUsd: 0n, hash: FIRST_HASH, firstDay: '' };
-/** Between a request's arrival, which its id tells, and the commit of its charge; only a spool keeps one for longer. */
+/** Longest time from a request's arrival, which is in its id, to the commit of its charge; only a spool keeps one for longer. */
 const LONGEST_REQUEST_MS = 2 * 3_600_000;
 
 /**
@@ -63,7 +63,7 @@ const PAGE_OF_ACCOUNTS = `select organization_id as id, sequence::float8 as sequ
     total_credits_nano_usd::text as credits
   from accounts where organization_id > $1 order by 1 limit ${PAGE}`;
 
-/** Nothing was booked since: there is nothing to read. */
+/** True if nothing was booked since: there is nothing to read. */
 function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkpoint | undefined): boolean {
   if (checkpoint?.sequence !== sequence) return false;
   return balance === String(checkpoint.balanceNanoUsd) && credits === String(checkpoint.totalCreditsNanoUsd);
@@ -72,7 +72,7 @@ function isAsThen({ sequence, balance, credits }: AccountRow, checkpoint: Checkp
 function beginAfter(checkpoint: Checkpoint | undefined): Begin {
   if (!checkpoint) return THE_BEGINNING;
   const { sequence, balanceNanoUsd, totalCreditsNanoUsd, hash, createdAtMs } = checkpoint;
-  // Of the checkpoint's own day some entries stand before it.
+  // Some entries of the checkpoint's own day are before it.
   const firstDay = new Date(createdAtMs + 86_400_000).toISOString().slice(0, 10);
   return { sequence, balanceNanoUsd, creditsNanoUsd: totalCreditsNanoUsd, hash, firstDay };
 }
@@ -93,7 +93,7 @@ async function newestUntil(
   return new Map(rows.map((row) => [row.organization_id, checkpointOf(row)]));
 }
 
-/** What was exported must be there as it was, and so must the entry that it is about. */
+/** Compares exported checkpoints and their entries with the database. */
 async function compareExported(
   { session, findings }: Verification,
   exported: ReadonlyMap<string, Checkpoint>,

@@ -40,8 +40,8 @@ const ANSWER_MARGIN_MS = 500;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
- * The fence (DESIGN 3): ends the attempt's claim. `undefined`: another attempt has the key, and this one must not be charged. Otherwise how many
- * bytes were stored, which the charge counts; none of an answer that alone is larger than `boundBytes`.
+ * The fence (DESIGN 3): ends the claim. `undefined`: another request has the key, and this one must not be charged. Otherwise the number of
+ * stored bytes, which the charge counts; 0 for a response that alone is larger than `boundBytes`.
  */
 export async function endClaim(
   client: pg.PoolClient,

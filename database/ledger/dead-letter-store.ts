@@ -15,7 +15,7 @@ export interface DeadLetter {
 
 export type Resolution = 'charged' | 'forgiven';
 
-/** What became of a dead letter. */
+/** Outcome of a dead letter. */
 export type ResolvedLetter =
   | { readonly kind: 'resolved'; readonly resolution: Resolution; readonly amountNanoUsd: NanoUsd }
   | { readonly kind: 'resolved_before'; readonly resolution: Resolution; readonly resolvedAtMs: number }

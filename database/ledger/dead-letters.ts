@@ -73,7 +73,7 @@ export async function listDeadLetters(pool: pg.Pool): Promise<readonly DeadLette
   });
 }
 
-/** Charges it now, or tells why the ledger still refuses it. */
+/** Charges it now, or returns why the ledger still refuses it. */
 export async function retryDeadLetter(pool: pg.Pool, generationId: string, by: Actor): Promise<ResolvedLetter> {
   try {
     return await resolve(pool, generationId, by, 'charged', async (client, row) => {

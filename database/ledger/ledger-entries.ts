@@ -1,6 +1,6 @@
 import type { PatientSession } from '../connection/patient-session.ts';
 
-/** What one look at an organization's entries gives. */
+/** Result of one read of an organization's entries. */
 export interface EntryPiece {
   readonly entries: number;
   readonly last: number;
@@ -11,7 +11,7 @@ export interface EntryPiece {
   readonly usage: readonly UsageOfEntries[];
   /** Charges whose generations are archived. */
   readonly archived: number;
-  /** Of each range that a checkpoint ends, by the checkpoint's sequence; an empty range is not there. */
+  /** Sums of each range that a checkpoint ends, by the checkpoint's sequence; empty ranges are left out. */
   readonly ranges: ReadonlyMap<number, RangeOfEntries>;
 }
 
@@ -25,7 +25,7 @@ export interface RangeOfEntries {
 export type EntryDifference = readonly [rule: EntryRule, subject: string, expected: string, found: string];
 export type EntryRule = 'running' | 'charge' | 'price' | 'hold';
 
-/** What the generations of these entries add up to. */
+/** Sums over the generations of these entries. */
 export interface UsageOfEntries {
   /** Day, key and model. */
   readonly place: string;
@@ -102,7 +102,7 @@ interface PieceRow {
   readonly ranges: readonly (readonly [range: number, digest: string, credits: string, amounts: string])[] | null;
 }
 
-/** Of a range of at most some ten thousand entries. */
+/** Reads a range of at most ten thousand entries or so. */
 export async function readEntries(session: PatientSession, range: EntryRange): Promise<EntryPiece> {
   const { organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints } = range;
   const values = [organizationId, after, upTo, balanceBefore, generationsFrom, checkpoints, checkpoints.at(-1) ?? 0];

@@ -7,7 +7,7 @@ import { milliseconds } from '../users/user-rows.ts';
 
 export interface LedgerQuery {
   readonly organizationId: string;
-  /** Who gave a credit has no name there. */
+  /** Hides the operator who gave a credit. */
   readonly forCustomer: boolean;
   readonly kind?: 'credit' | 'charge';
   readonly fromMs?: number;

@@ -21,13 +21,13 @@ export interface Ledger {
   /** Writes what the operator bears of a generation; once for each reason. Rejects with StoreUnavailable. */
   lose(loss: Loss): Promise<void>;
   /**
-   * Keeps a charge that the ledger refused for what it is, so that it is neither lost nor in the way of others (DESIGN 3). `delivered`: its
-   * client was given the answer, or may have been; otherwise an error that says that nothing is billed.
+   * Keeps a charge that the ledger refused for its values, so that it is neither lost nor blocks others (DESIGN 3). `delivered`: its
+   * client got the response, or may have; otherwise the client got an error that says that nothing is billed.
    */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;
   /** Another one than before: the database may have gone back in time. */
   currentEpoch(): Promise<string>;
-  /** Which of these are charged. */
+  /** Returns the charged ones of these. */
   chargedAmong(generationIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** `undefined`: not of this organization, or not settled yet. */
   findGeneration(organizationId: string, generationId: string): Promise<Generation | undefined>;
@@ -58,7 +58,7 @@ export interface Settlement {
   readonly cancelled: boolean;
   readonly finishReason?: string;
   readonly usage: TokenUsage;
-  /** Counted by us because the provider sent none that could be believed. */
+  /** True if the gateway counted, because the provider sent no plausible usage. */
   readonly usageCounted: boolean;
   readonly prices: Prices;
   /** The price of the usage. Charged is the least of it, the hold and what is left of the balance. */
@@ -82,7 +82,7 @@ export interface ClaimEnd {
   readonly bodyHash: Buffer;
   /** The sealed answer. Absent: it ended with an error, and the key is free again. */
   readonly answer?: Buffer;
-  /** It was answered, and the answer waits in the spool of another process: the key stays taken until that comes. */
+  /** The response waits in the spool of another process: the key stays claimed until its charge arrives. */
   readonly answerElsewhere?: boolean;
   /** Another attempt was promised the key meanwhile: nothing is charged. */
   readonly takenOver?: boolean;
@@ -93,7 +93,7 @@ export interface Generation extends Omit<Settlement, 'organizationId' | 'day' | 
   readonly costNanoUsd: NanoUsd;
 }
 
-/** What is charged as long as the balance has it; the hold was taken from it. */
+/** Amount to be charged if the balance covers it: at most the hold. */
 export function dueNanoUsd({ costNanoUsd, holdNanoUsd }: Pick<Settlement, 'costNanoUsd' | 'holdNanoUsd'>): NanoUsd {
   return holdNanoUsd !== undefined && holdNanoUsd < costNanoUsd ? holdNanoUsd : costNanoUsd;
 }

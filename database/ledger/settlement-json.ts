@@ -20,7 +20,7 @@ function amountsAsText(members: object): Record<string, unknown> {
   return plain;
 }
 
-/** Of what `encodeSettlement` wrote, or of anything else; `undefined` where it is no JSON. */
+/** Parses the text of `encodeSettlement`, or any other; `undefined` if it is no JSON. */
 export function parseSettlementJson(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) => {
@@ -32,7 +32,7 @@ export function parseSettlementJson(text: string): unknown {
   }
 }
 
-/** What an operator needs to correct by hand: no answer, and no trace of the request. */
+/** The members that an operator needs for a correction: no response, and nothing of the request. */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
   return encodeSettlement(isClaimed(settlement) ? withoutClaim(settlement) : settlement);
 }

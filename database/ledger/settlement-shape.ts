@@ -54,7 +54,7 @@ const SETTLEMENT: Shape<ClaimedSettlement> = {
   claim: optional((value) => hasShape(value, CLAIM)),
 };
 
-/** It has every member of a settlement, each of its type. That its values are possible is the ledger's to say. */
+/** True if it has every member of a settlement, each of its type. The ledger judges the values. */
 export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
   return hasShape(value, SETTLEMENT);
 }

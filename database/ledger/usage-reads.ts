@@ -61,7 +61,7 @@ export async function usageRows(pool: pg.Pool, query: UsageQuery, limit: number)
   }));
 }
 
-/** Of all rows, whatever they are grouped by. */
+/** Total of all rows, for any grouping. */
 export async function usageTotal(pool: pg.Pool, query: UsageQuery): Promise<UsageRowView> {
   const [row] = await run<SumsRow>(pool, TOTAL, rangeOf(query));
   return sumsOf(row);

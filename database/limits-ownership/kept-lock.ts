@@ -29,7 +29,7 @@ export interface LastStatement {
 export interface KeptLockOptions {
   readonly url: string;
   readonly mode: Mode;
-  /** What the database says as long as nobody else has taken over. */
+  /** Owner in the database as long as no other process has taken over. */
   readonly owner: Owner;
   readonly fences: Pick<ReadFences, 'observe'>;
   readonly onTakenOver: (reason: string) => void;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { query } from '../connection/lock-connection.ts';
 import type { ReadFences } from './shard-fences.ts';
 
-/** Who keeps the limits of a database: a row of it says so, and every request of a key reads the row (key-lookup.ts). */
+/** Owner of a database's limits: one row names it, and every request of a key reads the row (key-lookup.ts). */
 export interface Owner {
   readonly memoryOwner: string;
   /** The name of the store that is shared. */
@@ -24,7 +24,7 @@ export function isOwner({ memoryOwner, limitStore }: Owner, row: OwnerRow): bool
 
 const READ_OWNER = 'select memory_owner, limit_store, store_fences from ledger_state';
 
-/** What it says of fences is observed at once. */
+/** Reads the owner; fences in the row are observed at once. */
 export async function readOwner(
   connection: pg.Client,
   fences: Pick<ReadFences, 'observe'>,

@@ -18,7 +18,7 @@ export interface HeldMemoryModeLock {
   readonly kind: 'held';
   /** Until this time on the monotonic clock the former owner may admit and charge without knowing that it was taken over; in the past: nobody may. */
   readonly opensAtMs: number;
-  /** Gives the lock back. With nothing held and nothing to be charged any more: whoever is next, and wherever, need not wait. */
+  /** Gives the lock back. With nothing held and nothing left to charge: the next process need not wait, on any machine. */
   leave(): Promise<void>;
 }
 
@@ -49,8 +49,8 @@ const CHARGE_TRIES = 4;
 /**
  * Two memories on one database would both admit against the same balance. An advisory lock on its own connection lets only one process in,
  * or any number of processes that share one store (shared-store-mark.ts).
- * The lock can be lost without a crash (PostgreSQL restarts), so whoever takes it also writes its mark into the database, and authentication
- * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing, whatever it knows.
+ * The lock can be lost without a crash (PostgreSQL restarts), so the process that takes it also writes its mark into the database, and authentication
+ * reads the mark with every request (key-lookup.ts): from the commit of a new mark on, the former owner admits nothing.
  * Losing the connection alone is therefore harmless, and the lock is taken again in the background (kept-lock.ts).
  * The former owner may still charge what it admitted before that mark, until it notices the mark. So a process that takes over from an owner
  * elsewhere admits nothing for as long. It need not wait where that owner left (`leave`), or ran on this volume: before anything is admitted here, this process
@@ -77,7 +77,7 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
       const own = await readOwnMarks(marksPath);
       const isSuccessorHere = former !== undefined && own.marks.includes(former);
       waitMs = former === undefined || (isSuccessorHere && own.hasWaited) ? 0 : formerLeavesMs;
-      // Before PostgreSQL has it: whoever starts here knows it, at whatever moment this process ends.
+      // Before PostgreSQL has it: the next process here knows the mark, whenever this process ends.
       await writeOwnMarks(marksPath, { marks: isSuccessorHere ? [former, mark] : [mark], hasWaited: waitMs === 0 });
       await query(connection, 'update ledger_state set memory_owner = $1', [mark]);
       opensAtMs = performance.now() + waitMs;
@@ -128,7 +128,7 @@ export function createMemoryModeLock({ url, fences, timeouts, log }: MemoryModeL
 
 /**
  * PostgreSQL finishes a charge that a process had sent when it was killed, and the memory that begins here knows no hold for it: a snapshot
- * that was read just before would be believed without it. So nothing is read before charges under way have ended; they lock accounts.
+ * that was read just before would be trusted without it. So nothing is read before charges in progress have ended; they lock accounts.
  */
 async function outwaitCharges(connection: pg.Client): Promise<void> {
   await query(connection, `set lock_timeout = '${CHARGE_MS}ms'`, []);

@@ -11,7 +11,7 @@ export interface OwnMarks {
 
 const NONE: OwnMarks = { marks: [], hasWaited: false };
 
-/** A file that is missing or damaged says nothing: whoever starts here then waits, which is safe. So it is not flushed to the disk either. */
+/** A missing or damaged file has no mark: the process then waits, which is safe. So the file is not flushed to the disk either. */
 export async function readOwnMarks(path: string): Promise<OwnMarks> {
   try {
     const { marks, hasWaited } = JSON.parse(await readFile(path, 'utf8')) as Partial<OwnMarks>;

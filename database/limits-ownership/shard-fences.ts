@@ -2,14 +2,14 @@ import { StoreUnavailable } from '../../core/store-unavailable.ts';
 
 /**
  * Organizations are spread over shards by their id. A shard is one hash slot, because its number is the hash tag of all its keys: so every call
- * can be of one slot on Redis Cluster, and what tells that the slot was lost stands beside what it tells of. More shards than a cluster has
+ * can be of one slot on Redis Cluster, and the marker that detects the loss of a slot is in the same slot. More shards than a cluster has
  * nodes spread the load; each costs one small key.
  */
 export const SHARDS = 64;
 
 /**
  * One number for each shard of a store that processes share, kept in PostgreSQL and raised for every new incarnation of the shard. Where two
- * servers believe that they are the master, the one whose fence is the newest is; every process reads the fences with every request.
+ * servers act as the master, the one with the newest fence is the master; every process reads the fences with every request.
  */
 export interface ShardFences {
   /** The newest that was read here; 0 before the first. */
@@ -22,7 +22,7 @@ export interface ShardFences {
   raise(shards: readonly number[]): Promise<boolean>;
 }
 
-/** What this process has read of the fences, and since when that may be wrong. */
+/** Fences as this process has read them, and since when they may be outdated. */
 export interface ReadFences extends ShardFences {
   /** `readAtMs`: on the monotonic clock, before the database was asked. */
   observe(written: string, readAtMs: number): void;

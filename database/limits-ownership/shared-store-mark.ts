@@ -62,8 +62,8 @@ async function readMark(connection: pg.Client, fences: Pick<ReadFences, 'observe
 
 /**
  * The store may remember a time before somebody else's memory kept the limits: charges of that time are unknown to it, and what was held there
- * may not have ended. So it begins anew before the mark says that it counts. Where there is no mark, nothing was ever admitted on this
- * database, or a memory left it with nothing held: whoever changes that (one statement, so only one does) knows that nothing is held. A mark without a name is that of a former
+ * may not have ended. So it begins a new incarnation before the mark makes it the owner. Without a mark nothing was ever admitted on this
+ * database, or a memory store left it with nothing held: the one process that changes that (one statement) knows that nothing is held. A mark without a name is that of a former
  * release, whose processes may be alive and use this store: it goes on.
  */
 async function firstMark(connection: pg.Client, store: SharedStore, before: OwnerRow): Promise<string | undefined> {
@@ -80,7 +80,7 @@ async function firstMark(connection: pg.Client, store: SharedStore, before: Owne
   return name;
 }
 
-/** Whoever held something in the former store is gone, but what they had sent to be charged may not have been: it waits one lease. */
+/** The owners of holds in the former store are gone, but their last charges may not be committed yet: it waits one lease. */
 async function nameAnew(connection: pg.Client, store: SharedStore): Promise<void> {
   const name = await store.name(randomUUID());
   await store.beginAnew();

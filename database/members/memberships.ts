@@ -24,7 +24,7 @@ export type RemoveMemberResult = { readonly kind: 'removed' | 'not_a_member' | '
 /** The keys of a member who leaves: revoked, because anybody may have a copy, unless an owner answers for them. */
 export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 
-/** Whether the last owner may go or become a member: for operators only. */
+/** `may_go`: the last owner may leave or become a member; for operators only. */
 export type LastOwner = 'must_stay' | 'may_go';
 
 /** Changes of who belongs to an organization take turns, so that two owners cannot remove each other. */
@@ -107,7 +107,7 @@ export async function setRole(
   });
 }
 
-/** A user with a password stays a user. `no_such_owner`: nobody to hand the keys to. Rights end with the next request, which reads memberships anew. */
+/** A user with a password stays a user. `no_such_owner`: there is no owner to hand the keys to. Rights end with the next request, which reads memberships again. */
 export async function removeMember(
   pool: pg.Pool,
   organizationId: string,

@@ -47,7 +47,7 @@ export async function addCredit(
   return { kind: 'applied', balanceNanoUsd };
 }
 
-/** What a transaction with addCredit() was refused for, after its end; everything else is thrown again. */
+/** Refusal of a transaction with addCredit(), after its end; every other error is thrown again. */
 export async function refusalOfReference(pool: pg.Pool, error: unknown, reference = ''): Promise<ReferenceElsewhere> {
   if (!isTaken(error, 'credit_references_pkey')) throw error;
   const [owner] = await run<{ organization_id: string }>(pool, OWNER_OF_REFERENCE, [reference]);

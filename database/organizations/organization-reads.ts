@@ -10,7 +10,7 @@ export interface OrganizationMoney {
   readonly totalCreditsNanoUsd: NanoUsd;
   readonly totalUsageNanoUsd: NanoUsd;
   readonly spentTodayNanoUsd: NanoUsd;
-  /** What gateway processes hold for requests in flight, up to two seconds old. */
+  /** Holds of the gateway processes for requests in flight, up to two seconds old. */
   readonly heldNanoUsd: NanoUsd;
 }
 

@@ -156,7 +156,7 @@ export async function credit(
   }
 }
 
-/** Nothing else changes the organization while `change` looks at it. Returns it as it is afterwards. */
+/** Locks the organization while `change` runs. Returns it as it is afterwards. */
 async function onLocked(
   pool: pg.Pool,
   id: string,

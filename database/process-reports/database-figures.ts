@@ -4,7 +4,7 @@ import { run, type Statement } from '../connection/connection-pool.ts';
 export interface DatabaseFigures {
   readonly version: string;
   readonly sizeBytes: number;
-  /** Of all databases on that server, and how many it takes. */
+  /** Connections of all databases on that server, and its limit. */
   readonly connections: number;
   readonly maxConnections: number;
   readonly schemaVersion: number;

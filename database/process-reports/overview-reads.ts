@@ -12,7 +12,7 @@ export interface OverviewPeriod {
   readonly organizationId: string;
   readonly by: OverviewGroup;
   readonly stepMs: number;
-  /** Whether steps are UTC days. */
+  /** True if steps are UTC days. */
   readonly isDaily: boolean;
   /** Start of the first step, end of the last. */
   readonly fromMs: number;
@@ -26,7 +26,7 @@ export interface SeriesCell {
   readonly startMs: number;
   /** `null`: all other groups together. */
   readonly id: string | null;
-  /** Of the key. */
+  /** Name of the key. */
   readonly name: string | null;
   /** 1: the largest by spend. */
   readonly rank: number | null;
@@ -35,10 +35,10 @@ export interface SeriesCell {
   readonly cost: string;
 }
 
-/** Of the range before, too. */
+/** Figures of this range and of the former one. */
 export interface TotalCell {
   readonly isBefore: boolean;
-  /** Of the error catalogue; empty: it went well. */
+  /** Code of the error catalogue; empty: success. */
   readonly code: string;
   readonly requests: number;
   readonly promptTokens: number;

@@ -70,7 +70,7 @@ export async function listProcesses(pool: pg.Pool | pg.Client): Promise<Reported
   }));
 }
 
-/** What the process that loaded its configuration last works with; one that still reports goes before any that is gone. */
+/** Configuration of the process that loaded one last; a process that still reports goes before any that ended. */
 export async function currentConfiguration(pool: pg.Pool | pg.Client): Promise<ReportedConfiguration | undefined> {
   const rows = await run<{ configuration: ReportedConfiguration }>(pool, CURRENT_CONFIGURATION, [REPORT_FRESH_MS]);
   return rows[0]?.configuration;

@@ -1,8 +1,8 @@
 import type { NanoUsd } from '../../core/money.ts';
 
 /**
- * What gateway processes say of themselves every two seconds, for whoever watches over them (the dashboard): plain JSON, as it stands in
- * `gateway_processes`. Nothing is ever decided by it.
+ * State that gateway processes report every two seconds, for the dashboard: plain JSON, as stored in
+ * `gateway_processes`. No decision depends on it.
  */
 export interface ProcessReports {
   /** Writes the process's row; the configuration only when it is another object than last time. Rejects with StoreUnavailable. */
@@ -30,7 +30,7 @@ export interface ReportingProcess {
 /** Rates and lag cover the time since the report before. */
 export interface ProcessReport {
   readonly gatewayVersion: string;
-  /** Of the configuration in force: processes that show the same one work with the same models and providers. */
+  /** Fingerprint of the active configuration: processes with the same one have the same models and providers. */
   readonly configurationFingerprint: string;
   /** Why a request through Envoy would not be served now; null when it would. */
   readonly notReady: string | null;
@@ -39,13 +39,13 @@ export interface ProcessReport {
   readonly requests: {
     readonly inFlight: number;
     readonly ended: number;
-    /** Of those that ended: what went wrong on our side or the provider's, broken streams too; no refusals. */
+    /** Failures of the gateway or a provider among ended requests, broken streams too; no refusals. */
     readonly failed: number;
   };
   readonly eventLoopLagMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly rssBytes: number;
   readonly heapUsedBytes: number;
-  /** Of one core; above 1 when other threads (token counting, collecting garbage) work beside. */
+  /** Fraction of one core; above 1 if other threads (token counting, garbage collection) work too. */
   readonly cpuFraction: number;
   readonly spool: { readonly charges: number; readonly bytes: number };
   readonly holds: ReportedHolds;
@@ -127,7 +127,7 @@ export interface ReportedModel {
   readonly disabled: boolean;
   /** Why it answers `upstream_config_error`; for operators, not for customers. */
   readonly problem: string | null;
-  /** Those that can work, in the order in which they are tried; none exactly when there is a problem. */
+  /** Usable targets, in the order in which they are tried; none exactly when there is a problem. */
   readonly targets: readonly { readonly provider: string; readonly model: string }[];
 }
 
@@ -150,7 +150,7 @@ export interface ReportedProcess extends ReportingProcess {
   readonly configurationLoadedAtMs: number;
 }
 
-/** What the processes that report hold against one organization's balance. */
+/** Holds of all reporting processes against one organization's balance. */
 export interface HeldNow {
   readonly heldNanoUsd: NanoUsd;
   readonly holds: number;

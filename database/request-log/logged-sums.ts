@@ -3,7 +3,7 @@
 const COLUMNS = 'key_id, model, code, requests, prompt_tokens, completion_tokens, cost_nano_usd, first_event_buckets';
 const SUMMED_UNTIL = '(select summed_until from request_days)';
 
-/** Of a parameter in Unix milliseconds. */
+/** SQL for the timestamp of a parameter in Unix milliseconds. */
 export function moment(parameter: string): string {
   return `to_timestamp(${parameter}::double precision / 1000)`;
 }

@@ -1,7 +1,7 @@
 import { idMoment } from '../../core/ids.ts';
 import type { RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
 
-/** Of `request_log`. */
+/** Columns of `request_log`. */
 export const REQUEST_COLUMNS = `id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
   replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
 
@@ -32,7 +32,7 @@ export interface RequestRow {
   readonly duration_ms: number;
 }
 
-/** What a line of the table shows. */
+/** Cells of a row of the page's table. */
 export function requestView(row: RequestRow): RequestView {
   return {
     id: row.id,

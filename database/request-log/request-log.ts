@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../../core/money.ts';
 import type { TokenUsage } from '../../core/pricing.ts';
 
-/** What was asked, by whom, and how it ended: for people to read. No charge depends on it, and it may lose lines (0006_request_log.sql). */
+/** The request log, for people to read. No charge depends on it, and it may lose rows (0006_request_log.sql). */
 export interface RequestLogStore {
   /**
    * Writes a batch with its sums, each entry once: repeating one changes nothing. Resolves to how many of them the store will never take.
@@ -36,7 +36,7 @@ export interface LeftOutRequests {
   readonly address: string;
 }
 
-/** One request of a key that exists, served or refused. Text is bounded by whoever makes the entry, and cleaned by who stores it. */
+/** One request of a key that exists, served or refused. The maker bounds its text, the store cleans it. */
 export interface RequestLogEntry {
   /** `log-`, of the time of arrival. */
   readonly id: string;
@@ -48,14 +48,14 @@ export interface RequestLogEntry {
   readonly route: string;
   /** As the client asked for it. */
   readonly model: string | undefined;
-  /** It is one of the configuration: clients cannot invent groups of sums. */
+  /** True if the model is configured: clients cannot invent groups of sums. */
   readonly modelKnown: boolean;
-  /** That answered, or was tried last. */
+  /** Provider that answered, or was tried last. */
   readonly provider: string | undefined;
   readonly address: string;
   readonly userAgent: string | undefined;
   readonly status: number;
-  /** Of the error catalogue. */
+  /** Code of the error catalogue. */
   readonly code: string | undefined;
   readonly streamed: boolean;
   readonly replayed: boolean;

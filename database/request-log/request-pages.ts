@@ -67,7 +67,7 @@ export async function findRequests(
   const { organizationId, fromMs, toMs, before = END, after, limit } = query;
   const range = {
     organizationId,
-    // Nothing sorts between an id and the same with one more character.
+    // No id sorts between an id and the same with one more character.
     fromId: later(idFloor('log', fromMs ?? 0), after === undefined ? '' : `${after}0`),
     beforeId: earlier(before, toMs === undefined ? END : idFloor('log', toMs)),
   };

@@ -16,7 +16,7 @@ export interface Migration {
   readonly name: string;
   readonly sql: string;
   readonly checksum: string;
-  /** The version of the oldest code that still runs on the schema after it, so that old processes may start anew in the middle of a roll-out. */
+  /** The version of the oldest code that still runs on the schema after it, so that old processes may restart in the middle of a roll-out. */
   readonly servesFrom: number;
 }
 
@@ -46,7 +46,7 @@ export async function migrate(pool: pg.Pool, folder: URL = FOLDER): Promise<read
     if (!mayMigrate) throw new SchemaMismatch(notByThisUser(missing, migrations.length, userName));
     await exec(client, `select pg_advisory_lock(${MIGRATION_LOCK})`);
     const applied = await applyMissing(client, migrations);
-    // They are written for the schema of this release.
+    // Rights are written for the schema of this release.
     if (applied.length > 0 && folder === FOLDER) await grantRights(client);
     return applied;
   } finally {
@@ -62,7 +62,7 @@ export interface Migrated {
   readonly roles: 'granted' | 'absent';
 }
 
-/** What `gateway migrate` does: the schema, and what each role may do with it, also where the schema was right already. */
+/** Migrates the schema and sets the rights of each role, also if the schema was current. */
 export async function migrateWithRoles(pool: pg.Pool): Promise<Migrated> {
   await migrate(pool);
   const newest = (await readMigrations()).at(-1);
@@ -126,7 +126,7 @@ export interface AppliedMigration {
 export const APPLIED_MIGRATIONS = `select version, checksum, (to_jsonb(m) ->> 'serves_from')::integer as "servesFrom"
   from schema_migrations m order by version`;
 
-/** Whether code of that version runs on a schema that has this migration of newer code. */
+/** True if code of that version runs on a schema with this migration of newer code. */
 export function servesCode({ servesFrom }: AppliedMigration, version: number): boolean {
   return servesFrom !== null && servesFrom <= version;
 }
@@ -179,7 +179,7 @@ async function exec(client: pg.PoolClient, sql: string): Promise<pg.QueryResult>
   }
 }
 
-/** Those of this code, in their order. */
+/** Migrations of this code, in order. */
 export async function readMigrations(folder: URL = FOLDER): Promise<readonly Migration[]> {
   const migrations: Migration[] = [];
   for (const file of (await readdir(folder)).sort()) {

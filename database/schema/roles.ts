@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { asStoreError } from '../connection/unavailable.ts';
 
-/** Of the whole server, not of one database. Nobody signs in as them. */
+/** Roles of the whole server, not of one database. No login uses them directly. */
 export const ROLES = ['gateway_process', 'gateway_dashboard', 'gateway_operator', 'gateway_backup'] as const;
 export type Role = (typeof ROLES)[number];
 

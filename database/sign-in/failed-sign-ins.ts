@@ -13,20 +13,20 @@ export interface FailedSignIn {
 const SOMEBODY = 'somebody';
 const UNKNOWN = 'an unknown e-mail address';
 
-/** So many of a minute are told one by one, for each account; then those with which their number has doubled. */
-const TOLD_EACH = 10;
+/** Failures of an account that are recorded one by one in a minute; then each doubling of their number. */
+const RECORDED_EACH = 10;
 
-/** Whoever fails is not the user until proved: the actor stays nameless, and its address tells more. */
+/** A failed attempt does not prove the user: the actor stays nameless, and has only an address. */
 export async function noteFailedSignIn(pool: pg.Pool, { user, address }: FailedSignIn): Promise<void> {
   const subject = user ? { subjectId: user.id, subjectName: user.email } : { subjectName: UNKNOWN };
   const failures = await countEvent(pool, `failed sign-ins ${user?.id ?? UNKNOWN}`);
   if (!isTold(failures)) return;
-  const changes = failures > TOLD_EACH ? { failuresWithinMinute: [null, failures] as const } : {};
+  const changes = failures > RECORDED_EACH ? { failuresWithinMinute: [null, failures] as const } : {};
   await inTransaction(pool, 'begin', (client) =>
     addAuditEvent(client, { action: 'user.sign_in_failed', ...subject, changes }, { actor: SOMEBODY, address }),
   );
 }
 
 export function isTold(failures: number): boolean {
-  return failures <= TOLD_EACH || Number.isInteger(Math.log2(failures / TOLD_EACH));
+  return failures <= RECORDED_EACH || Number.isInteger(Math.log2(failures / RECORDED_EACH));
 }

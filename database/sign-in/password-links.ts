@@ -69,7 +69,7 @@ interface LockedUser {
   readonly disabled: boolean;
 }
 
-/** By an operator: whoever has the link becomes that user. */
+/** Made by an operator: the holder of the link becomes that user. */
 export async function createPasswordLink(
   pool: pg.Pool,
   { userId, purpose, tokenHash }: NewPasswordLink,

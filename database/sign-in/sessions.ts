@@ -8,7 +8,7 @@ export interface NewSession {
   /** SHA-256 of the token; the token itself is the browser's alone. */
   readonly tokenHash: Buffer;
   readonly userId: string;
-  /** That the password was compared with. A password set since then lets nobody in who knew the former one. */
+  /** Hash that the password was verified against. If the password has changed since, no session begins. */
   readonly passwordHash: string;
   readonly address: string;
   readonly userAgent?: string;
@@ -21,12 +21,12 @@ export interface SessionRecord {
   readonly lastSeenAtMs: number;
   /** Unless it is used before; never later than the longest length after sign-in. */
   readonly expiresAtMs: number;
-  /** Where the user signed in. */
+  /** Network address of the sign-in. */
   readonly address: string;
   readonly userAgent?: string;
 }
 
-/** Who is asking: read anew with every request, so that a change of rights is in force at once. */
+/** The signed-in user: read with every request, so that a change of rights takes effect at once. */
 export interface SignedIn {
   readonly session: SessionRecord;
   readonly user: { readonly id: string; readonly email: string; readonly isOperator: boolean };
@@ -90,7 +90,7 @@ const FORGET: Statement = {
   text: `delete from sessions where user_id = $3 and id not in (
       select s.id from sessions s where s.user_id = $3 and ${LIVES} order by s.last_seen_at desc, s.id desc limit ${MAX_SESSIONS})`,
 };
-/** Those of users who do not come back. */
+/** Deletes sessions of users who do not return. */
 const FORGET_EXPIRED: Statement = {
   name: 'forget_expired_sessions',
   text: `delete from sessions where id in (

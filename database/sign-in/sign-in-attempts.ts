@@ -86,9 +86,9 @@ const KNOWN: Statement = {
 };
 
 /**
- * A browser that the user knows counts against nothing but its own share for the account, so that whoever stole its token gets that share and no
- * more. From an address where the user has a session the shares of address and account keep nobody out, the pair's does. An address that only a
- * proxy claims which is not trusted is known to nobody.
+ * A browser that the user knows counts only against its own share for the account, so that a thief of its token gets that share and no
+ * more. From an address where the user has a session only the share of address and account together limits attempts. An address that only an
+ * untrusted proxy claims is not a known address.
  */
 export async function countAttempt(pool: pg.Pool, attempt: SignInAttempt): Promise<AttemptResult> {
   const { email, browserHash, address, claimedAddress } = attempt;

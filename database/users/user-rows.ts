@@ -5,7 +5,7 @@ export type MemberRole = 'owner' | 'member';
 
 export interface Membership {
   readonly organizationId: string;
-  /** Of the organization. */
+  /** Name of the organization. */
   readonly name: string;
   readonly role: MemberRole;
   readonly suspended: boolean;
@@ -36,7 +36,7 @@ export interface UserQuery {
 
 export type Connection = pg.Pool | pg.PoolClient;
 
-/** Of `users u`, as JSON. */
+/** Memberships of `users u`, as JSON. */
 export const MEMBERSHIPS = `coalesce((
     select json_agg(
       json_build_object('organizationId', o.id, 'name', o.name, 'role', m.role, 'suspended', o.suspended_at is not null)
@@ -45,7 +45,7 @@ export const MEMBERSHIPS = `coalesce((
     where m.user_id = u.id
   ), '[]') as memberships`;
 
-/** Of a `timestamptz`: Unix milliseconds that arrive as a number. */
+/** SQL for a `timestamptz` as Unix milliseconds that arrive as a number. */
 export function milliseconds(column: string): string {
   return `floor(extract(epoch from ${column}) * 1000)::double precision`;
 }

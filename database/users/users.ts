@@ -28,10 +28,10 @@ export type CreateUserResult =
 export type SetDisabledResult =
   | { readonly kind: 'done'; readonly user: UserRecord; readonly revokedKeys: number }
   | { readonly kind: 'unknown_user' }
-  /** Nobody else could enable anybody again. */
+  /** Without this operator no one could enable users again. */
   | { readonly kind: 'last_operator' };
 
-/** What signing in compares with. */
+/** Stored data that a sign-in is compared with. */
 export interface Credentials {
   readonly userId: string;
   readonly disabled: boolean;
@@ -39,11 +39,11 @@ export interface Credentials {
   readonly passwordHash?: string;
 }
 
-/** Of a user's own password. */
+/** Change of a user's own password. */
 export interface OwnChange {
   /** Goes on. */
   readonly sessionId: string;
-  /** That the current password was compared with: one that was set since is not overwritten by who knew the former one. */
+  /** Compare-and-set: the hash that the current password was verified against. If it has changed since, nothing is written. */
   readonly formerHash: string;
 }
 
@@ -117,7 +117,7 @@ export async function findCredentials(pool: pg.Pool, email: string): Promise<Cre
 /** The keys of a user who is disabled, in every organization. Enabling the user brings no revoked key back. */
 export type KeysOfDisabled = 'revoke' | 'keep';
 
-/** Who is disabled is signed out at once and keeps no link. Disabling twice keeps the first time. */
+/** Signs the user out at once and deletes links. Disabling twice keeps the first time. */
 export async function setDisabled(
   pool: pg.Pool,
   userId: string,
