@@ -1,11 +1,10 @@
 import { access } from 'node:fs/promises';
-import { runtimePaths } from '../core/config/runtime-paths.ts';
+import { embeddedDatabaseUrl, runtimePaths } from '../core/config/runtime-paths.ts';
 import { socketFolderProblem } from '../core/config/socket-folder.ts';
 import { StoreUnavailable } from '../core/store-unavailable.ts';
 import { createPool } from '../database/connection/connection-pool.ts';
 import { isForbidden } from '../database/connection/unavailable.ts';
 import { openPostgres, type Postgres } from '../database/open.ts';
-import { embeddedDatabaseUrl } from '../supervisor/embedded-postgres.ts';
 import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { isForbidden } from '../database/connection/unavailable.ts';
-import { DEMO_EMAIL } from '../supervisor/demo-user.ts';
 import { type Finding, ok, skipped, warning } from './doctor-check.ts';
 import type { LookedAt } from './doctor-database.ts';
+import { DEMO_EMAIL } from './users.ts';
 
 /** The demonstration of a first `npm start`: an operator with a well-known address, and a key that spends real money where a provider's is set. */
 export async function lookAtDemo(isConfigured: boolean, { database, readable }: LookedAt): Promise<readonly Finding[]> {

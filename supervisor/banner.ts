@@ -1,7 +1,6 @@
 import type { CheckedConfig } from '../core/config/gateway-config.ts';
-import type { Customer } from './demo.ts';
+import type { Customer, SignIn } from './demo-accounts.ts';
 import { demoProviderPort, exampleModel } from './demo-provider.ts';
-import type { SignIn } from './demo-user.ts';
 import { reachable } from './readiness.ts';
 
 /** The text that the operator reads when everything serves. `keptIn`: the file with the first password and key, which are then not in the text. */

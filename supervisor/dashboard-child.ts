@@ -1,10 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { compileCache } from './compile-cache.ts';
+import { startNodeChild } from './children/node-child.ts';
+import { keepTrying, type TriedProcess } from './children/supervised-process.ts';
 import type { Environment } from './envoy-child.ts';
-import type { Guard } from './guard.ts';
-import { startNodeChild } from './node-child.ts';
-import type { Settings } from './settings.ts';
-import { keepTrying, type TriedProcess } from './supervised-process.ts';
+import { compileCache, type Settings } from './settings.ts';
 
 const START_TIMEOUT_MS = 30_000;
 /** It gives its requests three seconds. */
@@ -13,13 +11,12 @@ const STOP_TIMEOUT_MS = 5_000;
 const LONGEST_DELAY_MS = 30_000;
 
 export interface DashboardOptions {
-  readonly guard: Guard;
   readonly databaseUrl: string;
   report(line: string): void;
 }
 
 /** The API never waits for the dashboard, and serves without it. */
-export function keepDashboard(settings: Settings, { guard, databaseUrl, report }: DashboardOptions): TriedProcess {
+export function keepDashboard(settings: Settings, { databaseUrl, report }: DashboardOptions): TriedProcess {
   const child = {
     name: 'The dashboard',
     script: fileURLToPath(new URL('../dashboard/server/main.ts', import.meta.url)),
@@ -30,7 +27,6 @@ export function keepDashboard(settings: Settings, { guard, databaseUrl, report }
       GATEWAY_DATA: settings.paths.dataDir,
       DATABASE_URL: databaseUrl,
     },
-    guard,
     startTimeoutMs: START_TIMEOUT_MS,
     stopTimeoutMs: STOP_TIMEOUT_MS,
   };

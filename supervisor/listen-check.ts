@@ -1,19 +1,31 @@
 import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Address } from '../core/config/gateway-config.ts';
 
+const RETRY_MS = 100;
+
 export interface Listener {
-  /** Where the operator changes it: `listen.api`. */
+  /** Name of the setting in the configuration: `listen.api`. */
   readonly setting: string;
   readonly address: Address;
 }
 
-/** The first address that cannot be listened on, as a message for the operator. Envoy itself would only log a bind error. */
+/**
+ * The first address that cannot be listened on, as a message for the operator. Envoy itself would only log a bind error. A port that is
+ * taken is tried again until `patienceMs` have passed.
+ */
 export async function findListenProblem(
   listeners: readonly Listener[],
   configPath: string,
+  patienceMs = 0,
 ): Promise<string | undefined> {
+  const deadline = performance.now() + patienceMs;
   for (const { setting, address } of listeners) {
-    const code = await tryToListen(address);
+    let code = await tryToListen(address);
+    while (code === 'EADDRINUSE' && performance.now() < deadline) {
+      await sleep(RETRY_MS);
+      code = await tryToListen(address);
+    }
     if (code === undefined) continue;
     const shown = `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
     if (code === 'EADDRINUSE') {

@@ -1,25 +1,26 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lockFile } from '../core/lock/file-lock.mjs';
 import { StoreUnavailable } from '../core/store-unavailable.ts';
 import { renderBanner } from './banner.ts';
-import { takeDataLock } from './data-lock.ts';
-import { type Customer, findCustomer } from './demo.ts';
+import { isStartFailure } from './children/supervised-process.ts';
+import { type Customer, findCustomer, findSignIn, type SignIn } from './demo-accounts.ts';
 import { demoProviderPort } from './demo-provider.ts';
-import { findSignIn, type SignIn } from './demo-user.ts';
 import { isJournaled, keepFirstSignIn } from './first-sign-in.ts';
 import { prepareFolders } from './folders.ts';
-import { childRecord, endFormerChildren } from './former-children.ts';
 import { findListenProblem } from './listen-check.ts';
 import { waitUntilServing } from './readiness.ts';
 import { readSettings, type Settings } from './settings.ts';
-import { isStartFailure } from './supervised-process.ts';
 import { type Supervisor, startSupervisor } from './supervisor.ts';
 
 /** `npm start`: PostgreSQL, demo provider, gateway processes, dashboard and Envoy as children of this process, on one data folder. */
 
 const READY_TIMEOUT_MS = 60_000;
 const ASK_AGAIN_MS = 1_000;
+/** After kill -9 of a supervisor its gateway processes still charge what they delivered, and hold their ports meanwhile. */
+const FORMER_END_MS = 30_000;
 /** One Ctrl-C arrives twice under npm: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 1_000;
 const stopping = new AbortController();
@@ -31,7 +32,7 @@ function report(line: string): void {
   process.stderr.write(`supervisor: ${line}\n`);
 }
 
-/** A second signal while draining means now. What is left over then is ended by the guard. */
+/** A second signal while draining means now. The kernel ends the children that are left (`endingWithUs`). */
 function onStopSignal(): void {
   if (firstSignalMs === undefined) {
     firstSignalMs = performance.now();
@@ -52,21 +53,29 @@ async function main(): Promise<string | undefined> {
   if (typeof settings === 'string') return settings;
   const folderProblem = prepareFolders(settings.paths);
   if (folderProblem !== undefined) return folderProblem;
-  const lock = takeDataLock(join(settings.paths.dataDir, 'supervisor.lock'));
-  if ('lockedBy' in lock) {
-    return `A gateway already runs on the data folder ${settings.paths.dataDir} (process ${lock.lockedBy.pid}). Stop it first, or set GATEWAY_DATA to another folder.`;
+  const path = join(settings.paths.dataDir, 'supervisor.lock');
+  const lock = await lockFile(path, 0).catch((error: Error) => error.message);
+  if (typeof lock === 'string') return lock;
+  const owner = readFileSync(path, 'utf8').trim();
+  if (lock === undefined) {
+    return `A gateway already runs on the data folder ${settings.paths.dataDir} (process ${owner}). Stop it first, or set GATEWAY_DATA to another folder.`;
   }
+  // The kernel keeps the lock. The content names its owner, and remains only if that was killed.
+  writeFileSync(path, `${process.pid}\n`);
   try {
-    return await run(settings);
+    return await run(settings, owner !== '');
   } finally {
+    writeFileSync(path, '');
     lock.release();
   }
 }
 
-async function run(settings: Settings): Promise<string | undefined> {
-  // First of all: what is left of a former start may still hold our ports.
-  await endFormerChildren(childRecord(settings.paths));
-  const problem = await findListenProblem(listenersOf(settings), settings.configPath);
+async function run(settings: Settings, formerWasKilled: boolean): Promise<string | undefined> {
+  const problem = await findListenProblem(
+    listenersOf(settings),
+    settings.configPath,
+    formerWasKilled ? FORMER_END_MS : 0,
+  );
   if (problem !== undefined) return problem;
   const started = await startSupervisor({ settings, report, gaveUp: giveUp }, stopping.signal);
   if (isStartFailure(started)) return stopping.signal.aborted ? failure : started.message;
@@ -89,18 +98,18 @@ async function announce(settings: Settings, { databaseUrl, dashboardTried }: Sup
   if (stopping.signal.aborted) return;
   if (notReady !== undefined)
     return giveUp(`The gateway was not ready after ${READY_TIMEOUT_MS / 1000} s: ${notReady}`);
-  // INTERFACE 2: `demo` has no effect on any database but the embedded one.
+  // `demo` has no effect on any database but the embedded one (docs/interface.md, "Commands").
   const wantDemo = config.demo && config.stores.postgres.kind === 'embedded';
   const customer = await onceReachable(() => findCustomer(databaseUrl, wantDemo));
   if (customer === undefined) return;
   const organizationId = wantDemo && customer.kind !== 'none' ? customer.organizationId : undefined;
   const signIn = await onceReachable(() => findSignIn(databaseUrl, organizationId));
   if (signIn !== undefined) process.stdout.write(bannerFor(settings, customer, signIn));
-  // Now and not at the exit, which a killed process does not reach.
+  // A killed process does not reach its exit.
   flushCompileCache();
 }
 
-/** A journal is kept and shipped by others, so what may be shown only once is left in a file. */
+/** A journal is stored and shipped by others, so secrets that are shown once go to a file instead. */
 function bannerFor({ env, config, paths }: Settings, customer: Customer, signIn: SignIn): string {
   const whole = renderBanner(config, customer, signIn);
   if ((customer.kind !== 'demo' && signIn.kind !== 'new') || !isJournaled(env)) return whole;
@@ -108,13 +117,13 @@ function bannerFor({ env, config, paths }: Settings, customer: Customer, signIn:
     return renderBanner(config, customer, signIn, keepFirstSignIn(paths, whole));
   } catch (error) {
     report(`the first sign-in and key cannot be kept: ${error instanceof Error ? error.message : String(error)}`);
-    // Says how to get others.
+    // This banner says how to get others.
     const known: SignIn = signIn.kind === 'new' ? { kind: 'existing', email: signIn.email } : signIn;
     return renderBanner(config, customer.kind === 'demo' ? { ...customer, kind: 'existing' } : customer, known);
   }
 }
 
-/** The database may go away before the banner, and what runs must not end because of it. `undefined`: asked to stop meanwhile. */
+/** Waits for the database, which may become unavailable before the banner. `undefined`: asked to stop meanwhile. */
 async function onceReachable<T>(ask: () => Promise<T>): Promise<T | undefined> {
   while (!stopping.signal.aborted) {
     try {

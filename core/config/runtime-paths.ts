@@ -44,3 +44,11 @@ export function runtimePaths(env: Readonly<Record<string, string | undefined>>):
     probeKey: join(socketDir, 'probe-key'),
   };
 }
+
+/**
+ * URL of a database of the embedded PostgreSQL, whichever process runs that server. It names port and TLS because `pg` would
+ * otherwise take them from PGPORT and PGSSLMODE.
+ */
+export function embeddedDatabaseUrl({ socketDir }: Pick<RuntimePaths, 'socketDir'>, database = 'gateway'): string {
+  return `postgres://gateway@/${database}?host=${encodeURIComponent(socketDir)}&port=5432&sslmode=disable`;
+}

@@ -119,7 +119,11 @@ export const AREAS: readonly Area[] = [
     uses: ['core', 'database', 'ext-proc/access', 'ext-proc/limits', 'dashboard/server/sign-in'],
     folders: [''],
   },
-  { path: 'supervisor', uses: ['core', 'database', 'ext-proc/envoy-config', 'operator'], folders: [''] },
+  {
+    path: 'supervisor',
+    uses: ['core', 'database', 'ext-proc/envoy-config', 'operator'],
+    folders: ['children', 'postgres', ''],
+  },
   { path: 'demo', uses: [], folders: [''] },
   { path: 'scripts', uses: ['core'], folders: ['setup', ''] },
   {

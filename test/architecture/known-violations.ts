@@ -29,7 +29,6 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
   ['ext-proc/limits', 'ext-proc/telemetry'],
   ['ext-proc/telemetry', 'ext-proc/delivery'],
   ['ext-proc/telemetry', 'ext-proc/delivery/provider'],
-  ['operator', 'supervisor'],
   ['test/bench', 'test/load'],
   ['test/contract', 'test/integration'],
   ['test/launchers', 'test/integration'],

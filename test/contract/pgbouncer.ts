@@ -4,7 +4,7 @@ import { chownSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accountCommand, choosePostgresAccount } from '../../supervisor/postgres-account.ts';
+import { endingWithUs } from '../../supervisor/children/child-process.ts';
 import { sql } from '../harness/database.ts';
 import { freePorts } from '../launchers/free-ports.ts';
 
@@ -44,12 +44,10 @@ export async function startPgBouncer(mode: 'transaction' | 'session', socketDir:
   writeFileSync(ini, `[databases]\n* = host=${sockets} user=gateway\n\n[pgbouncer]\n${lines.join('\n')}\n`);
   // PgBouncer refuses to run as root, as PostgreSQL does, and has to reach its socket.
   const { uid, gid } = statSync(sockets);
-  const owner = { name: 'the owner of the socket', uid, gid, prefix: [] };
-  const account =
-    uid === 0 ? await choosePostgresAccount({ postgresDir: ini, socketDir: sockets, binary: '/bin/true' }, 0) : owner;
+  const user = process.getuid?.() === 0 ? { uid, searchesAll: true } : undefined;
   for (const path of [folder, ini]) chownSync(path, uid, gid);
-  const { file, args, ids } = accountCommand(account, 'pgbouncer', ['--quiet', ini]);
-  const child = spawn(file, args, { ...ids, cwd: folder, env: { PATH }, stdio: 'ignore' });
+  const { file, args } = endingWithUs('KILL', 'pgbouncer', ['--quiet', ini], user);
+  const child = spawn(file, args, { cwd: folder, env: { PATH }, stdio: 'ignore' });
   const bouncer = { urlOf: (url: string) => throughPort(url, port), stop: () => end(child, folder) };
   const deadline = performance.now() + START_MS;
   for (;;) {

@@ -1,17 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
-import {
-  type EmbeddedPostgres,
-  embeddedDatabaseUrl,
-  startEmbeddedPostgres,
-} from '../../supervisor/embedded-postgres.ts';
+import { embeddedDatabaseUrl, type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts';
 import { BY, sql } from '../harness/database.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { showLogsOnFailure } from '../harness/failure-logs.ts';
@@ -133,6 +129,8 @@ test('a copy of the files and archived WAL bring back every charge, up to the la
   const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });
   const [archive, copy] = [join(folder, 'archive'), join(folder, 'copy')];
   for (const path of [paths.dataDir, archive]) mkdirSync(path, { recursive: true });
+  // Under root the server is another user.
+  chmodSync(archive, 0o777);
   const archiving = { archive_mode: 'on', archive_command: `cp %p ${archive}/%f`, wal_level: 'replica' };
   let server: EmbeddedPostgres = await startEmbeddedPostgres(paths, { settings: archiving });
   try {

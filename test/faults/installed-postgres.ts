@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { serverEnvironment } from '../../supervisor/embedded-postgres.ts';
-import { accountCommand, choosePostgresAccount, handOver } from '../../supervisor/postgres-account.ts';
+import { endingWithUs } from '../../supervisor/children/child-process.ts';
+import { serverEnvironment } from '../../supervisor/postgres/embedded-postgres.ts';
+import { choosePostgresUser, handOver } from '../../supervisor/postgres/postgres-user.ts';
 
 /** A server that the machine's packages brought, because the embedded one comes without pg_dump, which has to be as new as its server. */
 export interface InstalledPostgres {
@@ -38,11 +39,11 @@ export async function startInstalledPostgres(): Promise<InstalledPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-installed-pg-'));
   const [postgresDir, socketDir] = [join(folder, 'data'), join(folder, 'run')];
   for (const path of [postgresDir, socketDir]) mkdirSync(path, { mode: 0o700 });
-  const account = await choosePostgresAccount({ postgresDir, socketDir, binary: join(bin, 'postgres') });
-  handOver(account, [postgresDir, socketDir]);
+  const user = await choosePostgresUser({ postgresDir, socketDir, binary: join(bin, 'postgres') });
+  handOver(user, [postgresDir, socketDir]);
   const commandOf = (name: string, args: readonly string[]) => {
-    const { file, args: all, ids } = accountCommand(account, join(bin, name), args);
-    return { file, all, options: { ...ids, cwd: '/', env: serverEnvironment() } };
+    const { file, args: all } = endingWithUs('KILL', join(bin, name), args, user);
+    return { file, all, options: { cwd: '/', env: serverEnvironment() } };
   };
   const initdb = commandOf('initdb', [
     '-D',

@@ -5,12 +5,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
-import { embeddedDatabaseUrl, serverEnvironment, startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
-import { startGuard } from '../../supervisor/guard.ts';
-import { accountCommand, choosePostgresAccount, handOver } from '../../supervisor/postgres-account.ts';
-import { findPostgresInstall } from '../../supervisor/postgres-install.ts';
-import { serverArguments } from '../../supervisor/postgres-settings.ts';
+import { embeddedDatabaseUrl, type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import { endingWithUs } from '../../supervisor/children/child-process.ts';
+import { serverEnvironment, startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts';
+import { findPostgresInstall } from '../../supervisor/postgres/installed-programs.ts';
+import { choosePostgresUser, handOver } from '../../supervisor/postgres/postgres-user.ts';
+import { serverArguments } from '../../supervisor/postgres/server-settings.ts';
 import { sql } from '../harness/database.ts';
 import { withChildren } from '../launchers/process-tree.ts';
 
@@ -109,25 +109,21 @@ async function copyOfFreshServer(from: RuntimePaths, to: RuntimePaths): Promise<
 
 async function startStandby(paths: RuntimePaths, primary: RuntimePaths): Promise<{ stop(): Promise<void> }> {
   const install = findPostgresInstall();
-  const account = await choosePostgresAccount({ ...paths, binary: install.postgres });
-  handOver(account, [paths.socketDir, join(paths.postgresDir, 'standby.signal')]);
+  const user = await choosePostgresUser({ ...paths, binary: install.postgres });
+  handOver(user, [paths.socketDir, join(paths.postgresDir, 'standby.signal')]);
   const primaryConninfo = `host=${dirname(realpathSync(join(primary.socketDir, SOCKET)))} user=gateway application_name=standby`;
   const args = serverArguments(paths, { primary_conninfo: primaryConninfo });
-  const command = accountCommand(account, install.postgres, args);
+  const command = endingWithUs('INT', install.postgres, args, user);
   const child = spawn(command.file, command.args, {
-    ...command.ids,
     cwd: paths.postgresDir,
     env: serverEnvironment(),
     stdio: 'ignore',
   });
   const exited = once(child, 'exit');
-  const guard = startGuard();
-  if (child.pid !== undefined) guard.watch(child.pid, 'INT', 5);
   return {
     stop: async () => {
       child.kill('SIGQUIT');
       await exited;
-      await guard.close();
     },
   };
 }

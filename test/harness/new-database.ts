@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { embeddedDatabaseUrl } from '../../core/config/runtime-paths.ts';
 import { migrate } from '../../database/schema/migrate.ts';
-import { embeddedDatabaseUrl } from '../../supervisor/embedded-postgres.ts';
 
 /**
  * A database with the schema of this code, which new ones are copied from: a copy costs 30 ms of CPU, all migrations cost 220 ms, and a run

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runtimePaths } from '../../core/config/runtime-paths.ts';
-import { endAll, identityOf, isAlive, type ProcessIdentity } from '../../supervisor/process-identity.ts';
 import { startProcess, type TestProcess } from '../launchers/child-process.ts';
 import { freePorts } from '../launchers/free-ports.ts';
+import { endAll, identityOf, isAlive, type ProcessIdentity } from '../launchers/process-identity.ts';
 import { COMPILE_CACHE, REPOSITORY } from './deployment.ts';
 
 /** `npm start` on a data folder of its own with the embedded database: the folder outlives the processes. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { GATEWAY_NODE_OPTIONS } from '../../supervisor/gateway-node-options.ts';
+import { GATEWAY_NODE_OPTIONS } from '../../supervisor/supervisor.ts';
 import { ipcMessage, startProcess, type TestProcess } from '../launchers/child-process.ts';
 import type { LaunchedProcess } from '../launchers/launched-process.ts';
 import { openLauncher } from '../launchers/open-launcher.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runtimePaths } from '../../core/config/runtime-paths.ts';
-import { startEmbeddedPostgres } from '../../supervisor/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../supervisor/postgres/embedded-postgres.ts';
 import { startProcess } from './child-process.ts';
 import type { LaunchedProcess } from './launched-process.ts';
 import type { Launcher, PostgresData } from './launcher.ts';

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
-import { identityOf, isAlive } from '../../supervisor/process-identity.ts';
 import { startProcess } from './child-process.ts';
 import { freePorts } from './free-ports.ts';
 import { imageOf } from './images.ts';
 import { removeLeftovers, removeWhenWeEnd } from './leftovers.ts';
+import { identityOf, isAlive } from './process-identity.ts';
 
 /** Part of every run with containers. */
 const SOON = { timeout: 20_000 };

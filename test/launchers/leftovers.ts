@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { identityOf, isAlive } from '../../supervisor/process-identity.ts';
+import { identityOf, isAlive } from './process-identity.ts';
 
 /** On every container of a test: the process that started it, and when that began. */
 const LABEL = 'inference-gateway.test-owner';

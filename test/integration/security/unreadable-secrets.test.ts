@@ -2,8 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { runtimePaths } from '../../../core/config/runtime-paths.ts';
-import { embeddedDatabaseUrl } from '../../../supervisor/embedded-postgres.ts';
+import { embeddedDatabaseUrl, runtimePaths } from '../../../core/config/runtime-paths.ts';
 import { COMPILE_CACHE, REPOSITORY } from '../../harness/deployment.ts';
 import { requirement } from '../../harness/requirement.ts';
 import { type Home, makeHome, startService } from '../../harness/service.ts';

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { accountCommand, handOver, type PostgresAccount } from './postgres-account.ts';
-import type { PostgresInstall } from './postgres-install.ts';
+import { type ChildUser, endingWithUs } from '../children/child-process.ts';
+import type { PostgresInstall } from './installed-programs.ts';
+import { handOver } from './postgres-user.ts';
 
 export const POSTGRES_MAJOR = '18';
 
@@ -15,7 +16,7 @@ const INIT_TIMEOUT_MS = 120_000;
 export async function initialisePostgres(
   postgresDir: string,
   install: PostgresInstall,
-  account: PostgresAccount,
+  user: ChildUser | undefined,
 ): Promise<void> {
   const parent = dirname(postgresDir);
   const prefix = `${basename(postgresDir)}.new-`;
@@ -26,12 +27,12 @@ export async function initialisePostgres(
   const inPlace = existsSync(postgresDir);
   const target = inPlace ? postgresDir : join(parent, `${prefix}${process.pid}`);
   if (!inPlace) mkdirSync(target, { mode: 0o700 });
-  handOver(account, [target]);
+  handOver(user, [target]);
   try {
-    await run(account, install.initdb, [...initArguments(target), '--no-sync']);
-    await run(account, install.postgres, ['--single', '-F', '-D', target, 'template1'], 'CREATE DATABASE gateway\n');
-    // All of it to disk, once instead of after each of the two.
-    await run(account, install.initdb, ['--sync-only', `--pgdata=${target}`]);
+    await run(user, install.initdb, [...initArguments(target), '--no-sync']);
+    await run(user, install.postgres, ['--single', '-F', '-D', target, 'template1'], 'CREATE DATABASE gateway\n');
+    // Writes all of it to disk once, instead of after each of the two.
+    await run(user, install.initdb, ['--sync-only', `--pgdata=${target}`]);
     if (!inPlace) renameSync(target, postgresDir);
     syncFolder(parent);
   } catch (error) {
@@ -55,13 +56,13 @@ function initArguments(target: string): string[] {
   ];
 }
 
-function run(account: PostgresAccount, binary: string, args: readonly string[], input = ''): Promise<void> {
-  const command = accountCommand(account, binary, args);
+function run(user: ChildUser | undefined, binary: string, args: readonly string[], input = ''): Promise<void> {
+  const command = endingWithUs('KILL', binary, args, user);
   return new Promise((resolve, reject) => {
     const child = execFile(
       command.file,
       command.args,
-      { ...command.ids, cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }, timeout: INIT_TIMEOUT_MS },
+      { cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' }, timeout: INIT_TIMEOUT_MS },
       (error, stdout, stderr) => {
         const output = `${stdout}${stderr}`;
         // Single-user mode exits 0 even when its statement failed.
@@ -73,7 +74,7 @@ function run(account: PostgresAccount, binary: string, args: readonly string[], 
       },
     );
     child.stdin?.on('error', () => {
-      // It ended before it read the statement; its exit tells why.
+      // The program ended before it read the statement; its exit says why.
     });
     child.stdin?.end(input);
   });

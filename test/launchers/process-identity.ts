@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
@@ -24,16 +24,6 @@ export function isAlive({ pid, started }: ProcessIdentity): boolean {
   return now.state !== 'Z' && (started === UNKNOWN_START || started === now.started);
 }
 
-/** Processes called `name` whose working folder is `folder`: a database server and each of its backends stay in the database's. */
-export function processesIn(folder: string, name: string): ProcessIdentity[] {
-  const found: ProcessIdentity[] = [];
-  for (const entry of readProcessList()) {
-    const pid = Number(entry);
-    if (Number.isInteger(pid) && workingFolder(pid) === folder && stat(pid)?.name === name) found.push(identityOf(pid));
-  }
-  return found;
-}
-
 /** Signals those that still live, and waits; true when all are gone. */
 export async function endAll(
   all: readonly ProcessIdentity[],
@@ -49,7 +39,7 @@ export async function endAll(
   return true;
 }
 
-function stat(pid: number): { name: string; state: string; started: string } | undefined {
+function stat(pid: number): { state: string; started: string } | undefined {
   let text: string;
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -58,26 +48,9 @@ function stat(pid: number): { name: string; state: string; started: string } | u
   }
   // The second field is the name in parentheses and may itself contain spaces and parentheses; state is field 3, start time field 22.
   const end = text.lastIndexOf(')');
-  const name = text.slice(text.indexOf('(') + 1, end);
   const fields = text.slice(end + 2).split(' ');
   const [state, started] = [fields[0], fields[19]];
-  return state === undefined || started === undefined ? undefined : { name, state, started };
-}
-
-function readProcessList(): readonly string[] {
-  try {
-    return readdirSync('/proc');
-  } catch {
-    return [];
-  }
-}
-
-function workingFolder(pid: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/${pid}/cwd`);
-  } catch {
-    return undefined;
-  }
+  return state === undefined || started === undefined ? undefined : { state, started };
 }
 
 function answersSignal(pid: number): boolean {

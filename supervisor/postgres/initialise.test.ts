@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { initialisePostgres } from './postgres-init.ts';
+import { initialisePostgres } from './initialise.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-init-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -18,7 +18,7 @@ function standIn(name: string): string {
 test('whatever is left to be synced is, last of all', async () => {
   const install = { initdb: standIn('initdb'), postgres: standIn('postgres') };
   mkdirSync(join(folder, 'data'));
-  await initialisePostgres(join(folder, 'data/postgres'), install, { name: 'ourselves', prefix: [] });
+  await initialisePostgres(join(folder, 'data/postgres'), install, undefined);
   const calls = readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n');
   const target = join(folder, `data/postgres.new-${process.pid}`);
   expect(calls).toHaveLength(3);

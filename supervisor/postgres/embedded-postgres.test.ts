@@ -13,13 +13,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type RuntimePaths, runtimePaths } from '../core/config/runtime-paths.ts';
+import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
 import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
-import { handOver } from './postgres-account.ts';
+import { handOver } from './postgres-user.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gw pg, '));
 const paths = runtimePaths({ GATEWAY_DATA: join(folder, 'data') });
 const running: EmbeddedPostgres[] = [];
+
+const IS_ROOT = process.getuid?.() === 0;
+const NOBODY = 65_534;
+/** A user that every machine has: initdb needs one with a name. */
+const SOMEBODY = 1;
 
 beforeAll(async () => {
   // What a crash in the middle of an earlier initialisation leaves behind.
@@ -66,7 +71,8 @@ test('its log says what went wrong, and nothing of the routine', async () => {
 });
 
 test('initialisation leaves one finished folder, closed to others', () => {
-  expect(readdirSync(paths.dataDir).sort()).toEqual(['postgres', 'run']);
+  const sockets = IS_ROOT ? ['run', 'run-postgres'] : ['run'];
+  expect(readdirSync(paths.dataDir).sort()).toEqual(['postgres', ...sockets]);
   expect(statSync(paths.postgresDir).mode & 0o777).toBe(0o700);
   expect(statSync(paths.socketDir).mode & 0o777).toBe(0o700);
 });
@@ -113,17 +119,23 @@ test('a folder of another major version is refused and left as it is', async () 
   writeFileSync(version, before);
 });
 
-test.skipIf(process.getuid?.() !== 0)('where no user namespace is allowed, root runs it as nobody', async () => {
-  const closed = runtimePaths({ GATEWAY_DATA: join(folder, 'nobody') });
-  mkdirSync(closed.dataDir, { mode: 0o700 });
-  mkdirSync(closed.socketDir, { mode: 0o700 });
-  mkdirSync(closed.postgresDir, { mode: 0o700 });
-  // An empty folder of that user's, as a prepared mount point would be.
-  handOver({ name: 'nobody', uid: 65_534, gid: 65_534, prefix: [] }, [closed.postgresDir]);
-  execFileSync('chmod', ['755', folder]);
-  const server = await start(closed);
-  expect(statSync(`/proc/${server.pid}`).uid).toBe(65_534);
+test.skipIf(!IS_ROOT)(
+  'under root it runs as nobody, also on a database that a former release left to root',
+  async () => {
+    execFileSync('chown', ['-R', '0:0', paths.postgresDir]);
+    const server = await start(paths);
+    expect(statSync(`/proc/${server.pid}`).uid).toBe(NOBODY);
+    expect(await query(server.url, 'SELECT DISTINCT word FROM kept')).toContainEqual({ word: 'yes' });
+  },
+);
+
+test.skipIf(!IS_ROOT)('under root an empty folder of an ordinary user is taken as it is', async () => {
+  const prepared = runtimePaths({ GATEWAY_DATA: join(folder, 'prepared') });
+  for (const path of [prepared.dataDir, prepared.socketDir, prepared.postgresDir]) mkdirSync(path, { mode: 0o700 });
+  handOver({ uid: SOMEBODY, searchesAll: false }, [prepared.postgresDir]);
+  const server = await start(prepared);
+  expect(statSync(`/proc/${server.pid}`).uid).toBe(SOMEBODY);
   expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-  const { uid, mode } = statSync(closed.socketDir);
+  const { uid, mode } = statSync(prepared.socketDir);
   expect([uid, mode & 0o777]).toEqual([0, 0o700]);
 });

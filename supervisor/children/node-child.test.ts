@@ -1,24 +1,21 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, test } from 'vitest';
-import { startGuard } from './guard.ts';
+import { expect, test } from 'vitest';
+import type { Running } from './child-process.ts';
 import { startNodeChild } from './node-child.ts';
-import type { Running } from './running.ts';
 import { isStartFailure } from './supervised-process.ts';
 
-const guard = startGuard();
 const never = new AbortController().signal;
-afterAll(() => guard.close());
 
 /** What is not waited for in vain may take its time, on a machine that is busy. */
 const PATIENT_MS = 30_000;
 
 function start(behaviour: string, times: { startMs?: number; stopMs?: number } = {}, signal = never) {
-  const script = fileURLToPath(new URL('testing/stand-in.ts', import.meta.url));
+  const script = fileURLToPath(new URL('stand-in.ts', import.meta.url));
   const env = { PATH: process.env.PATH };
   const { startMs: startTimeoutMs = PATIENT_MS, stopMs: stopTimeoutMs = PATIENT_MS } = times;
-  return startNodeChild({ name: 'It', script, args: [behaviour], env, guard, startTimeoutMs, stopTimeoutMs }, signal);
+  return startNodeChild({ name: 'It', script, args: [behaviour], env, startTimeoutMs, stopTimeoutMs }, signal);
 }
 
 async function started(behaviour: string, stopMs = PATIENT_MS): Promise<Running> {

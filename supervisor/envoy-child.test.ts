@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { configWith } from '../test/fixtures/gateway-config.ts';
-import { envoyThreads } from './envoy-threads.ts';
+import { envoyThreads } from './envoy-child.ts';
 
 const TLS = { certificatePath: 'a', privateKeyPath: 'b' };
 

@@ -1,27 +1,32 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RuntimePaths } from '../core/config/runtime-paths.ts';
-import { type Guard, startGuard } from './guard.ts';
-import { accountCommand, choosePostgresAccount, handOver, postgresSocketDir } from './postgres-account.ts';
-import { initialisePostgres, POSTGRES_MAJOR } from './postgres-init.ts';
-import { findPostgresInstall } from './postgres-install.ts';
-import { collectServerLog } from './postgres-log.ts';
-import { serverArguments } from './postgres-settings.ts';
-import { endAll, identityOf, isAlive, processesIn } from './process-identity.ts';
-import { endProcess, exitOf, exitText, type Running, type StopStep } from './running.ts';
+import { embeddedDatabaseUrl, type RuntimePaths } from '../../core/config/runtime-paths.ts';
+import { endingWithUs, endProcess, exitOf, exitText, type Running, type StopStep } from '../children/child-process.ts';
+import { initialisePostgres, POSTGRES_MAJOR } from './initialise.ts';
+import { findPostgresInstall } from './installed-programs.ts';
+import { choosePostgresUser, handOverDatabase, postgresSocketDir } from './postgres-user.ts';
+import { collectServerLog } from './server-log.ts';
+import { serverArguments } from './server-settings.ts';
 
 export interface EmbeddedPostgres extends Running {
-  /** Of the database `gateway`. */
+  /** URL of the database `gateway`. */
   readonly url: string;
-  /** Of any database on this server; `postgres` is there for creating others. */
+  /** URL of any database on this server; `postgres` is there for creating others. */
   urlFor(database: string): string;
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Ends the server when this process is killed. Without one the server brings its own. */
-  readonly guard?: Guard;
   /** Further server settings, such as `fsync: off` in tests. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Warnings and errors of the server after its start. */
@@ -35,16 +40,7 @@ const STOP: readonly StopStep[] = [
   { signal: 'SIGINT', waitMs: 10_000 },
   { signal: 'SIGQUIT', waitMs: 5_000 },
 ];
-const STOP_GRACE_SECONDS = 10;
 const SOCKET = '.s.PGSQL.5432';
-
-/**
- * The URL of the embedded server's database, also when another process runs that server. Port and TLS are said outright, because `pg`
- * would otherwise take them from PGPORT and PGSSLMODE.
- */
-export function embeddedDatabaseUrl(paths: Pick<RuntimePaths, 'socketDir'>, database = 'gateway'): string {
-  return `postgres://gateway@/${database}?host=${encodeURIComponent(paths.socketDir)}&port=5432&sslmode=disable`;
-}
 
 /** Starts PostgreSQL on `paths.postgresDir`, which is made first when it is missing. Rejects with a message for the operator. */
 export async function startEmbeddedPostgres(
@@ -54,26 +50,20 @@ export async function startEmbeddedPostgres(
   const install = findPostgresInstall();
   mkdirSync(paths.dataDir, { recursive: true, mode: 0o700 });
   mkdirSync(paths.socketDir, { recursive: true, mode: 0o700 });
-  const account = await choosePostgresAccount({
-    postgresDir: paths.postgresDir,
-    socketDir: paths.socketDir,
-    binary: install.postgres,
-  });
+  const user = await choosePostgresUser({ ...paths, binary: install.postgres });
+  const socketDir = postgresSocketDir(paths, user);
   if (existsSync(join(paths.postgresDir, 'PG_VERSION'))) {
     refuseOtherMajor(paths.postgresDir);
-    await endFormerServer(paths.postgresDir, postgresSocketDir(paths, account));
+    handOverDatabase(user, paths.postgresDir);
+    await endFormerServer(paths.postgresDir, socketDir);
   } else {
-    await initialisePostgres(paths.postgresDir, install, account);
+    await initialisePostgres(paths.postgresDir, install, user);
   }
-  const socketDir = postgresSocketDir(paths, account);
-  handOver(account, [socketDir]);
   if (socketDir !== paths.socketDir) linkSocket(paths.socketDir, socketDir);
 
-  const guard = options.guard ?? startGuard();
   const args = serverArguments({ ...paths, socketDir }, options.settings);
-  const command = accountCommand(account, install.postgres, args);
+  const command = endingWithUs('INT', install.postgres, args, user);
   const child = spawn(command.file, command.args, {
-    ...command.ids,
     cwd: paths.postgresDir,
     detached: true,
     env: serverEnvironment(),
@@ -82,11 +72,6 @@ export async function startEmbeddedPostgres(
   const exited = exitOf(child);
   const log = collectServerLog(child.stderr, options.onLog ?? (() => {}));
   const pid = child.pid;
-  if (pid !== undefined) guard.watch(pid, 'INT', STOP_GRACE_SECONDS);
-  void exited.then(() => {
-    if (pid !== undefined) guard.forget(pid);
-    if (options.guard === undefined) return guard.close();
-  });
 
   const stop = async (): Promise<void> => {
     log.stopForwarding();
@@ -109,7 +94,7 @@ export async function startEmbeddedPostgres(
   };
 }
 
-/** Secrets in our environment are none of PostgreSQL's business, and PG* variables would change what it does. */
+/** Without the secrets of our environment, and without PG* variables, which would change what PostgreSQL does. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
@@ -123,25 +108,59 @@ function refuseOtherMajor(postgresDir: string): void {
 }
 
 /**
- * After kill -9 of everything an old server, or backends without one, may still run on the folder, and its lock files may name a process
- * id that now belongs to somebody else (both keep a new server from starting). The caller holds the data folder's lock, so whatever still
- * runs there is a leftover.
+ * After kill -9 a server may still be ending, or backends run on without one. And the server's lock files may name a process id that
+ * another process has by now, which keeps a new server from starting. The caller holds the lock of the data folder, so every server in it
+ * is a former one.
  */
 async function endFormerServer(postgresDir: string, socketDir: string): Promise<void> {
+  // Without it nothing can be known of processes: PostgreSQL has checks of its own.
+  if (!existsSync('/proc/self')) return;
   const folder = realpathSync(postgresDir);
-  const postmaster = Number.parseInt(readLines(join(folder, 'postmaster.pid'))[0] ?? '', 10);
-  const leftovers = processesIn(folder, 'postgres');
-  const former = leftovers.filter(({ pid }) => pid === postmaster);
-  for (const { signal, waitMs } of STOP) if (await endAll(former, signal, waitMs)) break;
-  for (const signal of ['SIGQUIT', 'SIGKILL'] as const) if (await endAll(leftovers, signal, 5_000)) break;
-  if (Number.isInteger(postmaster) && isAlive(identityOf(postmaster)) && processesIn(folder, 'postgres').length > 0) {
-    throw new Error(`Another PostgreSQL (process ${postmaster}) runs on ${folder} and does not end.`);
+  for (const { signal, waitMs } of [...STOP, { signal: 'SIGKILL', waitMs: 5_000 } as const]) {
+    if (await endAll(folder, signal, waitMs)) break;
   }
+  const [left] = serverProcesses(folder);
+  if (left !== undefined) throw new Error(`Another PostgreSQL (process ${left}) runs on ${folder} and does not end.`);
   rmSync(join(folder, 'postmaster.pid'), { force: true });
   rmSync(join(socketDir, `${SOCKET}.lock`), { force: true });
 }
 
-/** So that every client finds the socket where the others are, wherever the server makes it. */
+/** True when they were gone within `waitMs`. */
+async function endAll(folder: string, signal: NodeJS.Signals, waitMs: number): Promise<boolean> {
+  for (const pid of serverProcesses(folder)) signalIfThere(pid, signal);
+  const deadline = performance.now() + waitMs;
+  while (serverProcesses(folder).length > 0) {
+    if (performance.now() > deadline) return false;
+    await sleep(20);
+  }
+  return true;
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in between; the caller looks again.
+  }
+}
+
+/** A server and its backends work in the folder of their database. */
+function serverProcesses(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return (
+          readlinkSync(`/proc/${pid}/cwd`) === folder && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n'
+        );
+      } catch {
+        // It has ended, or it belongs to another user and works elsewhere.
+        return false;
+      }
+    });
+}
+
+/** Clients look for the socket beside those of the gateway, wherever the server makes it. */
 function linkSocket(from: string, to: string): void {
   for (const name of [SOCKET, `${SOCKET}.lock`]) rmSync(join(from, name), { force: true });
   symlinkSync(join(to, SOCKET), join(from, SOCKET));

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** A child process that is up, in the one shape that restarting, draining and guarding work with. */
+/** A child process that serves, in the one shape that restarting and draining work with. */
 export interface Running {
   readonly pid: number;
-  /** Resolves when the process is gone, however that came about. */
+  /** Resolves when the process is gone, however it ended. */
   readonly exited: Promise<Exit>;
   /** Ends it politely first, then by force. Resolves when it is gone; calling it again changes nothing. */
   stop(): Promise<void>;
@@ -14,10 +14,42 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What to send, and how long to wait for the exit before the next step. After the last step comes SIGKILL. */
+/** A signal to send, and how long to wait for the exit before the next step. After the last step comes SIGKILL. */
 export interface StopStep {
   readonly signal: NodeJS.Signals;
   readonly waitMs: number;
+}
+
+/** An ordinary user that root runs a child as. */
+export interface ChildUser {
+  readonly uid: number;
+  /** It may enter and read every folder, so that it reaches its own below a closed one, such as /root. */
+  readonly searchesAll: boolean;
+}
+
+/**
+ * The command line for a program that knows nothing of us and must not outlive us: when this process is gone, by kill -9 too, the kernel
+ * sends it `signal`. `setpriv` (util-linux) asks the kernel for that, becomes `user` if there is one, and replaces itself by the program,
+ * which therefore has the process id of the child. Our own programs need none of it: they end when their IPC channel closes.
+ */
+export function endingWithUs(
+  signal: 'KILL' | 'INT',
+  file: string,
+  args: readonly string[],
+  user?: ChildUser,
+): { file: string; args: string[] } {
+  // Elsewhere no such thing exists; docs/operating.md lists the platforms.
+  if (process.platform !== 'linux') return { file, args: [...args] };
+  return { file: 'setpriv', args: ['--pdeathsig', signal, ...userArguments(user), '--', file, ...args] };
+}
+
+function userArguments(user: ChildUser | undefined): string[] {
+  if (user === undefined) return [];
+  const capabilities = user.searchesAll ? '+dac_read_search' : '-all';
+  return [
+    ...['--reuid', String(user.uid), '--regid', String(user.uid), '--clear-groups'],
+    ...['--inh-caps', capabilities, '--ambient-caps', capabilities],
+  ];
 }
 
 export function exitText(exit: Exit): string {
@@ -53,7 +85,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Whether the promise settled in time. Leaves no timer behind. */
+/** True if the promise settled within `ms`. Leaves no timer behind. */
 export async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<false>((resolve) => {

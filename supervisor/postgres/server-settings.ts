@@ -1,4 +1,4 @@
-import type { RuntimePaths } from '../core/config/runtime-paths.ts';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
 
 /** Given on the command line, so that a new release's settings reach an old database folder. Everything else is PostgreSQL's default. */
 const SETTINGS: Readonly<Record<string, string>> = {

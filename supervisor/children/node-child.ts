@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Guard } from './guard.ts';
-import { endProcess, exitOf, exitText, type Running } from './running.ts';
+import { endProcess, exitOf, exitText, type Running } from './child-process.ts';
 import { type StartFailure, startFailure } from './supervised-process.ts';
 
-/** `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed why. */
+/** `EX_CONFIG` of sysexits: the process refused its configuration or arguments and has printed the reason. */
 const CONFIGURATION_EXIT_CODE = 78;
 
 /** A signal would open a port through which every user of the machine could read the process's secrets. */
@@ -15,17 +14,16 @@ export interface NodeChildOptions {
   readonly script: string;
   readonly args?: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  readonly guard: Guard;
   readonly startTimeoutMs: number;
   /** From SIGTERM, on which it ends what it is doing, to SIGKILL. */
   readonly stopTimeoutMs: number;
-  /** The demo provider's greeting is not worth a line. */
+  /** Discards its standard output. */
   readonly quiet?: boolean;
 }
 
 /**
- * Starts one of our own programs. It says `{type: 'listening'}` over its IPC channel when it serves, and ends by itself when the channel
- * closes because we died.
+ * Starts one of our own programs. It sends `{type: 'listening'}` over its IPC channel when it serves, and ends when the channel closes
+ * because this process is gone.
  */
 export async function startNodeChild(options: NodeChildOptions, signal: AbortSignal): Promise<Running | StartFailure> {
   if (signal.aborted) return startFailure(`${options.name} was not started`);
@@ -38,8 +36,6 @@ export async function startNodeChild(options: NodeChildOptions, signal: AbortSig
   const exited = exitOf(child);
   const pid = child.pid;
   if (pid === undefined) return startFailure(`${options.name} could not be started`);
-  options.guard.watch(pid, 'TERM', Math.ceil(options.stopTimeoutMs / 1000));
-  void exited.then(() => options.guard.forget(pid));
 
   const stop = (): Promise<void> => endProcess(child, exited, [{ signal: 'SIGTERM', waitMs: options.stopTimeoutMs }]);
   const settled = new AbortController();

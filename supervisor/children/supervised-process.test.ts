@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { endProcess, exitOf, type Running } from './running.ts';
+import { endProcess, exitOf, type Running } from './child-process.ts';
 import {
+  FIRST_DELAY_MS,
   isStartFailure,
   keepRunning,
   keepTrying,
+  LONGEST_DELAY_MS,
+  RECOVERED_AFTER_MS,
+  restartDelays,
   type SupervisedOptions,
   type SupervisedProcess,
   startFailure,
@@ -152,4 +156,33 @@ test('stopping ends the process for good, also while it waits to be started agai
   await sleep(300);
   expect(starts).toBe(before);
   expect(dying.current()).toBeUndefined();
+});
+
+test('the first restart is at once, the next ones double up to the longest delay', () => {
+  const nextDelayMs = restartDelays();
+  const delays = Array.from({ length: 9 }, () => nextDelayMs(10));
+  expect(delays).toEqual([
+    0,
+    FIRST_DELAY_MS,
+    400,
+    800,
+    1_600,
+    3_200,
+    LONGEST_DELAY_MS,
+    LONGEST_DELAY_MS,
+    LONGEST_DELAY_MS,
+  ]);
+});
+
+test('a process that stayed up starts from the beginning', () => {
+  const nextDelayMs = restartDelays();
+  for (let death = 0; death < 5; death++) nextDelayMs(10);
+  expect(nextDelayMs(RECOVERED_AFTER_MS)).toBe(0);
+  expect(nextDelayMs(RECOVERED_AFTER_MS - 1)).toBe(FIRST_DELAY_MS);
+});
+
+test('the delay stays the longest however often the process dies', () => {
+  const nextDelayMs = restartDelays();
+  for (let death = 0; death < 5_000; death++) nextDelayMs(0);
+  expect(nextDelayMs(0)).toBe(LONGEST_DELAY_MS);
 });

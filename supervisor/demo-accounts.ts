@@ -1,0 +1,87 @@
+import { NANO_PER_USD } from '../core/money.ts';
+import { SCOPES } from '../core/principal.ts';
+import { createPool } from '../database/connection/connection-pool.ts';
+import { openPostgres } from '../database/open.ts';
+import { findUserByEmail, listUsers } from '../database/users/user-rows.ts';
+import { createKey } from '../operator/keys.ts';
+import { createOrganization } from '../operator/organizations.ts';
+import { createUserWithPassword, DEMO_EMAIL } from '../operator/users.ts';
+
+const CREDIT_USD = 10n;
+const REQUESTS_PER_MINUTE = 600;
+const BY = { actor: 'npm start' };
+const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** The customer that the banner names: the demo organization with its key (shown once), an existing organization, or none. */
+export type Customer =
+  | { readonly kind: 'demo'; readonly organizationId: string; readonly key: string }
+  | { readonly kind: 'existing'; readonly organizationId: string }
+  | { readonly kind: 'none' };
+
+/** Makes the demo organization if it is wanted and the database has no organization at all. */
+export async function findCustomer(databaseUrl: string, wantDemo: boolean): Promise<Customer> {
+  const database = await openPostgres({ url: databaseUrl, log: QUIET });
+  try {
+    const { administration } = database;
+    const oldest = (await administration.organizations())[0];
+    if (oldest !== undefined) return { kind: 'existing', organizationId: oldest.id };
+    if (!wantDemo) return { kind: 'none' };
+    const made = await createOrganization(
+      administration,
+      {
+        name: 'Demo',
+        limits: { requestsPerMinute: REQUESTS_PER_MINUTE },
+        creditNanoUsd: CREDIT_USD * NANO_PER_USD,
+      },
+      BY,
+    );
+    // Without a reference it cannot clash with another organization.
+    if (made.kind !== 'created') throw new Error('the demo organization was refused');
+    const { organization } = made;
+    const created = await createKey(
+      administration,
+      {
+        organizationId: organization.id,
+        name: 'Demo',
+        scopes: SCOPES,
+        limits: {},
+      },
+      BY,
+    );
+    return created.kind === 'created'
+      ? { kind: 'demo', organizationId: organization.id, key: created.secret }
+      : { kind: 'existing', organizationId: organization.id };
+  } finally {
+    await database.close();
+  }
+}
+
+/** The sign-in that the banner names: the demo user with its password (shown once), an existing user, or none. */
+export type SignIn =
+  | { readonly kind: 'new'; readonly email: string; readonly password: string }
+  /** `email` only for the demo user: operators know their own. */
+  | { readonly kind: 'existing'; readonly email?: string }
+  | { readonly kind: 'none' };
+
+/**
+ * Makes the demo user if the database has no user: an operator and an owner of `demoOrganizationId`, who can see everything.
+ */
+export async function findSignIn(databaseUrl: string, demoOrganizationId: string | undefined): Promise<SignIn> {
+  const pool = createPool(databaseUrl, 1, TIMEOUTS, QUIET);
+  try {
+    if ((await listUsers(pool, { limit: 1 })).length > 0) {
+      const demo = await findUserByEmail(pool, DEMO_EMAIL);
+      return { kind: 'existing', ...(demo ? { email: demo.email } : {}) };
+    }
+    if (demoOrganizationId === undefined) return { kind: 'none' };
+    const membership = { organizationId: demoOrganizationId, role: 'owner' } as const;
+    const user = { email: DEMO_EMAIL, isOperator: true, membership };
+    const created = await createUserWithPassword(pool, user, BY);
+    return created.kind === 'created'
+      ? { kind: 'new', email: DEMO_EMAIL, password: created.password }
+      : { kind: 'existing' };
+  } finally {
+    await pool.end();
+  }
+}
