@@ -1,22 +1,39 @@
 /**
- * A batch as an array of records in PostgreSQL's own notation: one parameter, of which PostgreSQL makes rows for half the price of one array for
- * each column (measured with 22 columns). `pg` knows no records.
+ * A batch as an array of records in PostgreSQL's own notation: one parameter. PostgreSQL turns it into rows for half the
+ * price of one array for each column (measured with 22 columns). `pg` knows no records.
  */
 export type FieldValue = string | number | bigint | boolean | null | undefined;
 
-/** Characters without a meaning to PostgreSQL. An empty text needs quotes: without them it would be NULL. */
+/** Text without characters that mean something to PostgreSQL. Empty text needs quotes: without them it would be NULL. */
 const NEEDS_NO_QUOTES = /^[A-Za-z0-9_.:/-]+$/;
 /** A record's quotes stand inside an array's, where each of their characters is escaped once more. */
 const ESCAPED: Readonly<Record<string, string>> = { '"': '\\"\\"', '\\': '\\\\\\\\' };
 
-/** In the order of the type's columns. Absent values are NULL. */
-export function recordArrayText<T>(batch: readonly T[], columns: readonly ((item: T) => FieldValue)[]): string {
+/**
+ * The columns of a record type by the path of their value (`usage.promptTokens`), in the order of the type. A value
+ * without a column does not compile.
+ */
+export type RecordColumns<T> = Readonly<Record<PathOf<T>, readonly [column: string, read: (item: T) => FieldValue]>>;
+
+type PathOf<T> = {
+  [Member in keyof T & string]-?: NonNullable<T[Member]> extends Exclude<FieldValue, null | undefined>
+    ? Member
+    : `${Member}.${PathOf<NonNullable<T[Member]>>}`;
+}[keyof T & string];
+
+/** Writes batches as the text of `record[]`. Absent values are NULL. */
+export function recordWriter<T>(columns: RecordColumns<T>): (batch: readonly T[]) => string {
+  const readers = Object.values<RecordColumns<T>[PathOf<T>]>(columns).map(([, read]) => read);
+  return (batch) => recordArrayText(batch, readers);
+}
+
+export function recordArrayText<T>(batch: readonly T[], readers: readonly ((item: T) => FieldValue)[]): string {
   let text = '';
   for (const item of batch) {
     text += text === '' ? '{"(' : ',"(';
     let separator = '';
-    for (const of of columns) {
-      text += separator + fieldText(of(item));
+    for (const read of readers) {
+      text += separator + fieldText(read(item));
       separator = ',';
     }
     text += ')"';
@@ -30,11 +47,11 @@ function fieldText(value: FieldValue): string {
   return `\\"${value.replace(/["\\]/g, (character) => ESCAPED[character] ?? '')}\\"`;
 }
 
-/** Not for people to read, and some of them could change what a terminal or a spreadsheet shows; PostgreSQL has no place for NUL. */
+/** Characters that change what a terminal or a spreadsheet shows, and NUL, which PostgreSQL cannot store. */
 const CONTROL = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu;
 const MAY_NEED_CLEANING = /[^ -~]/;
 
-/** Text of others, for people to read. */
+/** Text from outside, for people to read. */
 export function cleanText(text: string | undefined): string | undefined {
   return text === undefined || !MAY_NEED_CLEANING.test(text) ? text : text.replace(CONTROL, '');
 }

@@ -1,29 +1,27 @@
-import { cleanText, type FieldValue, recordArrayText } from '../connection/record-text.ts';
+import { cleanText, type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { ProviderAttempt } from './provider-attempts.ts';
 
-/** In the order of the columns of `provider_attempt` (0017_provider_attempts.sql). */
-const COLUMNS: readonly ((attempt: ProviderAttempt) => FieldValue)[] = [
-  (a) => a.generationId,
-  (a) => a.attempt,
-  (a) => a.organizationId,
-  (a) => a.keyId,
-  (a) => cleanText(a.model),
-  (a) => cleanText(a.provider),
-  (a) => cleanText(a.providerModel),
-  (a) => cleanText(a.upstreamId),
-  (a) => Math.round(a.askedAtMs),
-  (a) => a.result,
-  (a) => a.reason,
-  (a) => a.tokens?.source,
-  (a) => a.tokens?.usage.promptTokens,
-  (a) => a.tokens?.usage.completionTokens,
-  (a) => a.tokens?.usage.cachedTokens,
-  (a) => a.tokens?.usage.reasoningTokens,
-  (a) => a.loss?.reason,
-  (a) => a.loss?.amountNanoUsd,
-];
+/** The columns of `provider_attempt` (0017_provider_attempts.sql). */
+export const ATTEMPT_COLUMNS: RecordColumns<ProviderAttempt> = {
+  generationId: ['generation_id', (a) => a.generationId],
+  attempt: ['attempt', (a) => a.attempt],
+  organizationId: ['organization_id', (a) => a.organizationId],
+  keyId: ['key_id', (a) => a.keyId],
+  model: ['model', (a) => cleanText(a.model)],
+  provider: ['provider', (a) => cleanText(a.provider)],
+  providerModel: ['provider_model', (a) => cleanText(a.providerModel)],
+  upstreamId: ['upstream_id', (a) => cleanText(a.upstreamId)],
+  askedAtMs: ['asked_ms', (a) => Math.round(a.askedAtMs)],
+  result: ['result', (a) => a.result],
+  reason: ['reason', (a) => a.reason],
+  'tokens.source': ['token_source', (a) => a.tokens?.source],
+  'tokens.usage.promptTokens': ['prompt_tokens', (a) => a.tokens?.usage.promptTokens],
+  'tokens.usage.completionTokens': ['completion_tokens', (a) => a.tokens?.usage.completionTokens],
+  'tokens.usage.cachedTokens': ['cached_tokens', (a) => a.tokens?.usage.cachedTokens],
+  'tokens.usage.reasoningTokens': ['reasoning_tokens', (a) => a.tokens?.usage.reasoningTokens],
+  'loss.reason': ['loss_reason', (a) => a.loss?.reason],
+  'loss.amountNanoUsd': ['loss_nano_usd', (a) => a.loss?.amountNanoUsd],
+};
 
 /** A `provider_attempt[]`. */
-export function providerAttemptRecords(batch: readonly ProviderAttempt[]): string {
-  return recordArrayText(batch, COLUMNS);
-}
+export const providerAttemptRecords = recordWriter(ATTEMPT_COLUMNS);

@@ -1,46 +1,44 @@
 import { utcDayText } from '../../core/clock.ts';
-import { type FieldValue, recordArrayText } from '../connection/record-text.ts';
+import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { Settlement } from './ledger.ts';
 
-/** PostgreSQL has no place for NUL in text; what a provider sent must not make a charge impossible to store. */
+/** PostgreSQL cannot store NUL in text; text of a provider must not make a charge impossible to store. */
 function text(value: string | undefined, maxLength: number): string | undefined {
   return value?.replaceAll('\0', '').slice(0, maxLength);
 }
 
-/** Measurements are for reading, not for money: whatever a clock did, they must not stand in the way of a charge. */
+/** Measurements do not change a charge: a value that a wrong clock made must not prevent it. */
 function wholeMs(value: number): number {
   return Number.isFinite(value) ? Math.max(0, Math.round(value)) : 0;
 }
 
-/** In the order of the columns of `held_charge` (0016_charges_within_holds.sql). */
-const COLUMNS: readonly ((settlement: Settlement) => FieldValue)[] = [
-  (s) => s.generationId,
-  (s) => s.organizationId,
-  (s) => s.keyId,
-  (s) => utcDayText(s.day),
-  (s) => text(s.model, 500),
-  (s) => text(s.provider, 500),
-  (s) => text(s.upstreamId, 200),
-  (s) => wholeMs(s.createdAtMs),
-  (s) => s.streamed,
-  (s) => s.cancelled,
-  (s) => text(s.finishReason, 100),
-  (s) => s.usage.promptTokens,
-  (s) => s.usage.completionTokens,
-  (s) => s.usage.cachedTokens,
-  (s) => s.usage.reasoningTokens,
-  (s) => s.usageCounted,
-  (s) => s.prices.inputPicoUsd,
-  (s) => s.prices.cachedInputPicoUsd,
-  (s) => s.prices.outputPicoUsd,
-  (s) => s.costNanoUsd,
-  (s) => wholeMs(s.latencyMs),
-  (s) => wholeMs(s.generationTimeMs),
-  (s) => s.holdNanoUsd,
-  (s) => text(s.providerModel, 500),
-];
+/** The columns of `held_charge` (0016_charges_within_holds.sql). */
+export const CHARGE_COLUMNS: RecordColumns<Settlement> = {
+  generationId: ['id', (s) => s.generationId],
+  organizationId: ['organization_id', (s) => s.organizationId],
+  keyId: ['key_id', (s) => s.keyId],
+  day: ['day', (s) => utcDayText(s.day)],
+  model: ['model', (s) => text(s.model, 500)],
+  provider: ['provider', (s) => text(s.provider, 500)],
+  upstreamId: ['upstream_id', (s) => text(s.upstreamId, 200)],
+  createdAtMs: ['created_ms', (s) => wholeMs(s.createdAtMs)],
+  streamed: ['streamed', (s) => s.streamed],
+  cancelled: ['cancelled', (s) => s.cancelled],
+  finishReason: ['finish_reason', (s) => text(s.finishReason, 100)],
+  'usage.promptTokens': ['prompt_tokens', (s) => s.usage.promptTokens],
+  'usage.completionTokens': ['completion_tokens', (s) => s.usage.completionTokens],
+  'usage.cachedTokens': ['cached_tokens', (s) => s.usage.cachedTokens],
+  'usage.reasoningTokens': ['reasoning_tokens', (s) => s.usage.reasoningTokens],
+  usageCounted: ['usage_counted', (s) => s.usageCounted],
+  'prices.inputPicoUsd': ['input_pico_usd', (s) => s.prices.inputPicoUsd],
+  'prices.cachedInputPicoUsd': ['cached_input_pico_usd', (s) => s.prices.cachedInputPicoUsd],
+  'prices.outputPicoUsd': ['output_pico_usd', (s) => s.prices.outputPicoUsd],
+  costNanoUsd: ['cost_nano_usd', (s) => s.costNanoUsd],
+  latencyMs: ['latency_ms', (s) => wholeMs(s.latencyMs)],
+  generationTimeMs: ['generation_time_ms', (s) => wholeMs(s.generationTimeMs)],
+  holdNanoUsd: ['hold_nano_usd', (s) => s.holdNanoUsd],
+  providerModel: ['provider_model', (s) => text(s.providerModel, 500)],
+};
 
 /** A `held_charge[]`. */
-export function chargeRecords(batch: readonly Settlement[]): string {
-  return recordArrayText(batch, COLUMNS);
-}
+export const chargeRecords = recordWriter(CHARGE_COLUMNS);

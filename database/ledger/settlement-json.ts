@@ -1,26 +1,24 @@
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
+import { membersOfKind } from './settlement-shape.ts';
 
-/** Settlements as one line of text, for the spool and for dead letters. */
-
-/** bigint is not JSON: amounts travel as decimal text under the names of their fields. */
-const AMOUNTS = new Set(['costNanoUsd', 'holdNanoUsd', 'inputPicoUsd', 'cachedInputPicoUsd', 'outputPicoUsd']);
-/** Bytes travel as base64. */
-const BYTES = new Set(['keyHash', 'bodyHash', 'answer']);
+/** Settlements as one line of text, for the spool and for dead letters. Amounts are decimal text, bytes are base64. */
+const AMOUNTS = membersOfKind('amount');
+const BYTES = membersOfKind('bytes');
 
 export function encodeSettlement(settlement: Settlement | ClaimedSettlement): string {
-  // Before JSON.stringify sees them: the toJSON that Buffers have makes an array of as many numbers.
+  // Buffers become text here: their own toJSON would make an array of numbers.
   const claim = isClaimed(settlement) ? { claim: claimText(settlement.claim) } : {};
   return JSON.stringify({ ...amountsAsText(settlement), prices: amountsAsText(settlement.prices), ...claim });
 }
 
-/** A replacer would be asked for each member of all: that takes twice as long, and every charge is written so. */
+/** Takes half the time of a replacer, which JSON.stringify calls for each member. Every charge is written so. */
 function amountsAsText(members: object): Record<string, unknown> {
   const plain: Record<string, unknown> = { ...members };
   for (const name in plain) if (typeof plain[name] === 'bigint') plain[name] = String(plain[name]);
   return plain;
 }
 
-/** Parses the text of `encodeSettlement`, or any other; `undefined` if it is no JSON. */
+/** Reads what `encodeSettlement` wrote. Other JSON is returned as it is; `undefined`: no JSON. */
 export function parseSettlementJson(text: string): unknown {
   try {
     return JSON.parse(text, (name, value: unknown) => {
@@ -32,7 +30,7 @@ export function parseSettlementJson(text: string): unknown {
   }
 }
 
-/** The members that an operator needs for a correction: no response, and nothing of the request. */
+/** The settlement as an operator corrects it by hand: without the response, and without a trace of the request. */
 export function encodeForOperator(settlement: Settlement | ClaimedSettlement): string {
   return encodeSettlement(isClaimed(settlement) ? withoutClaim(settlement) : settlement);
 }

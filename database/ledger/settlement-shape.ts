@@ -1,66 +1,108 @@
 import type { Prices, TokenUsage } from '../../core/pricing.ts';
 import type { ClaimEnd, ClaimedSettlement, Settlement } from './ledger.ts';
 
-type Check = (value: unknown) => boolean;
-type Shape<T> = Readonly<Record<keyof T, Check>>;
+/** Kinds of values. A `measured` number may be `null` in JSON: a measurement is no reason to lose a charge. */
+const KINDS = {
+  text: (value: unknown) => typeof value === 'string',
+  name: (value: unknown) => typeof value === 'string' && value !== '',
+  flag: (value: unknown) => typeof value === 'boolean',
+  integer: Number.isSafeInteger,
+  measured: (value: unknown) => value === null || Number.isFinite(value),
+  /** In JSON decimal text. */
+  amount: (value: unknown) => typeof value === 'bigint',
+  /** In JSON base64. */
+  bytes: Buffer.isBuffer,
+};
 
-const text: Check = (value) => typeof value === 'string';
-const name: Check = (value) => typeof value === 'string' && value !== '';
-const flag: Check = (value) => typeof value === 'boolean';
-const integer: Check = Number.isSafeInteger;
-const amount: Check = (value) => typeof value === 'bigint';
-const bytes: Check = Buffer.isBuffer;
-/** A measurement that is no number is `null` in JSON; it is no reason to lose a charge. */
-const measured: Check = (value) => value === null || Number.isFinite(value);
-const optional =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
+/** The kinds that a member of the type can have: a `bigint` is an amount, and nothing else is. */
+type KindOf<V> = V extends bigint
+  ? 'amount'
+  : V extends Buffer
+    ? 'bytes'
+    : V extends boolean
+      ? 'flag'
+      : V extends string
+        ? 'text' | 'name'
+        : V extends number
+          ? 'integer' | 'measured'
+          : Shape<V>;
+/** A kind for each member; `[kind]` for one that may be absent. A member without its kind does not compile. */
+type Shape<T> = {
+  readonly [Member in keyof T]-?: undefined extends T[Member]
+    ? readonly [KindOf<NonNullable<T[Member]>>]
+    : KindOf<T[Member]>;
+};
+type AnyShape = { readonly [member: string]: AnyKind | readonly [AnyKind] };
+type AnyKind = keyof typeof KINDS | AnyShape;
 
 const USAGE: Shape<TokenUsage> = {
-  promptTokens: integer,
-  completionTokens: integer,
-  cachedTokens: integer,
-  reasoningTokens: integer,
+  promptTokens: 'integer',
+  completionTokens: 'integer',
+  cachedTokens: 'integer',
+  reasoningTokens: 'integer',
 };
-const PRICES: Shape<Prices> = { inputPicoUsd: amount, cachedInputPicoUsd: amount, outputPicoUsd: amount };
+const PRICES: Shape<Prices> = { inputPicoUsd: 'amount', cachedInputPicoUsd: 'amount', outputPicoUsd: 'amount' };
 const CLAIM: Shape<ClaimEnd> = {
-  keyHash: bytes,
-  bodyHash: bytes,
-  answer: optional(bytes),
-  answerElsewhere: optional(flag),
-  takenOver: optional(flag),
+  keyHash: 'bytes',
+  bodyHash: 'bytes',
+  answer: ['bytes'],
+  answerElsewhere: ['flag'],
+  takenOver: ['flag'],
 };
-const SETTLEMENT: Shape<ClaimedSettlement> = {
-  generationId: name,
-  organizationId: name,
-  keyId: name,
-  day: integer,
-  model: name,
-  provider: text,
-  providerModel: optional(text),
-  upstreamId: optional(text),
-  createdAtMs: measured,
-  streamed: flag,
-  cancelled: flag,
-  finishReason: optional(text),
-  usage: (value) => hasShape(value, USAGE),
-  usageCounted: flag,
-  prices: (value) => hasShape(value, PRICES),
-  costNanoUsd: amount,
-  holdNanoUsd: optional(amount),
-  latencyMs: measured,
-  generationTimeMs: measured,
-  claim: optional((value) => hasShape(value, CLAIM)),
+const SETTLEMENT: Shape<Settlement> = {
+  generationId: 'name',
+  organizationId: 'name',
+  keyId: 'name',
+  day: 'integer',
+  model: 'name',
+  provider: 'text',
+  providerModel: ['text'],
+  upstreamId: ['text'],
+  createdAtMs: 'measured',
+  streamed: 'flag',
+  cancelled: 'flag',
+  finishReason: ['text'],
+  usage: USAGE,
+  usageCounted: 'flag',
+  prices: PRICES,
+  costNanoUsd: 'amount',
+  holdNanoUsd: ['amount'],
+  latencyMs: 'measured',
+  generationTimeMs: 'measured',
 };
 
-/** True if it has every member of a settlement, each of its type. The ledger judges the values. */
-export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
-  return hasShape(value, SETTLEMENT);
+const SHAPE: AnyShape = { ...SETTLEMENT, claim: [CLAIM] };
+
+/** Names of the members of this kind, at any depth. */
+export function membersOfKind(kind: 'amount' | 'bytes', shape: AnyShape = SHAPE): ReadonlySet<string> {
+  const members = Object.entries(shape).flatMap(([member, expected]) => {
+    const own = kindOf(expected);
+    if (own === kind) return [member];
+    return typeof own === 'string' ? [] : [...membersOfKind(kind, own)];
+  });
+  return new Set(members);
 }
 
-function hasShape<T>(value: unknown, shape: Shape<T>): value is T {
+/** True if it has every member of a settlement, each of its kind. The ledger decides if the values are possible. */
+export function isSettlement(value: unknown): value is Settlement | ClaimedSettlement {
+  return hasShape(value, SHAPE);
+}
+
+function hasShape(value: unknown, shape: AnyShape): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const members = value as Record<string, unknown>;
-  return Object.entries<Check>(shape).every(([member, check]) => check(members[member]));
+  return Object.entries(shape).every(([member, expected]) => {
+    const content = members[member];
+    if (isOptional(expected) && content === undefined) return true;
+    const kind = kindOf(expected);
+    return typeof kind === 'string' ? KINDS[kind](content) : hasShape(content, kind);
+  });
+}
+
+function kindOf(expected: AnyKind | readonly [AnyKind]): AnyKind {
+  return isOptional(expected) ? expected[0] : expected;
+}
+
+function isOptional(expected: AnyKind | readonly [AnyKind]): expected is readonly [AnyKind] {
+  return Array.isArray(expected);
 }

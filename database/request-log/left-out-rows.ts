@@ -1,30 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import { type FieldValue, recordArrayText } from '../connection/record-text.ts';
+import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
 import type { LeftOutRequests, LeftOutStore } from './request-log.ts';
 
 const COUNT: Statement = { name: 'count_left_out', text: 'select count_left_out($1, $2::left_out_count[])' };
 
-/** In the order of the columns of `left_out_count`. */
-const COLUMNS: readonly ((counted: LeftOutRequests) => FieldValue)[] = [
-  (c) => c.organizationId,
-  (c) => c.minute,
-  (c) => c.keyId,
-  (c) => c.model,
-  (c) => c.code,
-  (c) => c.status,
-  (c) => c.requests,
-  (c) => c.lastAtMs,
-  (c) => c.address,
-];
+/** The columns of `left_out_count` (0032_left_out_requests.sql). */
+export const LEFT_OUT_COLUMNS: RecordColumns<LeftOutRequests> = {
+  organizationId: ['organization_id', (c) => c.organizationId],
+  minute: ['minute', (c) => c.minute],
+  keyId: ['key_id', (c) => c.keyId],
+  model: ['model', (c) => c.model],
+  code: ['code', (c) => c.code],
+  status: ['status', (c) => c.status],
+  requests: ['left_out', (c) => c.requests],
+  lastAtMs: ['last_ms', (c) => c.lastAtMs],
+  address: ['address', (c) => c.address],
+};
+const leftOutRecords = recordWriter(LEFT_OUT_COLUMNS);
 
 /** Rows of this process alone: other processes that count the same have their own. */
 export function leftOutRows(pool: pg.Pool): LeftOutStore {
   const writer = randomUUID();
   return {
     async write(counts) {
-      await run(pool, COUNT, [writer, recordArrayText(counts, COLUMNS)]);
+      await run(pool, COUNT, [writer, leftOutRecords(counts)]);
     },
   };
 }

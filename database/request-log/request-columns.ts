@@ -1,11 +1,33 @@
 import { idMoment } from '../../core/ids.ts';
 import type { RequestDetail, RequestView } from '../../dashboard/contract/request-log.ts';
 
-/** Columns of `request_log`. */
-export const REQUEST_COLUMNS = `id, key_id, request_id, generation_id, route, model, provider, address, user_agent, status, code, streamed,
-  replayed, client_gone, prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, cost_nano_usd, first_event_ms, duration_ms`;
+/** The columns of `request_log` that a page shows. A field of the row without a column does not compile. */
+const COLUMNS: Readonly<Record<Exclude<keyof RequestRow, 'key_name' | 'key_last4'>, true>> = {
+  id: true,
+  key_id: true,
+  request_id: true,
+  generation_id: true,
+  route: true,
+  model: true,
+  provider: true,
+  address: true,
+  user_agent: true,
+  status: true,
+  code: true,
+  streamed: true,
+  replayed: true,
+  client_gone: true,
+  prompt_tokens: true,
+  completion_tokens: true,
+  cached_tokens: true,
+  reasoning_tokens: true,
+  cost_nano_usd: true,
+  first_event_ms: true,
+  duration_ms: true,
+};
+export const REQUEST_COLUMNS = Object.keys(COLUMNS).join(', ');
 
-/** With the name and the end of its key. */
+/** A row with the name and the last characters of its key. */
 export interface RequestRow {
   readonly id: string;
   readonly key_id: string;
@@ -32,7 +54,7 @@ export interface RequestRow {
   readonly duration_ms: number;
 }
 
-/** Cells of a row of the page's table. */
+/** The row as the table of requests shows it. */
 export function requestView(row: RequestRow): RequestView {
   return {
     id: row.id,

@@ -8,47 +8,54 @@ type Cell = string | number | boolean | undefined;
  * Columns of a CSV file: the name for the header line, and the value for a row. Times are ISO 8601
  * in UTC, amounts exact USD.
  */
-export type Columns<Row> = readonly (readonly [name: string, cell: (row: Row) => Cell])[];
+export type Columns<Row> = readonly Column<Row>[];
+type Column<Row> = readonly [name: string, cell: (row: Row) => Cell];
+/** Columns by the field of the row: a field that is neither here nor left out does not compile. */
+type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
+  Record<Exclude<keyof Row, LeftOut>, Column<Row>>
+>;
 
-export const REQUEST_COLUMNS: Columns<RequestDetail> = [
-  ['time', ({ atMs }) => isoTime(atMs)],
-  ['request_id', ({ requestId }) => requestId],
-  ['generation_id', ({ generationId }) => generationId],
-  ['key_id', ({ keyId }) => keyId],
-  ['key_name', ({ keyName }) => keyName],
-  ['route', ({ route }) => route],
-  ['model', ({ model }) => model],
-  ['provider', ({ provider }) => provider],
-  ['status', ({ status }) => status],
-  ['code', ({ code }) => code],
-  ['streamed', ({ streamed }) => streamed],
-  ['replayed', ({ replayed }) => replayed],
-  ['client_gone', ({ clientGone }) => clientGone],
-  ['prompt_tokens', ({ promptTokens }) => promptTokens],
-  ['completion_tokens', ({ completionTokens }) => completionTokens],
-  ['cached_tokens', ({ cachedTokens }) => cachedTokens],
-  ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
-  ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
-  ['first_event_ms', ({ firstEventMs }) => firstEventMs],
-  ['duration_ms', ({ durationMs }) => durationMs],
-  ['address', ({ address }) => address],
-  ['user_agent', ({ userAgent }) => userAgent],
-];
+const REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4'> = {
+  atMs: ['time', ({ atMs }) => isoTime(atMs)],
+  requestId: ['request_id', ({ requestId }) => requestId],
+  generationId: ['generation_id', ({ generationId }) => generationId],
+  keyId: ['key_id', ({ keyId }) => keyId],
+  keyName: ['key_name', ({ keyName }) => keyName],
+  route: ['route', ({ route }) => route],
+  model: ['model', ({ model }) => model],
+  provider: ['provider', ({ provider }) => provider],
+  status: ['status', ({ status }) => status],
+  code: ['code', ({ code }) => code],
+  streamed: ['streamed', ({ streamed }) => streamed],
+  replayed: ['replayed', ({ replayed }) => replayed],
+  clientGone: ['client_gone', ({ clientGone }) => clientGone],
+  promptTokens: ['prompt_tokens', ({ promptTokens }) => promptTokens],
+  completionTokens: ['completion_tokens', ({ completionTokens }) => completionTokens],
+  cachedTokens: ['cached_tokens', ({ cachedTokens }) => cachedTokens],
+  reasoningTokens: ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
+  costNanoUsd: ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
+  firstEventMs: ['first_event_ms', ({ firstEventMs }) => firstEventMs],
+  durationMs: ['duration_ms', ({ durationMs }) => durationMs],
+  address: ['address', ({ address }) => address],
+  userAgent: ['user_agent', ({ userAgent }) => userAgent],
+};
+export const REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(REQUEST_COLUMNS_BY_FIELD);
 
-export const LEDGER_COLUMNS: Columns<LedgerEntryView> = [
-  ['time', ({ atMs }) => isoTime(atMs)],
-  ['sequence', ({ sequence }) => sequence],
-  ['kind', ({ kind }) => kind],
-  ['amount_usd', ({ amountNanoUsd }) => usd(amountNanoUsd)],
-  ['balance_usd', ({ balanceNanoUsd }) => usd(balanceNanoUsd)],
-  ['generation_id', ({ generationId }) => generationId],
-  ['model', ({ model }) => model],
-  ['key_id', ({ keyId }) => keyId],
-  ['key_name', ({ keyName }) => keyName],
-  ['note', ({ note }) => note],
-  ['reference', ({ reference }) => reference],
-  ['actor', ({ actor }) => actor],
-];
+const LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
+  atMs: ['time', ({ atMs }) => isoTime(atMs)],
+  sequence: ['sequence', ({ sequence }) => sequence],
+  kind: ['kind', ({ kind }) => kind],
+  amountNanoUsd: ['amount_usd', ({ amountNanoUsd }) => usd(amountNanoUsd)],
+  balanceNanoUsd: ['balance_usd', ({ balanceNanoUsd }) => usd(balanceNanoUsd)],
+  generationId: ['generation_id', ({ generationId }) => generationId],
+  model: ['model', ({ model }) => model],
+  keyId: ['key_id', ({ keyId }) => keyId],
+  keyName: ['key_name', ({ keyName }) => keyName],
+  note: ['note', ({ note }) => note],
+  reference: ['reference', ({ reference }) => reference],
+  actor: ['actor', ({ actor }) => actor],
+};
+export const LEDGER_COLUMNS: Columns<LedgerEntryView> = Object.values(LEDGER_COLUMNS_BY_FIELD);
 
 const USAGE_GROUPS: Readonly<Record<UsageGroupName, Columns<UsageRowView>>> = {
   day: [['date', ({ day }) => day]],
@@ -59,17 +66,18 @@ const USAGE_GROUPS: Readonly<Record<UsageGroupName, Columns<UsageRowView>>> = {
   ],
 };
 
+const USAGE_FIGURES: ColumnsByField<UsageRowView, 'day' | 'model' | 'keyId' | 'keyName'> = {
+  requests: ['requests', ({ requests }) => requests],
+  promptTokens: ['prompt_tokens', ({ promptTokens }) => promptTokens],
+  completionTokens: ['completion_tokens', ({ completionTokens }) => completionTokens],
+  cachedTokens: ['cached_tokens', ({ cachedTokens }) => cachedTokens],
+  reasoningTokens: ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
+  costNanoUsd: ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
+};
+
 /** Includes only the columns of the chosen groups. */
 export function usageColumns(groupBy: ReadonlySet<UsageGroupName>): Columns<UsageRowView> {
-  return [
-    ...[...groupBy].flatMap((group) => USAGE_GROUPS[group]),
-    ['requests', ({ requests }) => requests],
-    ['prompt_tokens', ({ promptTokens }) => promptTokens],
-    ['completion_tokens', ({ completionTokens }) => completionTokens],
-    ['cached_tokens', ({ cachedTokens }) => cachedTokens],
-    ['reasoning_tokens', ({ reasoningTokens }) => reasoningTokens],
-    ['cost_usd', ({ costNanoUsd }) => usd(costNanoUsd)],
-  ];
+  return [...[...groupBy].flatMap((group) => USAGE_GROUPS[group]), ...Object.values(USAGE_FIGURES)];
 }
 
 function isoTime(atMs: number): string {

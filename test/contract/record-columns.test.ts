@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ATTEMPT_COLUMNS } from '../../database/costs/provider-attempt-records.ts';
+import { CHARGE_COLUMNS } from '../../database/ledger/charge-records.ts';
+import { LEFT_OUT_COLUMNS } from '../../database/request-log/left-out-rows.ts';
+import { LOGGED_COLUMNS } from '../../database/request-log/request-log-records.ts';
+import { createDatabase, openStore, sql } from '../harness/database.ts';
+
+let url = '';
+let close = async () => {};
+beforeAll(async () => {
+  url = await createDatabase();
+  const store = await openStore(url);
+  close = () => store.close();
+});
+afterAll(() => close());
+
+it.each([
+  ['held_charge', CHARGE_COLUMNS],
+  ['logged_request', LOGGED_COLUMNS],
+  ['left_out_count', LEFT_OUT_COLUMNS],
+  ['provider_attempt', ATTEMPT_COLUMNS],
+])('a %s is written with the columns that PostgreSQL has, in its order', async (type, columns) => {
+  const attributes = await sql<{ name: string }>(
+    url,
+    `select attname as name from pg_attribute
+      where attrelid = (select typrelid from pg_type where typname = '${type}') and not attisdropped order by attnum`,
+  );
+  expect(Object.values(columns).map(([column]) => column)).toEqual(attributes.map(({ name }) => name));
+});
