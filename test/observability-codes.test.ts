@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { CATALOGUE, type ErrorCode, type ErrorType } from '../core/errors/catalogue.ts';
+import { EXPRESSIONS, MANUAL } from './fixtures/observability-files.ts';
+
+/** Requests that the gateway or a provider owed and did not serve count as failed; a refusal is the client's. */
+const CLASSES: Readonly<Record<ErrorType, 'failed' | 'refused'>> = {
+  invalid_request_error: 'refused',
+  authentication_error: 'refused',
+  insufficient_credits: 'refused',
+  permission_error: 'refused',
+  not_found_error: 'refused',
+  rate_limit_error: 'refused',
+  timeout_error: 'failed',
+  api_error: 'failed',
+  service_unavailable_error: 'failed',
+};
+
+const codes = Object.keys(CATALOGUE) as ErrorCode[];
+const failed = codes.filter((code) => CLASSES[CATALOGUE[code].type] === 'failed').toSorted();
+
+describe('the error codes of rules and panels', () => {
+  it('are all codes of the catalogue that count as failed, wherever several are listed', () => {
+    const lists = EXPRESSIONS.flatMap(({ at, expr }) =>
+      [...expr.matchAll(/gateway_requests_total\{[^}]*?code=~"([a-z_|]+)"/g)].map(([, list = '']) => ({ at, list })),
+    );
+    expect(lists.length).toBeGreaterThanOrEqual(6);
+    for (const { at, list } of lists) expect(list.split('|').toSorted(), at).toEqual(failed);
+  });
+
+  it('exist where one is named', () => {
+    const named = EXPRESSIONS.flatMap(({ expr }) =>
+      [...expr.matchAll(/gateway_requests_total\{[^}]*?code="([a-z_]+)"/g)].map(([, code = '']) => code),
+    );
+    expect(named.length).toBeGreaterThan(1);
+    for (const code of named) expect(codes).toContain(code);
+  });
+
+  it('each have their advice in the recipe of the alert about failed completions', () => {
+    const [recipe = ''] = MANUAL.slice(MANUAL.indexOf('\n### CompletionsFailing\n') + 1).split(/\n(?=#)/);
+    const named = [...recipe.matchAll(/`([a-z_]+)`/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => name in CATALOGUE).toSorted()).toEqual(failed);
+  });
+});
