@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { idMoment, isGenerationId, newId } from './ids.ts';
+import { isGenerationId, isIdOf } from './id-form.ts';
+import { idMoment, newId } from './ids.ts';
 
 it('ids sort by time, and a generation id is known by its form', () => {
   const moment = fc.integer({ min: 0, max: 2 ** 47 });
@@ -9,6 +10,7 @@ it('ids sort by time, and a generation id is known by its form', () => {
       fc.pre(earlier < later);
       expect(newId('gen', earlier) < newId('gen', later)).toBe(true);
       expect(isGenerationId(newId('gen', earlier))).toBe(true);
+      expect(isIdOf('key', newId('key', earlier))).toBe(true);
       expect(idMoment(newId('log', earlier))).toBe(earlier);
     }),
   );
@@ -19,6 +21,8 @@ it.each([
   'gen-',
   'gen-01',
   'key-01ARZ3NDEKTSV4RRFFQ69G5FAV',
+  'gen-81ARZ3NDEKTSV4RRFFQ69G5FAV',
+  'genX01ARZ3NDEKTSV4RRFFQ69G5FAV',
   'gen-01ARZ3NDEKTSV4RRFFQ69G5FAVX',
   'gen-01arz3ndektsv4rrffq69g5fav',
 ])('%j is no generation id', (text) => {

@@ -1,8 +1,9 @@
 import { hostname, userInfo } from 'node:os';
+import { isIdOf } from '../core/id-form.ts';
 import type { Actor } from '../database/audit/audit.ts';
 import type { FlagSpec } from './arguments.ts';
 import { type Database, type Environment, withDatabase } from './database.ts';
-import { createValueReader, isId, type ValueReader } from './flag-values.ts';
+import { createValueReader, type ValueReader } from './flag-values.ts';
 import { type Result, refused } from './result.ts';
 
 export interface Command {
@@ -35,7 +36,7 @@ export async function onDatabase<T>(
 
 /** A command on one organization or key: an id that can be none is refused like an unknown one, before a database is asked. */
 export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
-  if (isId(kind, id)) return undefined;
+  if (isIdOf(kind, id)) return undefined;
   return refused(`There is no ${NOUN[kind]} ${JSON.stringify(id)}: ids look like ${EXAMPLE[kind]}.`);
 }
 

@@ -1,3 +1,4 @@
+import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS } from '../core/field-bounds.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../core/money.ts';
 import { isIpRange } from '../core/net/ip-ranges.ts';
 import { SCOPES, type Scope } from '../core/principal.ts';
@@ -23,8 +24,6 @@ export interface ValueReader {
   oneOf<C extends string>(flag: string, choices: readonly C[]): C | undefined;
 }
 
-const MAX_LIST = 200;
-const MAX_NAME = 200;
 const AMOUNT_FORM = `an amount in USD such as 12.5, up to ${MAX_AMOUNT_NANO_USD / 1_000_000_000n}, with at most 9 decimals`;
 
 export function createValueReader(flags: ReadonlyMap<string, string>): ValueReader {
@@ -46,12 +45,12 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
     (isItem: (item: string) => boolean) =>
     (text: string): readonly string[] | undefined => {
       const items = [...new Set(text.split(',').map((item) => item.trim()))];
-      return items.length <= MAX_LIST && items.every(isItem) ? items : undefined;
+      return items.length <= MAX_LIST_LENGTH && items.every(isItem) ? items : undefined;
     };
 
   return {
     problems,
-    name: (flag) => read(flag, textForm(MAX_NAME), (text) => plainText(text, MAX_NAME)),
+    name: (flag) => read(flag, textForm(MAX_NAME_CHARACTERS), (text) => plainText(text, MAX_NAME_CHARACTERS)),
     text: (flag, maxLength) => read(flag, textForm(maxLength), (text) => plainText(text, maxLength)),
     count: (flag, max) =>
       read(
@@ -69,14 +68,13 @@ export function createValueReader(flags: ReadonlyMap<string, string>): ValueRead
     isOn: (flag) =>
       read(flag, 'nothing or none', (text) => (text === SWITCH_ON ? true : text === 'none' ? false : undefined)),
     scopes: (flag) => (read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope)) ?? []).filter(isScope),
-    models: (flag) =>
+    models: (flag) => read(flag, `up to ${MAX_LIST_LENGTH} model ids, separated by commas`, list(isModelId)),
+    ipRanges: (flag) =>
       read(
         flag,
-        `up to ${MAX_LIST} model ids, separated by commas`,
-        list((item) => /^[\x21-\x7e]{1,200}$/.test(item)),
+        `up to ${MAX_LIST_LENGTH} addresses or CIDRs such as 10.0.0.0/8, separated by commas`,
+        list(isIpRange),
       ),
-    ipRanges: (flag) =>
-      read(flag, `up to ${MAX_LIST} addresses or CIDRs such as 10.0.0.0/8, separated by commas`, list(isIpRange)),
     moment: (flag) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
     email: (flag) => read(flag, 'an e-mail address', normalizeEmail),
     oneOf: (flag, choices) => read(flag, choices.join(' or '), (text) => choices.find((choice) => choice === text)),
@@ -89,10 +87,6 @@ export function parseCredit(text: string): NanoUsd | string {
   return amount === undefined || amount === 0n
     ? `USD takes ${AMOUNT_FORM}, not zero; not ${JSON.stringify(text)}.`
     : amount;
-}
-
-export function isId(kind: 'org' | 'key', text: string): boolean {
-  return text.startsWith(`${kind}-`) && /^[a-z]{3}-[0-9A-HJKMNP-TV-Z]{26}$/.test(text);
 }
 
 function textForm(maxLength: number): string {

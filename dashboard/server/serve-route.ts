@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { IdPrefix } from '../../core/ids.ts';
+import { type IdPrefix, isIdOf } from '../../core/id-form.ts';
 import type { Log } from '../../core/log/log.ts';
 import { authorize, type Granted } from './authorize.ts';
 import { type Caller, callerOf, isCrossSite, type RequestHead } from './http/caller.ts';
@@ -8,7 +8,6 @@ import { isProblem, notFound, type Problem, problem } from './http/problem.ts';
 import { type AppContext, sendProblem, streamCsv } from './http/responses.ts';
 import type { Deps, Route } from './http/route.ts';
 import { limitChanges } from './limit-changes.ts';
-import { isIdOf } from './routes/input-fields.ts';
 import { findSignedIn } from './sign-in/session.ts';
 import { storesInTurn } from './turns/stores-in-turn.ts';
 

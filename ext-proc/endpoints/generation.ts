@@ -1,5 +1,5 @@
 import { isRefusal, refuse } from '../../core/errors/refusal.ts';
-import { isGenerationId } from '../../core/ids.ts';
+import { isGenerationId } from '../../core/id-form.ts';
 import { usdNumber } from '../../core/money.ts';
 import type { Generation } from '../../database/ledger/ledger.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';

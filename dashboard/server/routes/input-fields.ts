@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { IdPrefix } from '../../../core/ids.ts';
+import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS } from '../../../core/field-bounds.ts';
+import { type IdPrefix, isIdOf } from '../../../core/id-form.ts';
 import { MAX_AMOUNT_NANO_USD } from '../../../core/money.ts';
 import { isIpRange } from '../../../core/net/ip-ranges.ts';
 import { hidesSomething, showsSomething } from '../../../core/visible-text.ts';
@@ -11,11 +12,9 @@ import type { Empty } from '../../contract/empty.ts';
  * the fields.
  */
 
-const MAX_NAME = 200;
 const MAX_NANO_DIGITS = 19;
 /** End of the year 9999: the last moment that date fields and PostgreSQL can show. */
 const MAX_MOMENT_MS = 253_402_300_799_999;
-const MODEL_ID = /^[\x21-\x7e]{1,200}$/;
 
 export const nothing: z.ZodType<Empty> = z.strictObject({});
 
@@ -30,16 +29,10 @@ export function text(maxLength: number) {
     .refine((value) => value === '' || showsSomething(value), { error: 'Nothing of this can be seen.' });
 }
 
-export const name = text(MAX_NAME);
-
-const ID = /^[a-z]{3}-[0-9A-HJKMNP-TV-Z]{26}$/;
+export const name = text(MAX_NAME_CHARACTERS);
 
 export function idOf(prefix: IdPrefix) {
   return z.string().refine((value) => isIdOf(prefix, value), { error: 'This is no id.' });
-}
-
-export function isIdOf(prefix: IdPrefix, value: string): boolean {
-  return value.startsWith(`${prefix}-`) && ID.test(value);
 }
 
 export const email = z.string({ error: 'This must be text.' }).transform((value, context) => {
@@ -78,12 +71,7 @@ function isAmount(nanoUsd: bigint): boolean {
   return nanoUsd <= MAX_AMOUNT_NANO_USD && nanoUsd >= -MAX_AMOUNT_NANO_USD;
 }
 
-const MAX_LIST = 200;
-
-export const modelIds = listOf(
-  z.string().refine((value) => MODEL_ID.test(value), { error: 'One of them is no model id.' }),
-  'models',
-);
+export const modelIds = listOf(z.string().refine(isModelId, { error: 'One of them is no model id.' }), 'models');
 
 export const ipRanges = listOf(
   z
@@ -100,7 +88,7 @@ function listOf(item: z.ZodType<string, string>, what: string) {
   return z
     .array(item, { error: `This must be a list of ${what}.` })
     .min(1, { error: `Choose at least one, or do not restrict ${what}.` })
-    .max(MAX_LIST, { error: `At most ${MAX_LIST} ${what}.` })
+    .max(MAX_LIST_LENGTH, { error: `At most ${MAX_LIST_LENGTH} ${what}.` })
     .transform((items) => [...new Set(items)]);
 }
 

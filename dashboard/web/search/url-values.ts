@@ -1,3 +1,4 @@
+import { isIdOf } from '../../../core/id-form.ts';
 import { present } from '../../../core/present.ts';
 
 /** Parameters behind the `?` of an address, unchecked. */
@@ -40,8 +41,7 @@ export function oneOf<const Value extends string>(values: readonly Value[]): Rea
 
 /** Ids with this prefix. The server would refuse the whole request for any other text. */
 export function idOf(prefix: 'org' | 'key' | 'log'): ReadValue<string> {
-  const pattern = new RegExp(`^${prefix}-[0-9A-HJKMNP-TV-Z]{26}$`);
-  return (value) => (typeof value === 'string' && pattern.test(value) ? value : undefined);
+  return (value) => (typeof value === 'string' && isIdOf(prefix, value) ? value : undefined);
 }
 
 /** An existing day, as `2026-11-21`. */

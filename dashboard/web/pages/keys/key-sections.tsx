@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { MAX_LIST_LENGTH } from '../../../../core/field-bounds.ts';
 import { isIpRange } from '../../../../core/net/ip-ranges.ts';
 import { formatInstant } from '../../format/format-instant.ts';
 import { ChipsInput } from '../../forms/chips-input.tsx';
@@ -13,8 +14,6 @@ import { modelChoice } from '../../models/model-labels.ts';
 import { FormSection } from './form-section.tsx';
 import { EXPIRY_CHOICES, EXPIRY_LABELS, expiryChoiceOf, expiryOf } from './key-choices.ts';
 import type { KeyFieldsProps } from './key-form.ts';
-
-const MAX_LIST = 200;
 
 export function ModelSection({ draft, onChange, problems, models = [] }: KeyFieldsProps): ReactNode {
   return (
@@ -53,7 +52,7 @@ export function AddressSection({ draft, onChange, problems }: KeyFieldsProps): R
           validate={(text) =>
             isIpRange(text) ? undefined : `${text} is neither an address nor a range like 10.0.0.0/8.`
           }
-          max={MAX_LIST}
+          max={MAX_LIST_LENGTH}
           placeholder="203.0.113.7 or 10.0.0.0/8"
         />
       </Field>

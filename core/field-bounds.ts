@@ -1,0 +1,9 @@
+/** Bounds of fields that operators and members fill in. The database checks the same bounds. */
+export const MAX_NAME_CHARACTERS = 200;
+/** Most models, and most address ranges, that a key can be restricted to. */
+export const MAX_LIST_LENGTH = 200;
+
+/** A model id in a key's restrictions. It may name a model that the configuration no longer has. */
+export function isModelId(text: string): boolean {
+  return /^[\x21-\x7e]{1,200}$/.test(text);
+}
