@@ -56,6 +56,9 @@ const PATIENT = { testTimeout: 60_000, hookTimeout: 90_000, expect: { poll: { ti
  */
 const SHARING = { ...PATIENT, isolate: false };
 
+/** Fails a file that leaves something behind for those after it. */
+const LEAK_CHECK = ['test/harness/leak-check.ts'];
+
 export default defineConfig({
   test: {
     reporters: ['default', new CountReporter()],
@@ -64,6 +67,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           ...SHARING,
+          setupFiles: LEAK_CHECK,
           include: [
             'core/**/*.test.ts',
             'database/**/*.test.ts',

@@ -1,19 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSetUpFolder } from './fixtures/set-up-folder.ts';
 
 /** Set-up in a folder with programs of its own; dependencies and Envoy are those of this clone. */
-const REPOSITORY = resolve(import.meta.dirname, '..');
-const root = mkdtempSync(join(tmpdir(), 'gw-set-up-'));
+const _REPOSITORY = resolve(import.meta.dirname, '..');
+const root = createSetUpFolder();
 const compiled = join(root, '.cache/compiled');
 
 beforeAll(() => {
-  for (const name of ['scripts', 'core/lock', 'package.json', 'package-lock.json'])
-    cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
-  mkdirSync(join(root, '.cache'));
-  for (const name of ['node_modules', '.cache/envoy']) symlinkSync(join(REPOSITORY, name), join(root, name));
   mkdirSync(join(root, 'supervisor'));
   writeFileSync(join(root, 'supervisor/main.ts'), 'export const one: number = 1;\n');
 });

@@ -1,22 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createSetUpFolder } from './fixtures/set-up-folder.ts';
 
 /** Set-up in a folder with a page of its own; dependencies and Envoy are those of this clone. */
 const REPOSITORY = resolve(import.meta.dirname, '..');
-const root = mkdtempSync(join(tmpdir(), 'gw-set-up-'));
+const root = createSetUpFolder();
 const page = join(root, 'dashboard/dist/index.html');
 
 function write(path: string, text: string): void {
@@ -25,9 +15,6 @@ function write(path: string, text: string): void {
 }
 
 beforeAll(() => {
-  for (const name of ['scripts', 'core/lock', 'package.json', 'package-lock.json'])
-    cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
-  for (const name of ['node_modules', '.cache']) symlinkSync(join(REPOSITORY, name), join(root, name));
   cpSync(join(REPOSITORY, 'dashboard/web/vite.config.ts'), join(root, 'dashboard/web/vite.config.ts'));
   write('dashboard/web/index.html', '<!doctype html><script type="module" src="/main.tsx"></script>');
   write('dashboard/web/main.tsx', "import { said } from '../../ext-proc/said.ts';\ndocument.title = said;\n");

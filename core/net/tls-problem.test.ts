@@ -4,11 +4,18 @@ import { expect, test } from 'vitest';
 import { tlsProblem } from './tls-problem.ts';
 
 test('TLS to a server that speaks none is told in words, as OpenSSL says it', async () => {
-  const server = createServer((socket) => socket.on('error', () => undefined).end('-ERR what is this?\r\n'));
+  const server = createServer((socket) =>
+    socket
+      .resume()
+      .on('error', () => undefined)
+      .end('-ERR what is this?\r\n'),
+  );
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const error = await new Promise((resolve) => connect({ port, host: '127.0.0.1' }).on('error', resolve));
+  const socket = connect({ port, host: '127.0.0.1' });
+  const error = await new Promise((resolve) => socket.on('error', resolve));
+  socket.destroy();
   server.close();
   expect(tlsProblem(error)).toBe('the server speaks no TLS at this port');
 });

@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { createDatabaseTurns, type TurnLimits } from './database-turns.ts';
+
+/** Ends the calls that a test leaves waiting: their timers and promises would outlive it. */
+let endAll = async (): Promise<void> => undefined;
+afterEach(() => endAll());
 
 /** Calls that end when they are told to. */
 function turnsOf(limits: Partial<TurnLimits> = {}) {
@@ -17,6 +21,9 @@ function turnsOf(limits: Partial<TurnLimits> = {}) {
     ends.shift()?.();
     await new Promise(setImmediate);
   }
+  endAll = async () => {
+    while (ends.length > 0) await endFirst();
+  };
   return { turns, begun, call, endFirst };
 }
 

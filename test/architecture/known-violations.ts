@@ -29,10 +29,6 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
   ['ext-proc/limits', 'ext-proc/telemetry'],
   ['ext-proc/telemetry', 'ext-proc/delivery'],
   ['ext-proc/telemetry', 'ext-proc/delivery/provider'],
-  ['test/bench', 'test/load'],
-  ['test/contract', 'test/integration'],
-  ['test/launchers', 'test/integration'],
-  ['test/load', 'test/faults'],
 ];
 
 /** Folders with files that need each other. */
@@ -49,5 +45,4 @@ export const KNOWN_FILE_CYCLES: readonly string[] = [
   'ext-proc/delivery/json',
   'ext-proc/delivery/provider',
   'ext-proc/delivery/stream',
-  'test/launchers',
 ];

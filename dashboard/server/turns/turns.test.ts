@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { NoTurn, type TurnLimits, Turns, type TurnTaker } from './turns.ts';
 
 const LIMITS: TurnLimits = {
@@ -10,6 +10,15 @@ const who = (userId: string, organizationId?: string): TurnTaker => ({
   ...(organizationId === undefined ? {} : { organizationId }),
 });
 
+/** Ends the turns of a test and those that wait for them: their timers would outlive it. */
+const ends: (() => void)[] = [];
+afterEach(async () => {
+  while (ends.length > 0) {
+    for (const end of ends.splice(0)) end();
+    await new Promise(setImmediate);
+  }
+});
+
 /** Takes turns and records who got one, in order. */
 function takers(limits: TurnLimits = LIMITS) {
   const turns = new Turns(limits);
@@ -17,7 +26,10 @@ function takers(limits: TurnLimits = LIMITS) {
   const take = (taker: TurnTaker) => {
     const turn = turns.take(taker);
     turn.then(
-      () => began.push(taker.userId),
+      (end) => {
+        began.push(taker.userId);
+        ends.push(end);
+      },
       () => undefined,
     );
     return turn;

@@ -1,0 +1,104 @@
+/**
+ * Setup file of the projects whose test files share a process. Fails a file that leaves something behind: a timer, a
+ * socket, a server, a child process, fake timers, a variable of the environment, a listener of `process`, a global.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
+
+/** Sockets and processes that were told to close need some turns of the event loop, and a busy machine may pause. */
+const CLOSING_MS = 5_000;
+const LEAST_LOOKS = 50;
+
+/** Each logger of pino has one listener of it until the garbage collector takes the logger. */
+const PINO_LISTENS_TO = 'exit';
+
+interface ProcessState {
+  readonly directory: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly globals: ReadonlyMap<string, unknown>;
+  readonly listeners: ReadonlyMap<string, number>;
+  readonly resources: ReadonlyMap<string, number>;
+}
+
+let before: ProcessState;
+
+beforeAll(async () => {
+  before = stateOfProcess();
+  // Vitest has short timers of its own, which would hide one of the file.
+  for (let look = 0; before.resources.has('Timeout') && look < 10; look++) {
+    await sleep(5);
+    before = stateOfProcess();
+  }
+});
+
+afterAll(async () => {
+  const left: string[] = [];
+  if (vi.isFakeTimers()) {
+    vi.useRealTimers();
+    left.push('fake timers');
+  }
+  const begin = performance.now();
+  let now = stateOfProcess();
+  for (let look = 1; hasMore(before, now) && (look < LEAST_LOOKS || performance.now() - begin < CLOSING_MS); look++) {
+    await sleep(20);
+    now = stateOfProcess();
+  }
+  left.push(...differences(before, now));
+  if (left.length > 0) throw new Error(`${expect.getState().testPath} leaves behind: ${left.join(', ')}`);
+});
+
+function stateOfProcess(): ProcessState {
+  return {
+    directory: process.cwd(),
+    environment: { ...process.env },
+    globals: new Map([
+      ...Object.entries(globalThis),
+      ['fetch', globalThis.fetch],
+      ['Date', globalThis.Date],
+      ['process.stdout.write', process.stdout.write],
+      ['process.stderr.write', process.stderr.write],
+      ['process.exit', process.exit],
+      ['process.kill', process.kill],
+    ]),
+    listeners: new Map(
+      process
+        .eventNames()
+        .filter((name) => name !== PINO_LISTENS_TO)
+        .map((name) => [String(name), process.listenerCount(name)]),
+    ),
+    resources: counted(process.getActiveResourcesInfo()),
+  };
+}
+
+function counted(names: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+/** Requests of the file system and immediates belong to what runs now, this check included. */
+const PASSING = /^(?:FSReq|Immediate$|TickObject|CloseReq)/;
+
+function added(earlier: ReadonlyMap<string, number>, later: ReadonlyMap<string, number>): string[] {
+  return [...later].flatMap(([name, count]) => {
+    const more = count - (earlier.get(name) ?? 0);
+    return more > 0 && !PASSING.test(name) ? [`${more} ${name}`] : [];
+  });
+}
+
+function hasMore(earlier: ProcessState, later: ProcessState): boolean {
+  return added(earlier.resources, later.resources).length > 0 || added(earlier.listeners, later.listeners).length > 0;
+}
+
+function differences(earlier: ProcessState, later: ProcessState): string[] {
+  const names = new Set([...Object.keys(earlier.environment), ...Object.keys(later.environment)]);
+  const variables = [...names].filter((name) => earlier.environment[name] !== later.environment[name]);
+  const globals = [...later.globals].filter(([name, value]) => earlier.globals.get(name) !== value);
+  return [
+    ...added(earlier.resources, later.resources),
+    ...added(earlier.listeners, later.listeners).map((listener) => `${listener} listener of process`),
+    ...variables.map((name) => `process.env.${name}`),
+    ...globals.map(([name]) => `another ${name}`),
+    ...(earlier.directory === later.directory ? [] : [`the working directory ${later.directory}`]),
+  ];
+}
