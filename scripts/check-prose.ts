@@ -93,9 +93,13 @@ function proseOfComments(path: string, source: string): Prose[] {
     const isOpening = isComment && (begins || !wasComment);
     wasComment = isComment && !/\*\/\}?\s*$/.test(line);
     if (!isComment || text === '' || /^(?:https?:|@|biome-ignore|\/ <)/.test(text)) return [];
-    return [{ line: index + 1, text, isOpening, columns: line.length }];
+    const columns = isExample(extension, text) ? 0 : line.length;
+    return [{ line: index + 1, text, isOpening, columns }];
   });
 }
+
+/** True for lines of commented-out configuration, which are aligned by hand. */
+const isExample = (extension: string, text: string) => extension === 'yaml' && /^(?: |[a-z_]+: )/.test(text);
 
 const CHECKED = /\.(?:ts|tsx|mjs|lua|md|css|yaml|sh)$/;
 /** Made by programs, or by others; migrations are released and never change. */

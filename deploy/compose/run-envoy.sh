@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Envoy as the first process of a container: asked to end, it ends when its clients have their answers. The gateway process, which shares
-# the folder of sockets, drains Envoy and says when that is (ext-proc/startup/envoy-leaving.ts). Arguments are Envoy's.
+# Envoy as the first process of a container: asked to end, it ends when its clients have their
+# answers. The gateway process, which shares the folder of sockets, drains Envoy and says when that
+# is (ext-proc/startup/envoy-leaving.ts). Arguments are Envoy's.
 set -u
 data=${GATEWAY_DATA:-/data}
 run=$data/run
-# Longer than the gateway process lets requests in flight live (DRAIN_TIMEOUT_MS) and takes to answer what it cuts then (13 s), shorter than
-# the container's stop_grace_period.
+# Longer than the gateway process lets requests in flight live (DRAIN_TIMEOUT_MS) and takes to
+# answer what it cuts then (13 s), shorter than the container's stop_grace_period.
 longest_wait_s=${ENVOY_END_WAIT_S:-50}
 
 asked=
@@ -17,7 +18,8 @@ until [ -e "$data/envoy/envoy.yaml" ]; do
 done
 rm -f "$run/envoy-ends" "$run/envoy-idle"
 
-# Another bootstrap (`listen` has changed, or the release) is read by another Envoy only: this one ends, and Docker starts the container again.
+# Another bootstrap (`listen` has changed, or the release) is read by another Envoy only: this one
+# ends, and Docker starts the container again.
 bootstrap=$(<"$data/envoy/envoy.yaml")
 until_another_bootstrap() {
   while [ "$(<"$data/envoy/envoy.yaml")" = "$bootstrap" ]; do sleep 1; done
@@ -32,7 +34,8 @@ status=$?
 if [ -n "$asked" ] || ! kill -0 "$another" 2>/dev/null; then
   : >"$run/envoy-ends"
   deadline=$((SECONDS + longest_wait_s))
-  # A gateway process that ended in order took its sockets with it, and nothing is in flight without it.
+  # A gateway process that ended in order took its sockets with it, and nothing is in flight without
+  # it.
   while kill -0 "$envoy" 2>/dev/null && [ ! -e "$run/envoy-idle" ] && [ -e "$run/stream-0.sock" ] && [ "$SECONDS" -lt "$deadline" ]; do
     sleep 0.1
   done
