@@ -29,11 +29,11 @@ import { keepRequestLog } from './startup/keep-request-log.ts';
 import { leaveToSuccessor } from './startup/leave-to-successor.ts';
 import { openAccounting, spoolFolder } from './startup/open-accounting.ts';
 import { type OpenStores, openStores, type Settings } from './startup/open-stores.ts';
-import { openTracing } from './startup/open-tracing.ts';
 import { reportProcess } from './startup/report-process.ts';
 import { serveHealth } from './startup/serve-health.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { createReadiness, sharedProbeKey } from './telemetry/readiness.ts';
+import { openTracing } from './tracing/tracing.ts';
 import type { ExchangeHandler } from './transport/exchange.ts';
 import { startTransport, type Transport } from './transport/start.ts';
 import { ledgerInTurns } from './turns/reads-in-turns.ts';
@@ -159,7 +159,14 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const stopCheckpoints = keepCheckpoints(database.checkpoints, paths.dataDir, log);
   keepTidy(() => config.current().requestLogRetentionMs);
   const { version } = packageFile;
-  const tracing = openTracing({ config: config.current, workerIndex, version, clock, metrics, log });
+  const tracing = await openTracing({
+    target: () => config.current().tracing,
+    workerIndex,
+    version,
+    clock,
+    metrics,
+    log,
+  });
   const handler = createGateway({
     keys: database.keys,
     ledger: ledgerInTurns(database.ledger, turns),

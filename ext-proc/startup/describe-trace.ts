@@ -9,7 +9,7 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, record
   const { route, principal, notes, status, code } = record;
   // A path that is no route is the client's own text.
   const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
-  root.name = path === undefined ? 'HTTP' : `${exchange.method} ${path}`;
+  root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
   root.set('http.request.method', exchange.method);
   root.set('http.route', path);
   root.set('http.response.status_code', status);

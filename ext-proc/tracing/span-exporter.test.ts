@@ -3,8 +3,10 @@ import { systemClock } from '../../core/clock.ts';
 import type { TracingConfig } from '../../core/config/gateway-config.ts';
 import { startTraceCollector, type TraceCollector } from '../../test/harness/trace-collector.ts';
 import type { SpanDropReason } from '../telemetry/trace-metrics.ts';
-import { RequestTrace } from './request-trace.ts';
+import { type FinishedTrace, openRequestTracer } from './request-trace.ts';
 import { createSpanExporter, type ExportBounds, type SpanExporter } from './span-exporter.ts';
+
+const tracer = openRequestTracer(systemClock, { 'service.name': 'test' });
 
 let collector: TraceCollector;
 let target: TracingConfig | undefined;
@@ -31,7 +33,7 @@ function open(bounds: Partial<ExportBounds> = {}): void {
   };
   exporter = createSpanExporter({
     target: () => target,
-    resource: new Map([['service.name', 'test']]),
+    encode: tracer.encode,
     metrics: {
       spansExported: (spans) => {
         exported += spans;
@@ -41,18 +43,17 @@ function open(bounds: Partial<ExportBounds> = {}): void {
         waiting = ask;
       },
     },
-    log: { info: say, warn: say },
+    log: { info: say, warn: say, error: say },
     bounds: { everyMs: 5, firstRetryMs: 5, longestRetryMs: 20, ...bounds },
   });
 }
 
 /** The whole request and two steps: three spans. */
-function trace(): RequestTrace {
-  const made = new RequestTrace(systemClock, undefined);
+function trace(): FinishedTrace {
+  const made = tracer.begin(undefined);
   made.step('one');
   made.step('two');
-  made.end();
-  return made;
+  return tracer.end(made);
 }
 
 it('sends what comes together together', async () => {
@@ -75,8 +76,14 @@ it('drops the newest while too many wait for a collector that hangs, and sends t
   expect(waiting()).toBe(6);
   collector.answerWith(200);
   await expect.poll(() => exported).toBe(6);
-  expect(new Set(collector.spans().map(({ traceId }) => traceId))).toEqual(new Set(kept.map(({ traceId }) => traceId)));
-  expect(said).toEqual(['traces cannot be exported now: they wait', 'the collector of traces answers again']);
+  expect(new Set(collector.spans().map(({ traceId }) => traceId))).toEqual(
+    new Set(kept.map(([root]) => root?.spanContext().traceId)),
+  );
+  expect(said).toEqual([
+    'traces cannot be exported: the newest are dropped',
+    'traces cannot be exported now: they wait',
+    'the collector of traces answers again',
+  ]);
 });
 
 it('drops what the collector refuses, and says so once', async () => {

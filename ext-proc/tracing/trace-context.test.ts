@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTraceContext, traceparentOf } from './trace-context.ts';
+import { readTraceContext, traceHeaders, untracedHeaders } from './trace-context.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const SPAN = 'b7ad6b7169203331';
@@ -36,7 +36,7 @@ describe('traceparent', () => {
   it('is written as it is read', () => {
     const text = `00-${TRACE}-${SPAN}-01`;
     const context = readTraceContext(text, undefined);
-    expect(context && traceparentOf(context)).toBe(text);
+    expect(context && traceHeaders(context)).toEqual(['traceparent', text]);
   });
 });
 
@@ -58,4 +58,11 @@ describe('tracestate', () => {
     expect(stateOf(`${member},${member}`)).toHaveLength(505);
     expect(stateOf(`${member},${member},${member}`)).toBeUndefined();
   });
+});
+
+it('has an id that no other request has where a request is not traced', () => {
+  const [name, traceparent] = untracedHeaders();
+  expect(name).toBe('traceparent');
+  expect(readTraceContext(traceparent, undefined)).toMatchObject({ sampled: false });
+  expect(untracedHeaders()).not.toEqual([name, traceparent]);
 });

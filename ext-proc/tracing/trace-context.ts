@@ -1,22 +1,26 @@
+import { randomUUID } from 'node:crypto';
+
 /**
- * Which trace a request belongs to, as W3C Trace Context says it in `traceparent` and `tracestate`. Both come from outside: what is not
- * exactly in its form is no context, and its request begins a trace of its own.
+ * The trace that a request belongs to, as W3C Trace Context has it in `traceparent` and
+ * `tracestate`. Both come from outside: a value that is not exactly in its form is ignored, and its
+ * request begins a trace of its own.
  */
 export interface TraceContext {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 hexadecimal digits: the span of whoever sent it. */
+  /** 16 hexadecimal digits: the span of the sender. */
   readonly spanId: string;
-  /** Whoever sent it records its part. */
+  /** The sender records its part. */
   readonly sampled: boolean;
-  /** What other tracing systems want passed on with it. */
+  /** Values of other tracing systems, to be passed on. */
   readonly state?: string;
 }
 
-/** A later version may say more after the four fields of the first. */
+/** A later version may have more after the four fields of the first. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
+/** Stricter than OpenTelemetry's propagator, which takes spaces around the value and any tracestate. */
 export function readTraceContext(
   traceparent: string | undefined,
   tracestate: string | undefined,
@@ -30,11 +34,29 @@ export function readTraceContext(
   return { traceId, spanId, sampled, ...(isPassedOn ? { state: tracestate } : {}) };
 }
 
-export function traceparentOf({ traceId, spanId, sampled }: TraceContext): string {
-  return `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
+/** Names and values of headers, in turns. */
+export function traceHeaders({ traceId, spanId, sampled, state }: TraceContext): string[] {
+  const traceparent = `00-${traceId}-${spanId}-${sampled ? '01' : '00'}`;
+  return ['traceparent', traceparent, ...(state === undefined ? [] : ['tracestate', state])];
 }
 
-/** Of all of it, as the standard asks everybody to pass on. */
+/** Headers for a request that is not traced: the receiver need not record it either. */
+export function untracedHeaders(): string[] {
+  return traceHeaders({ traceId: newTraceId(), spanId: newSpanId(), sampled: false });
+}
+
+/** 32 hexadecimal digits, 122 bits of them random. Node keeps UUIDs in stock: a tenth of the cost of random bytes. */
+export function newTraceId(): string {
+  return randomUUID().replaceAll('-', '');
+}
+
+/** 16 hexadecimal digits, all of them random. */
+export function newSpanId(): string {
+  const uuid = randomUUID();
+  return uuid.slice(0, 4) + uuid.slice(-12);
+}
+
+/** The whole value, as the standard asks everybody to pass on. */
 const LONGEST_STATE = 512;
 const MOST_MEMBERS = 32;
 const MEMBER = /^[a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{1,256}$/;

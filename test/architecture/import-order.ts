@@ -14,7 +14,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   { path: 'proto', uses: [], folders: ['generated'] },
   { path: 'packages', uses: [], folders: ['http2-server', 'http2-server/h2spec'] },
-  { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'errors', 'log', 'config'] },
+  { path: 'core', uses: [], folders: ['', 'net', 'retry', 'lock', 'errors', 'log', 'batching', 'config'] },
   { path: 'dashboard/contract', uses: [], folders: [''] },
   {
     path: 'database',
@@ -205,6 +205,10 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@base-ui/react': ['dashboard/web', 'dashboard/web/forms', 'dashboard/web/overlays', 'dashboard/web/shell'],
   '@bufbuild/protobuf': ['proto/generated'],
   '@hono/node-server': ['dashboard/server'],
+  '@opentelemetry/api': ['ext-proc/tracing'],
+  '@opentelemetry/otlp-transformer': ['ext-proc/tracing'],
+  '@opentelemetry/resources': ['ext-proc/tracing'],
+  '@opentelemetry/sdk-trace': ['ext-proc/tracing'],
   '@tanstack/react-query': REACT,
   '@tanstack/react-router': REACT,
   '@vitejs/plugin-react': ['dashboard/web'],

@@ -1,11 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import {
-  type AnyValue,
-  ExportTraceServiceRequest,
-  type KeyValue,
-  type Span,
-} from '../../proto/generated/otlp_trace.ts';
+import { fileURLToPath } from 'node:url';
+import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 
 /** An OTLP/HTTP receiver on loopback, as an operator's collector is one, and the spans that reached it. */
 export interface TraceCollector {
@@ -76,36 +72,74 @@ function respond(response: ServerResponse, status: number): void {
   response.writeHead(status, { 'content-type': 'application/x-protobuf' }).end();
 }
 
-function spansIn(body: Buffer): SeenSpan[] {
-  const { resourceSpans = [] } = ExportTraceServiceRequest.decode(body);
-  return resourceSpans.flatMap(({ resource, scopeSpans = [] }) => {
-    const { 'service.name': service } = recordOf(resource?.attributes);
-    return scopeSpans.flatMap(({ spans = [] }) => spans.map((span) => seenSpan(span, service)));
+const PROTO = fileURLToPath(new URL('./otlp_trace.proto', import.meta.url));
+const SERVICE = 'opentelemetry.proto.trace.v1.TraceService';
+const { [SERVICE]: service } = loadSync(PROTO, { longs: String, arrays: true, bytes: Buffer });
+
+/** The spans of the body of an export, read independently of the library that wrote it. */
+export function spansIn(body: Buffer): SeenSpan[] {
+  const read = (service as ServiceDefinition).Export?.requestDeserialize(body) as ExportRequest | undefined;
+  return (read?.resourceSpans ?? []).flatMap(({ resource, scopeSpans }) => {
+    const { 'service.name': name } = recordOf(resource?.attributes);
+    return scopeSpans.flatMap(({ spans }) => spans.map((span) => seenSpan(span, name)));
   });
 }
 
-function seenSpan(span: Span, service: unknown): SeenSpan {
+interface ExportRequest {
+  readonly resourceSpans: readonly {
+    readonly resource?: { readonly attributes: readonly KeyValue[] };
+    readonly scopeSpans: readonly { readonly spans: readonly ReadSpan[] }[];
+  }[];
+}
+
+interface ReadSpan {
+  readonly traceId: Buffer;
+  readonly spanId: Buffer;
+  readonly parentSpanId?: Buffer;
+  readonly traceState?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status?: { readonly code?: number };
+  readonly attributes: readonly KeyValue[];
+  readonly events: readonly { readonly name: string }[];
+}
+
+interface KeyValue {
+  readonly key: string;
+  readonly value?: AnyValue;
+}
+
+interface AnyValue {
+  readonly stringValue?: string;
+  readonly intValue?: string;
+  readonly doubleValue?: number;
+  readonly arrayValue?: { readonly values: readonly AnyValue[] };
+}
+
+function seenSpan(span: ReadSpan, service: unknown): SeenSpan {
   return {
-    traceId: span.traceId?.toString('hex') ?? '',
-    id: span.spanId?.toString('hex') ?? '',
+    traceId: span.traceId.toString('hex'),
+    id: span.spanId.toString('hex'),
     parentId: span.parentSpanId?.toString('hex') ?? '',
     state: span.traceState ?? '',
-    name: span.name ?? '',
-    kind: span.kind ?? 0,
-    startNs: span.startTimeUnixNano ?? 0n,
-    endNs: span.endTimeUnixNano ?? 0n,
+    name: span.name,
+    kind: span.kind,
+    startNs: BigInt(span.startTimeUnixNano),
+    endNs: BigInt(span.endTimeUnixNano),
     failed: span.status?.code === ERROR_STATUS,
     attributes: recordOf(span.attributes),
-    events: (span.events ?? []).map(({ name = '' }) => name),
+    events: span.events.map(({ name }) => name),
     service,
   };
 }
 
 function recordOf(attributes: readonly KeyValue[] = []): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key = '', value }) => [key, value && plainValue(value)]));
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, value && plainValue(value)]));
 }
 
 function plainValue({ stringValue, intValue, doubleValue, arrayValue }: AnyValue): unknown {
-  if (arrayValue !== undefined) return (arrayValue.values ?? []).map(plainValue);
+  if (arrayValue !== undefined) return arrayValue.values.map(plainValue);
   return intValue === undefined ? (stringValue ?? doubleValue) : Number(intValue);
 }

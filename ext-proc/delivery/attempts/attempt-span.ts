@@ -1,6 +1,6 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import type { TokenUsage } from '../../../core/pricing.ts';
-import type { Span } from '../../tracing/span.ts';
+import type { Span } from '../../tracing/request-trace.ts';
 import type { Order } from '../provider/order.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
 import type { AnswerMeter } from '../response/answer-meter.ts';

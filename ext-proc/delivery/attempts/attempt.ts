@@ -1,7 +1,7 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 import type { Room } from '../../shared-budget/shared-budget.ts';
-import type { Span } from '../../tracing/span.ts';
+import type { Span } from '../../tracing/request-trace.ts';
 import { parseError, parseObject } from '../provider/json-object.ts';
 import type { ProviderCall, ResponseHead } from '../provider/provider-call.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
-import { untracedHeaders } from '../../tracing/request-trace.ts';
-import type { Span } from '../../tracing/span.ts';
+import type { Span } from '../../tracing/request-trace.ts';
+import { untracedHeaders } from '../../tracing/trace-context.ts';
 import type { Identify } from './identities.ts';
 import type { Order } from './order.ts';
 
