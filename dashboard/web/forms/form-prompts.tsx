@@ -6,103 +6,104 @@ import { resumeSession, useSession } from '../api/session.ts';
 import { useSend } from '../api/use-send.ts';
 import { Banner } from '../components/banner.tsx';
 import { Button } from '../components/button.tsx';
-import { Dialog } from '../overlays/dialog.tsx';
+import { Dialog, type DialogProps } from '../overlays/dialog.tsx';
 import { Field } from './field.tsx';
 import formStyles from './form.module.css';
-import { PasswordInput } from './password-input.tsx';
+import { HiddenEmail, PasswordInput } from './password-input.tsx';
 import { TextInput } from './text-input.tsx';
 
-/** Over a form whose request needs a password that was given lately; the request is sent again then. */
-export function GivePassword(): ReactNode {
+interface PromptProps extends Pick<DialogProps, 'title' | 'description' | 'mustAnswer' | 'children'> {
+  readonly leave: string;
+  readonly onLeave: () => void;
+  readonly submit: string;
+  readonly busy: boolean;
+  readonly onSubmit: () => void;
+}
+
+/** A dialog over a form. It is no Form itself, because a Form may open prompts. */
+function Prompt({ leave, onLeave, submit, busy, onSubmit, children, ...dialog }: PromptProps): ReactNode {
   const form = useId();
-  const { user } = useSession();
-  const [password, setPassword] = useState('');
-  const confirm = useSend('POST /api/password/confirmation', { changes: [], onDone: () => passwordGiven(true) });
-  const submit = (event: FormEvent) => {
+  const onFormSubmit = (event: FormEvent) => {
     event.preventDefault();
     event.stopPropagation();
-    confirm.mutate({ body: { password } });
+    onSubmit();
   };
-  const cancel = () => passwordGiven(false);
-  const wrong = confirm.error?.fields.password;
   return (
     <Dialog
+      {...dialog}
       open
-      onClose={cancel}
       size="small"
-      title="Enter your password"
-      description="This needs your password again, because you signed in a while ago."
+      onClose={onLeave}
       footer={
         <>
-          <Button onClick={cancel}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={confirm.isPending}>
-            Continue
+          <Button onClick={onLeave}>{leave}</Button>
+          <Button type="submit" form={form} tone="primary" busy={busy}>
+            {submit}
           </Button>
         </>
       }
     >
-      <form id={form} className={formStyles.form} onSubmit={submit}>
-        {/* So that password managers know whose it is. */}
-        <input type="hidden" name="email" autoComplete="username" value={user.email} readOnly />
-        <Field label="Password" error={wrong} required>
-          <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
-        </Field>
-        {confirm.error && wrong === undefined && <Banner tone="bad">{confirm.error.message}</Banner>}
+      <form id={form} className={formStyles.form} onSubmit={onFormSubmit}>
+        {children}
       </form>
     </Dialog>
   );
 }
 
-/** Over a form whose session has ended: what was typed stays where it is, and is kept nowhere else. */
+/** Asks for the password again before a request that needs it. The request is then repeated. */
+export function GivePassword(): ReactNode {
+  const { user } = useSession();
+  const [password, setPassword] = useState('');
+  const confirm = useSend('POST /api/password/confirmation', { changes: [], onDone: () => passwordGiven(true) });
+  const wrong = confirm.error?.fields.password;
+  return (
+    <Prompt
+      title="Enter your password"
+      description="This needs your password again, because you signed in a while ago."
+      leave="Cancel"
+      onLeave={() => passwordGiven(false)}
+      submit="Continue"
+      busy={confirm.isPending}
+      onSubmit={() => confirm.mutate({ body: { password } })}
+    >
+      <HiddenEmail email={user.email} />
+      <Field label="Password" error={wrong} required>
+        <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
+      </Field>
+      {confirm.error && wrong === undefined && <Banner tone="bad">{confirm.error.message}</Banner>}
+    </Prompt>
+  );
+}
+
+/** Asks to sign in again over a form, which keeps what was typed. */
 export function SignInAgain(): ReactNode {
-  const form = useId();
   const { user } = useSession();
   const [password, setPassword] = useState('');
   const client = useQueryClient();
   const navigate = useNavigate();
   const signIn = useSend('POST /api/session', { changes: [], onDone: (session) => resumeSession(client, session) });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    event.stopPropagation();
-    signIn.mutate({ body: { email: user.email, password } });
-  };
   const leave = () => {
     sessionGoesOn();
     void navigate({ to: '/sign-in' }).then(() => client.clear());
   };
   return (
-    <Dialog
-      open
+    <Prompt
       mustAnswer
-      onClose={leave}
-      size="small"
       title="Sign in again"
       description="Your session has ended. What you typed is still there."
-      footer={
-        <>
-          <Button onClick={leave}>Discard the form</Button>
-          <Button type="submit" form={form} tone="primary" busy={signIn.isPending}>
-            Sign in
-          </Button>
-        </>
-      }
+      leave="Discard the form"
+      onLeave={leave}
+      submit="Sign in"
+      busy={signIn.isPending}
+      onSubmit={() => signIn.mutate({ body: { email: user.email, password } })}
     >
-      <form id={form} className={formStyles.form} onSubmit={submit}>
-        <Field label="Email" required>
-          <TextInput
-            type="email"
-            name="email"
-            value={user.email}
-            onChange={() => {}}
-            autoComplete="username"
-            readOnly
-          />
-        </Field>
-        <Field label="Password" required>
-          <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
-        </Field>
-        {signIn.error && <Banner tone="bad">{signIn.error.message}</Banner>}
-      </form>
-    </Dialog>
+      <Field label="Email" required>
+        <TextInput type="email" name="email" value={user.email} onChange={() => {}} autoComplete="username" readOnly />
+      </Field>
+      <Field label="Password" required>
+        <PasswordInput value={password} onChange={setPassword} autoComplete="current-password" autoFocus />
+      </Field>
+      {signIn.error && <Banner tone="bad">{signIn.error.message}</Banner>}
+    </Prompt>
   );
 }

@@ -11,10 +11,12 @@ export interface FormProps {
   readonly onSubmit: () => void;
   /** Shown above the buttons, unless it is only about fields that show it themselves. */
   readonly problem?: ApiProblem | null;
+  /** False: no field shows a problem of its own. Default: true. */
+  readonly hasFields?: boolean;
   readonly children: ReactNode;
 }
 
-export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode {
+export function Form({ id, onSubmit, problem, hasFields = true, children }: FormProps): ReactNode {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
@@ -29,7 +31,7 @@ export function Form({ id, onSubmit, problem, children }: FormProps): ReactNode 
       {problem &&
         problem.problem !== 'not_signed_in' &&
         problem.problem !== 'password_needed' &&
-        Object.keys(problem.fields).length === 0 && (
+        !(hasFields && Object.keys(problem.fields).length > 0) && (
           <div data-problem>
             <Banner tone="bad">{problem.message}</Banner>
           </div>

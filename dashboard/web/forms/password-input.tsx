@@ -47,3 +47,8 @@ export function NewPasswordField({ value, onChange, error }: NewPasswordFieldPro
     </Field>
   );
 }
+
+/** The account of a password, for password managers. */
+export function HiddenEmail({ email }: { readonly email: string }): ReactNode {
+  return <input type="hidden" name="email" autoComplete="username" value={email} readOnly />;
+}

@@ -1,10 +1,8 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { useSend } from '../api/use-send.ts';
-import { Button } from '../components/button.tsx';
 import { useToast } from '../components/toast.tsx';
-import { Form } from '../forms/form.tsx';
-import { Dialog } from '../overlays/dialog.tsx';
+import { FormDialog } from '../forms/form-dialog.tsx';
 import { draftOf, organizationChange } from './organization-draft.ts';
 import { LimitFields, NameField } from './organization-fields.tsx';
 
@@ -14,7 +12,6 @@ export interface OrganizationDialogProps {
 }
 
 export function EditOrganizationDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
-  const form = useId();
   // As it was when the dialog was opened: the page goes on asking behind it.
   const [before] = useState(() => draftOf(organization));
   const [draft, setDraft] = useState(before);
@@ -32,24 +29,17 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
   };
   const fields = { draft, onChange: setDraft, problems: edit.error?.fields ?? {} };
   return (
-    <Dialog
-      open
+    <FormDialog
       onClose={onClose}
       title={`Edit ${organization.name}`}
       description="New limits are in force for the next request. An empty box lifts a limit."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={edit.isPending}>
-            Save
-          </Button>
-        </>
-      }
+      submit="Save"
+      busy={edit.isPending}
+      problem={edit.error}
+      onSubmit={submit}
     >
-      <Form id={form} problem={edit.error} onSubmit={submit}>
-        <NameField {...fields} />
-        <LimitFields {...fields} />
-      </Form>
-    </Dialog>
+      <NameField {...fields} />
+      <LimitFields {...fields} />
+    </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useSend } from '../api/use-send.ts';
 import { useToast } from '../components/toast.tsx';
-import { ConfirmDialog } from '../forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../forms/form-dialog.tsx';
 import type { OrganizationDialogProps } from './edit-organization-dialog.tsx';
 
 /** Suspends, or resumes what is suspended. */
@@ -20,14 +20,13 @@ export function SuspensionDialog({ organization, onClose }: OrganizationDialogPr
   if (suspendedAtMs !== undefined) {
     return (
       <ConfirmDialog
-        open
         onClose={onClose}
         title={`Resume ${name}?`}
-        confirm="Resume"
+        submit="Resume"
         tone="primary"
         busy={resume.isPending}
         problem={resume.error}
-        onConfirm={() => resume.mutate({ params })}
+        onSubmit={() => resume.mutate({ params })}
       >
         Its keys work again at once, with the balance and the limits that it has.
       </ConfirmDialog>
@@ -35,13 +34,12 @@ export function SuspensionDialog({ organization, onClose }: OrganizationDialogPr
   }
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={`Suspend ${name}?`}
-      confirm="Suspend"
+      submit="Suspend"
       busy={suspend.isPending}
       problem={suspend.error}
-      onConfirm={() => suspend.mutate({ params })}
+      onSubmit={() => suspend.mutate({ params })}
     >
       Every new request with one of its keys is refused at once, with 403 org_suspended. Requests in flight finish.
       Keys, balance and settings stay, its people can still sign in, and you can resume it at any time.

@@ -6,7 +6,7 @@ import { Card } from '../../components/card.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form, FormButtons } from '../../forms/form.tsx';
-import { NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
+import { HiddenEmail, NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
 import styles from './account.module.css';
 
 export function ChangePassword(): ReactNode {
@@ -27,7 +27,7 @@ export function ChangePassword(): ReactNode {
     <Card title="Password">
       <div className={styles.narrow}>
         <Form onSubmit={() => change.mutate({ body: { current, next } })} problem={wrong ? null : change.error}>
-          <input type="hidden" name="email" autoComplete="username" value={user.email} readOnly />
+          <HiddenEmail email={user.email} />
           <Field
             label="Current password"
             error={change.error?.fields.current ?? (wrong ? change.error?.message : undefined)}

@@ -1,9 +1,7 @@
-import { type ReactNode, useId } from 'react';
+import type { ReactNode } from 'react';
 import type { CreatedKeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
-import { Form } from '../../forms/form.tsx';
-import { Dialog } from '../../overlays/dialog.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
 import { draftProblems, type KeyDraft, restrictionsOf } from './key-draft.ts';
 import { KeyFields } from './key-fields.tsx';
 import { useFieldProblems, useKeyFormFacts } from './key-form.ts';
@@ -21,7 +19,6 @@ export interface CreateKeyDialogProps {
 
 export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
   const { organization, draft, onDraft, onCreated } = props;
-  const form = useId();
   const facts = useKeyFormFacts(organization);
   const fields = useFieldProblems();
   const create = useSend('POST /api/organizations/:organization/keys', {
@@ -41,31 +38,26 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
     create.mutate(input, { onError: (problem) => fields.found(problem.fields) });
   };
   return (
-    <Dialog
+    <FormDialog
       open={props.open}
       onClose={() => close(props.onClose)}
       title="Create an API key"
       description="One key for each application and environment: each can then be restricted, watched and revoked by itself."
-      footer={
-        <>
-          <Button onClick={() => close(props.onCancel)}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={create.isPending}>
-            Create key
-          </Button>
-        </>
-      }
+      submit="Create key"
+      busy={create.isPending}
+      onCancel={() => close(props.onCancel)}
+      onSubmit={submit}
+      problem={create.error}
     >
-      <Form id={form} onSubmit={submit} problem={create.error}>
-        <KeyFields
-          {...facts}
-          draft={draft}
-          problems={fields.problems}
-          onChange={(next) => {
-            fields.changed(draft, next);
-            onDraft(next);
-          }}
-        />
-      </Form>
-    </Dialog>
+      <KeyFields
+        {...facts}
+        draft={draft}
+        problems={fields.problems}
+        onChange={(next) => {
+          fields.changed(draft, next);
+          onDraft(next);
+        }}
+      />
+    </FormDialog>
   );
 }

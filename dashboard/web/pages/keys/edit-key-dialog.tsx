@@ -1,10 +1,8 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { KeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { Form } from '../../forms/form.tsx';
-import { Dialog } from '../../overlays/dialog.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
 import { changeOf, draftOf, draftProblems, isEmptyChange } from './key-draft.ts';
 import { KeyFields } from './key-fields.tsx';
 import { useFieldProblems, useKeyFormFacts } from './key-form.ts';
@@ -17,7 +15,6 @@ export interface KeyDialogProps {
 }
 
 export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps): ReactNode {
-  const form = useId();
   const toast = useToast();
   const facts = useKeyFormFacts(organization);
   const fields = useFieldProblems();
@@ -41,32 +38,25 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
     );
   };
   return (
-    <Dialog
-      open
+    <FormDialog
       onClose={onClose}
       title={`Edit “${key.name}”`}
       description="Changes hold for every request that begins after they are saved."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={edit.isPending}>
-            Save changes
-          </Button>
-        </>
-      }
+      submit="Save changes"
+      busy={edit.isPending}
+      onSubmit={submit}
+      problem={edit.error}
     >
-      <Form id={form} onSubmit={submit} problem={edit.error}>
-        <KeyFields
-          {...facts}
-          before={key}
-          draft={draft}
-          problems={fields.problems}
-          onChange={(next) => {
-            fields.changed(draft, next);
-            setDraft(next);
-          }}
-        />
-      </Form>
-    </Dialog>
+      <KeyFields
+        {...facts}
+        before={key}
+        draft={draft}
+        problems={fields.problems}
+        onChange={(next) => {
+          fields.changed(draft, next);
+          setDraft(next);
+        }}
+      />
+    </FormDialog>
   );
 }

@@ -1,13 +1,11 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { CreatedKeyView } from '../../../contract/keys.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
-import { Form } from '../../forms/form.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
 import { NumberInput } from '../../forms/number-inputs.tsx';
-import { Dialog } from '../../overlays/dialog.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import { MAX_OVERLAP_HOURS, OVERLAP_CHOICES, OVERLAP_LABELS, type OverlapChoice, overlapHours } from './key-choices.ts';
 import styles from './keys.module.css';
@@ -19,7 +17,6 @@ export interface ReplaceKeyDialogProps extends KeyDialogProps {
 }
 
 export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: ReplaceKeyDialogProps): ReactNode {
-  const form = useId();
   const [choice, setChoice] = useState<OverlapChoice>('24');
   const [customHours, setCustomHours] = useState<number>();
   const hours = overlapHours(choice, customHours);
@@ -28,54 +25,43 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
     onDone: onCreated,
   });
   return (
-    <Dialog
-      open
+    <FormDialog
       onClose={onClose}
       title={`Replace “${key.name}”`}
       description="Makes a new key with the same name and settings. The old one goes on until it is revoked, so that you can change over without a gap."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={replace.isPending}>
-            Create new key
-          </Button>
-        </>
+      submit="Create new key"
+      busy={replace.isPending}
+      problem={replace.error}
+      onSubmit={() =>
+        hours !== undefined &&
+        replace.mutate({ params: { organization, key: key.id }, body: { revokeOldAfterHours: hours } })
       }
     >
-      <Form
-        id={form}
-        problem={replace.error}
-        onSubmit={() =>
-          hours !== undefined &&
-          replace.mutate({ params: { organization, key: key.id }, body: { revokeOldAfterHours: hours } })
-        }
-      >
-        <div className={styles.choice}>
-          <span className={styles.label} aria-hidden="true">
-            Revoke the old key
-          </span>
-          <SegmentedControl
-            label="Revoke the old key"
-            value={choice}
-            choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_LABELS[value] }))}
-            onChange={setChoice}
-          />
-        </div>
-        {choice === 'custom' && (
-          <Field
-            label="Hours"
-            required
-            error={replace.error?.fields.revokeOldAfterHours}
-            hint="Up to 720, which is 30 days."
-          >
-            <NumberInput value={customHours} onChange={setCustomHours} min={1} max={MAX_OVERLAP_HOURS} />
-          </Field>
-        )}
-        <p className="muted" aria-live="polite">
-          {effect(hours)}
-        </p>
-      </Form>
-    </Dialog>
+      <div className={styles.choice}>
+        <span className={styles.label} aria-hidden="true">
+          Revoke the old key
+        </span>
+        <SegmentedControl
+          label="Revoke the old key"
+          value={choice}
+          choices={OVERLAP_CHOICES.map((value) => ({ value, label: OVERLAP_LABELS[value] }))}
+          onChange={setChoice}
+        />
+      </div>
+      {choice === 'custom' && (
+        <Field
+          label="Hours"
+          required
+          error={replace.error?.fields.revokeOldAfterHours}
+          hint="Up to 720, which is 30 days."
+        >
+          <NumberInput value={customHours} onChange={setCustomHours} min={1} max={MAX_OVERLAP_HOURS} />
+        </Field>
+      )}
+      <p className="muted" aria-live="polite">
+        {effect(hours)}
+      </p>
+    </FormDialog>
   );
 }
 

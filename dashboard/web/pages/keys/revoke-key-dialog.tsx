@@ -2,7 +2,7 @@ import { type ReactNode, type RefObject, useRef } from 'react';
 import { useSend } from '../../api/use-send.ts';
 import { Instant } from '../../components/figures.tsx';
 import { useToast } from '../../components/toast.tsx';
-import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import styles from './keys.module.css';
 
@@ -24,14 +24,13 @@ export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: 
   });
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={`Revoke “${key.name}” now?`}
       finalFocus={finalFocus}
-      confirm="Revoke key"
+      submit="Revoke key"
       busy={revoke.isPending}
       problem={revoke.error}
-      onConfirm={() => revoke.mutate({ params: { organization, key: key.id } })}
+      onSubmit={() => revoke.mutate({ params: { organization, key: key.id } })}
     >
       <div className={styles.paragraphs}>
         <p>It stops working at once: requests in flight finish, new ones get 401 key_revoked. This cannot be undone.</p>

@@ -7,7 +7,7 @@ import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { CodeSnippet } from '../../components/code-snippet.tsx';
 import { CopyBox } from '../../components/copy-button.tsx';
-import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { snippets } from '../../keys/snippets.ts';
 import { modelToTry } from '../../models/filter-models.ts';
 import { Dialog } from '../../overlays/dialog.tsx';
@@ -53,8 +53,8 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
           if (blocked) blocker.reset();
         }}
         title="Close without copying the key?"
-        confirm="Close without copying"
-        onConfirm={() => {
+        submit="Close without copying"
+        onSubmit={() => {
           onClose();
           if (blocked) blocker.proceed();
         }}

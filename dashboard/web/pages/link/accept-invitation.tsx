@@ -8,7 +8,7 @@ import { formatInstant } from '../../format/format-instant.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { Form } from '../../forms/form.tsx';
-import { NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
+import { HiddenEmail, NewPasswordField, PasswordInput } from '../../forms/password-input.tsx';
 
 export interface AcceptInvitationProps {
   readonly token: string;
@@ -76,8 +76,7 @@ function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): R
   return (
     <Form onSubmit={submit} problem={use.error}>
       <SegmentedControl label="Account" value={account} onChange={choose} choices={ACCOUNTS} />
-      {/* So that password managers keep the two together. */}
-      <input type="hidden" name="email" autoComplete="username" value={link.email} readOnly />
+      <HiddenEmail email={link.email} />
       {account === 'new' ? (
         <NewPasswordField value={password} onChange={setPassword} error={error} />
       ) : (

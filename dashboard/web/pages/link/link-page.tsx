@@ -13,7 +13,7 @@ import { Loaded } from '../../components/loaded.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { formatInstant } from '../../format/format-instant.ts';
 import { Form } from '../../forms/form.tsx';
-import { NewPasswordField } from '../../forms/password-input.tsx';
+import { HiddenEmail, NewPasswordField } from '../../forms/password-input.tsx';
 import { FrontDoor } from '../../shell/front-door.tsx';
 import { AcceptInvitation } from './accept-invitation.tsx';
 
@@ -89,8 +89,7 @@ function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode 
       <p>
         For <strong>{link.email}</strong>. The link works once, until {formatInstant(link.expiresAtMs)}.
       </p>
-      {/* So that password managers keep the two together. */}
-      <input type="hidden" name="email" autoComplete="username" value={link.email} readOnly />
+      <HiddenEmail email={link.email} />
       <NewPasswordField value={password} onChange={setPassword} error={use.error?.fields.password} />
       <Button type="submit" tone="primary" busy={use.isPending}>
         Set password and sign in

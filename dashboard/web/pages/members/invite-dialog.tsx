@@ -1,12 +1,10 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
 import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
-import { Form } from '../../forms/form.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
-import { Dialog } from '../../overlays/dialog.tsx';
 
 export interface InviteDialogProps {
   readonly organization: string;
@@ -25,7 +23,6 @@ const ROLES = [
 ] as const;
 
 export function InviteDialog({ organization, onClose, onInvited }: InviteDialogProps): ReactNode {
-  const form = useId();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<MemberView['role']>('member');
   const invite = useSend('POST /api/organizations/:organization/members', {
@@ -35,44 +32,33 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
   // An operator is warned once of an account that is there; asked again, he means it. To anybody else it makes no difference.
   const warned = invite.error?.fields.email !== undefined;
   return (
-    <Dialog
-      open
+    <FormDialog
       onClose={onClose}
       title="Invite somebody"
       description="You get a link to hand over. No email is sent."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={invite.isPending}>
-            Invite
-          </Button>
-        </>
+      submit="Invite"
+      busy={invite.isPending}
+      problem={invite.error}
+      onSubmit={() =>
+        invite.mutate({
+          params: { organization },
+          body: { email: email.trim(), role, ...(warned ? { known: true } : {}) },
+        })
       }
     >
-      <Form
-        id={form}
-        problem={invite.error}
-        onSubmit={() =>
-          invite.mutate({
-            params: { organization },
-            body: { email: email.trim(), role, ...(warned ? { known: true } : {}) },
-          })
-        }
-      >
-        <Field label="Email" required error={invite.error?.fields.email}>
-          <TextInput
-            type="email"
-            value={email}
-            onChange={(next) => {
-              setEmail(next);
-              if (invite.error) invite.reset();
-            }}
-            maxLength={254}
-            autoComplete="off"
-          />
-        </Field>
-        <RadioGroup label="Role" value={role} onChange={setRole} choices={ROLES} />
-      </Form>
-    </Dialog>
+      <Field label="Email" required error={invite.error?.fields.email}>
+        <TextInput
+          type="email"
+          value={email}
+          onChange={(next) => {
+            setEmail(next);
+            if (invite.error) invite.reset();
+          }}
+          maxLength={254}
+          autoComplete="off"
+        />
+      </Field>
+      <RadioGroup label="Role" value={role} onChange={setRole} choices={ROLES} />
+    </FormDialog>
   );
 }

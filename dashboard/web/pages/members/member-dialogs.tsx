@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';
-import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 
 export interface MemberDialogProps {
   readonly organization: string;
@@ -23,14 +23,13 @@ export function RoleDialog({ organization, of: member, isSelf, onClose }: Member
   });
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={role === 'owner' ? `Make ${member.email} an owner?` : `Make ${member.email} a member?`}
-      confirm={role === 'owner' ? 'Make an owner' : 'Make a member'}
+      submit={role === 'owner' ? 'Make an owner' : 'Make a member'}
       tone={role === 'owner' ? 'primary' : 'danger'}
       busy={change.isPending}
       problem={change.error}
-      onConfirm={() => change.mutate({ params: { organization, user: member.userId }, body: { role } })}
+      onSubmit={() => change.mutate({ params: { organization, user: member.userId }, body: { role } })}
     >
       {role === 'owner'
         ? 'Owners manage all keys and members of the organization, other owners too, and see the audit log.'
@@ -50,14 +49,13 @@ export function NewLinkDialog({ organization, of: member, onClose, onLink }: New
   });
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={`Make a new link for ${member.email}?`}
-      confirm="Make new link"
+      submit="Make new link"
       tone="primary"
       busy={renew.isPending}
       problem={renew.error}
-      onConfirm={() => renew.mutate({ params: { organization, user: member.userId } })}
+      onSubmit={() => renew.mutate({ params: { organization, user: member.userId } })}
     >
       Links made for this person before stop working.
     </ConfirmDialog>

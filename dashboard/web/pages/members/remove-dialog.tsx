@@ -6,8 +6,8 @@ import { useAsk } from '../../api/use-ask.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';
 import { RadioGroup } from '../../forms/choices.tsx';
-import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
 import { Field } from '../../forms/field.tsx';
+import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { Select } from '../../forms/select.tsx';
 import type { MemberDialogProps } from './member-dialogs.tsx';
 import styles from './members.module.css';
@@ -43,14 +43,13 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
   const count = countOf(member.activeKeys, 'active key');
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={isSelf ? 'Leave this organization?' : `Remove ${member.email}?`}
       finalFocus={finalFocus}
-      confirm={isSelf ? 'Leave' : 'Remove'}
+      submit={isSelf ? 'Leave' : 'Remove'}
       busy={remove.isPending}
       problem={remove.error}
-      onConfirm={() => remove.mutate({ params: { organization, user: member.userId }, body })}
+      onSubmit={() => remove.mutate({ params: { organization, user: member.userId }, body })}
     >
       <div className={styles.removal}>
         <p>{isSelf ? 'You lose' : 'They lose'} access at once.</p>

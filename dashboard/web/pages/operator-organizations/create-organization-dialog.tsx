@@ -1,14 +1,12 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
 import { Field } from '../../forms/field.tsx';
-import { Form } from '../../forms/form.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
 import { MoneyInput } from '../../forms/number-inputs.tsx';
 import { newReference } from '../../organizations/credit-draft.ts';
 import { newOrganization, type OrganizationDraft } from '../../organizations/organization-draft.ts';
 import { LimitFields, NameField } from '../../organizations/organization-fields.tsx';
-import { Dialog } from '../../overlays/dialog.tsx';
 
 export interface CreateOrganizationDialogProps {
   /** Kept by the page, so that a dialog closed by mistake has lost nothing. */
@@ -20,40 +18,28 @@ export interface CreateOrganizationDialogProps {
 
 export function CreateOrganizationDialog(props: CreateOrganizationDialogProps): ReactNode {
   const { draft, onDraft, onClose, onCreated } = props;
-  const form = useId();
   const [reference] = useState(newReference);
   const create = useSend('POST /api/organizations', { changes: ['GET /api/organizations'], onDone: onCreated });
   const fields = { draft, onChange: onDraft, problems: create.error?.fields ?? {} };
   return (
-    <Dialog
-      open
+    <FormDialog
       onClose={onClose}
       title="New organization"
       description="All of it can be changed later, and credit can be added at any time."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={create.isPending}>
-            Create organization
-          </Button>
-        </>
-      }
+      submit="Create organization"
+      busy={create.isPending}
+      problem={create.error}
+      onSubmit={() => create.mutate({ body: newOrganization(draft, reference) })}
     >
-      <Form
-        id={form}
-        problem={create.error}
-        onSubmit={() => create.mutate({ body: newOrganization(draft, reference) })}
-      >
-        <NameField {...fields} />
-        <Field label="Opening credit" error={fields.problems.creditNanoUsd}>
-          <MoneyInput
-            value={draft.creditNanoUsd}
-            onChange={(creditNanoUsd) => onDraft({ ...draft, creditNanoUsd })}
-            placeholder="0.00"
-          />
-        </Field>
-        <LimitFields {...fields} />
-      </Form>
-    </Dialog>
+      <NameField {...fields} />
+      <Field label="Opening credit" error={fields.problems.creditNanoUsd}>
+        <MoneyInput
+          value={draft.creditNanoUsd}
+          onChange={(creditNanoUsd) => onDraft({ ...draft, creditNanoUsd })}
+          placeholder="0.00"
+        />
+      </Field>
+      <LimitFields {...fields} />
+    </FormDialog>
   );
 }

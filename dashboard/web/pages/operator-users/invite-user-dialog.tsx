@@ -1,13 +1,11 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { UserRow } from '../../../contract/operator.ts';
 import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
-import { Button } from '../../components/button.tsx';
 import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
-import { Form } from '../../forms/form.tsx';
+import { FormDialog } from '../../forms/form-dialog.tsx';
 import { TextInput } from '../../forms/text-input.tsx';
-import { Dialog } from '../../overlays/dialog.tsx';
 import { OrganizationPicker } from '../../shell/organization-picker.tsx';
 import { type InviteDraft, inviteBody, lacksOrganization } from './invite-draft.ts';
 
@@ -27,7 +25,6 @@ const ROLES = [
 ] as const;
 
 export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps): ReactNode {
-  const form = useId();
   const [draft, setDraft] = useState<InviteDraft>({ email: '', as: 'owner', organizationId: undefined });
   const invite = useSend('POST /api/users', {
     changes: ['GET /api/users'],
@@ -45,40 +42,33 @@ export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps):
   };
   const problems = invite.error?.fields ?? {};
   return (
-    <Dialog
-      open
+    <FormDialog
       onClose={onClose}
       title="Invite somebody"
       description="You get a link to hand over. No email is sent."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" form={form} tone="primary" busy={invite.isPending}>
-            Invite
-          </Button>
-        </>
-      }
+      submit="Invite"
+      busy={invite.isPending}
+      problem={invite.error}
+      onSubmit={submit}
     >
-      <Form id={form} problem={invite.error} onSubmit={submit}>
-        <Field label="Email" required error={problems.email}>
-          <TextInput
-            type="email"
-            value={draft.email}
-            onChange={(email) => set({ email })}
-            maxLength={254}
-            autoComplete="off"
-          />
-        </Field>
-        <RadioGroup label="Invite as" value={draft.as} onChange={(as) => set({ as })} choices={ROLES} />
-        {draft.as !== 'operator' && (
-          <OrganizationField
-            value={draft.organizationId}
-            onChange={(organizationId) => set({ organizationId })}
-            error={lacking ? 'Choose an organization.' : (problems.organizationId ?? problems.role)}
-          />
-        )}
-      </Form>
-    </Dialog>
+      <Field label="Email" required error={problems.email}>
+        <TextInput
+          type="email"
+          value={draft.email}
+          onChange={(email) => set({ email })}
+          maxLength={254}
+          autoComplete="off"
+        />
+      </Field>
+      <RadioGroup label="Invite as" value={draft.as} onChange={(as) => set({ as })} choices={ROLES} />
+      {draft.as !== 'operator' && (
+        <OrganizationField
+          value={draft.organizationId}
+          onChange={(organizationId) => set({ organizationId })}
+          error={lacking ? 'Choose an organization.' : (problems.organizationId ?? problems.role)}
+        />
+      )}
+    </FormDialog>
   );
 }
 

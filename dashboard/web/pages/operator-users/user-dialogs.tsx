@@ -4,7 +4,7 @@ import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';
 import { Checkbox } from '../../forms/choices.tsx';
-import { ConfirmDialog } from '../../forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import styles from './users.module.css';
 
 export interface UserDialogProps {
@@ -24,14 +24,13 @@ export function PasswordLinkDialog({
   const make = useSend('POST /api/users/:user/reset', { changes: [], onDone: onLink });
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={invited ? `Make a new invitation link for ${email}?` : `Make a link to reset the password of ${email}?`}
-      confirm="Make link"
+      submit="Make link"
       tone="primary"
       busy={make.isPending}
       problem={make.error}
-      onConfirm={() => make.mutate({ params: { user: id } })}
+      onSubmit={() => make.mutate({ params: { user: id } })}
     >
       {invited
         ? 'Links made for this person before stop working.'
@@ -55,14 +54,13 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
   if (disabledAtMs !== undefined) {
     return (
       <ConfirmDialog
-        open
         onClose={onClose}
         title={`Enable ${email}?`}
-        confirm="Enable"
+        submit="Enable"
         tone="primary"
         busy={enable.isPending}
         problem={enable.error}
-        onConfirm={() => enable.mutate({ params })}
+        onSubmit={() => enable.mutate({ params })}
       >
         They can sign in again with their password, and belong to the same organizations as before.
       </ConfirmDialog>
@@ -70,13 +68,12 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
   }
   return (
     <ConfirmDialog
-      open
       onClose={onClose}
       title={`Disable ${email}?`}
-      confirm="Disable"
+      submit="Disable"
       busy={disable.isPending}
       problem={disable.error}
-      onConfirm={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
+      onSubmit={() => disable.mutate({ params, body: { keepKeys: !revokesKeys } })}
     >
       <div className={styles.disablement}>
         <p>They are signed out everywhere at once and cannot sign in until they are enabled again.</p>
