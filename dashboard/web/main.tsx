@@ -1,8 +1,8 @@
 import './styles/tokens.css';
 import './styles/base.css';
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { QueryClientProvider } from '@tanstack/react-query';
-import { RouterProvider } from '@tanstack/react-router';
+import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { createRouter, RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { onReturn } from './api/connection.ts';
@@ -10,7 +10,8 @@ import { askInForm } from './api/form-prompts.ts';
 import { createQueryClient } from './api/query-client.ts';
 import { ToastProvider } from './components/toast.tsx';
 import { HintLayer } from './overlays/hint-layer.tsx';
-import { createPageRouter } from './router.tsx';
+import { routeTree } from './routes.tsx';
+import { PageFailed, PageNotFound } from './shell/fallback-pages.tsx';
 
 const queryClient = createQueryClient(() => {
   const { pathname, href } = router.state.location;
@@ -41,3 +42,22 @@ createRoot(place).render(
     </CSPProvider>
   </StrictMode>,
 );
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createPageRouter>;
+  }
+}
+
+export function createPageRouter(queryClient: QueryClient) {
+  return createRouter({
+    routeTree,
+    context: { queryClient },
+    defaultPreload: 'intent',
+    // A page's data is kept by TanStack Query, not by the router.
+    defaultPreloadStaleTime: 0,
+    defaultErrorComponent: PageFailed,
+    defaultNotFoundComponent: PageNotFound,
+    scrollRestoration: true,
+  });
+}

@@ -147,7 +147,7 @@ const operatorPages = [
     getParentRoute: () => app,
     path: '/operator/audit',
     validateSearch: readOperatorAuditUrl,
-    component: lazyRouteComponent(() => import('./pages/audit/operator-audit-page.tsx'), 'OperatorAuditPage'),
+    component: lazyRouteComponent(() => import('./pages/audit/audit-page.tsx'), 'OperatorAuditPage'),
   }),
 ] as const;
 

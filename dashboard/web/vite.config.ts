@@ -8,7 +8,7 @@ const LIBRARIES = /\/node_modules\/(?:react|react-dom|scheduler|@tanstack)\//;
 
 /** What most pages use. Not what is loaded when it is opened, and not what brings dialogs along: they would come with the first page. */
 const SHARED =
-  /\/dashboard\/web\/(?:api|format|components|search|shell|table|forms\/(?:choices|field|filter-bar|form|form-guards|input|select|text-input)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door)/;
+  /\/dashboard\/web\/(?:api|format|components|search|shell|table|forms\/(?:choices|field|filter-bar|form|input|select|text-input)|overlays\/(?:hint-layer|menu))(?:\/|\.)(?!sidebar-drawer|organization-(?:finder|picker)|front-door)/;
 
 const config = defineConfig({
   root: import.meta.dirname,

@@ -1,8 +1,7 @@
 import { lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { Skeleton } from '../components/skeleton.tsx';
 import styles from './chart.module.css';
-import type { ChartProps } from './chart-data.ts';
-import { ChartTable } from './chart-table.tsx';
+import { type ChartProps, formatStep, stepLengthMs } from './chart-data.ts';
 
 // uPlot and its CSS are a fifth of the page: only who looks at a chart loads them.
 const load = () => import('./chart-canvas.tsx');
@@ -37,5 +36,37 @@ export function Chart(props: ChartProps): ReactNode {
         </>
       )}
     </figure>
+  );
+}
+
+/** What the canvas shows, for those who do not see it. */
+export function ChartTable({ label, startsMs = [], series, format, step }: ChartProps): ReactNode {
+  const stepMs = stepLengthMs(startsMs, step);
+  return (
+    <div className="visually-hidden">
+      <table>
+        <caption>{label}</caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {series.map(({ id, label: name }) => (
+              <th key={id} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {startsMs.map((startMs, index) => (
+            <tr key={startMs}>
+              <th scope="row">{formatStep(startMs, step, stepMs)}</th>
+              {series.map(({ id, values }) => (
+                <td key={id}>{format(values[index] ?? 0)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

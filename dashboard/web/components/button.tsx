@@ -1,8 +1,8 @@
+import { createLink } from '@tanstack/react-router';
 import type { ComponentProps, ReactNode } from 'react';
 import styles from './button.module.css';
 import { classNames } from './class-names.ts';
 import { Icon, type IconName } from './icon.tsx';
-import { Spinner } from './spinner.tsx';
 
 export type ButtonTone = 'primary' | 'neutral' | 'quiet' | 'danger';
 
@@ -37,7 +37,7 @@ export function Button({ tone, size, icon, busy = false, children, ...rest }: Bu
       </span>
       {busy && (
         <span className={styles.spinner}>
-          <Spinner />
+          <span className={styles.wheel} aria-hidden="true" />
         </span>
       )}
     </button>
@@ -57,3 +57,20 @@ export function IconButton({ icon, label, ...rest }: IconButtonProps): ReactNode
     </button>
   );
 }
+
+interface AnchorProps extends ButtonLook, Omit<ComponentProps<'a'>, 'className'> {}
+
+/** A link to elsewhere that looks like a button. */
+export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProps): ReactNode {
+  return (
+    <a {...rest} className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}>
+      <span className={styles.content}>
+        {icon && <Icon name={icon} />}
+        {children}
+      </span>
+    </a>
+  );
+}
+
+/** A link of the router that looks like a button: `<LinkButton to="/o/$organization/keys" params={{ organization }}>`. */
+export const LinkButton = createLink(ButtonAnchor);

@@ -1,8 +1,8 @@
-import { type FormEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
+import { type FormEvent, lazy, type ReactNode, type RefObject, Suspense, useEffect, useId, useRef } from 'react';
+import { isNewestForm, keepForm, useAsksForPassword, useAsksToSignIn } from '../api/form-prompts.ts';
 import type { ApiProblem } from '../api/problem.ts';
 import { Banner } from '../components/banner.tsx';
 import styles from './form.module.css';
-import { FormGuards } from './form-guards.tsx';
 
 export interface FormProps {
   /** For a submit button outside it, such as in a dialog's footer: `<Button type="submit" form={id}>`. */
@@ -57,4 +57,22 @@ export function FormRow({ children }: { readonly children: ReactNode }): ReactNo
 
 export function FormButtons({ children }: { readonly children: ReactNode }): ReactNode {
   return <div className={styles.buttons}>{children}</div>;
+}
+
+// Hardly ever needed.
+const SignInAgain = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.SignInAgain })));
+const GivePassword = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.GivePassword })));
+
+/** Asks over a form, so that nothing typed into it is lost: to sign in again, or for the password. Stands inside the form. */
+export function FormGuards(): ReactNode {
+  const id = useId();
+  useEffect(() => keepForm(id), [id]);
+  const asksToSignIn = useAsksToSignIn(id);
+  const asksForPassword = useAsksForPassword();
+  return (
+    <Suspense>
+      {asksToSignIn && <SignInAgain />}
+      {asksForPassword && !asksToSignIn && isNewestForm(id) && <GivePassword />}
+    </Suspense>
+  );
 }

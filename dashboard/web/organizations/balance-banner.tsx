@@ -2,9 +2,9 @@ import type { ReactNode } from 'react';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { useSession } from '../api/session.ts';
 import { Banner } from '../components/banner.tsx';
+import { ButtonAnchor } from '../components/button.tsx';
 import { Instant, Money } from '../components/figures.tsx';
 import { Icon } from '../components/icon.tsx';
-import { ButtonAnchor } from '../components/link-button.tsx';
 import { useOrganization } from '../shell/use-organization.ts';
 import { balanceWarning } from './balance-warning.ts';
 

@@ -3,8 +3,8 @@ import type { OrganizationView } from '../../contract/organization.ts';
 import { Button } from '../components/button.tsx';
 import { limitWords } from './limit-labels.ts';
 import styles from './operator-panel.module.css';
-import type { OrganizationAction } from './organization-dialog.tsx';
-import { OrganizationDialog } from './organization-dialog.tsx';
+import type { OrganizationAction } from './organization-dialogs.tsx';
+import { OrganizationDialog } from './organization-dialogs.tsx';
 
 /** On the overview of an organization, for operators: what it may, and what only they can change. */
 export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {

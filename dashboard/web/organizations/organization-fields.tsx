@@ -5,7 +5,7 @@ import { Field } from '../forms/field.tsx';
 import { FormRow } from '../forms/form.tsx';
 import { MoneyInput, NumberInput } from '../forms/number-inputs.tsx';
 import { TextInput } from '../forms/text-input.tsx';
-import type { OrganizationDraft } from './organization-draft.ts';
+import type { OrganizationDraft } from './organization-drafts.ts';
 
 export interface OrganizationFieldsProps {
   readonly draft: OrganizationDraft;

@@ -2,11 +2,9 @@ import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { checkConnection, onReturn, useConnectionLost } from '../api/connection.ts';
 import { ApiProblem } from '../api/problem.ts';
-import { Button } from '../components/button.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
-import { ErrorState } from '../components/error-state.tsx';
-import { LinkButton } from '../components/link-button.tsx';
+import { Button, LinkButton } from '../components/button.tsx';
 import { PageHeader } from '../components/page-header.tsx';
+import { EmptyState, ErrorState } from '../components/states.tsx';
 import styles from './shell.module.css';
 
 /** Instead of a page that threw: a bug, or a part of the page that a new release took away. */

@@ -1,8 +1,7 @@
 import { type ReactNode, useDeferredValue, useRef, useState } from 'react';
 import { useAsk } from '../api/use-ask.ts';
-import { EmptyState } from '../components/empty-state.tsx';
-import { Loaded } from '../components/loaded.tsx';
 import { Skeleton } from '../components/skeleton.tsx';
+import { EmptyState, Loaded } from '../components/states.tsx';
 import { TextInput } from '../forms/text-input.tsx';
 import { Dialog } from '../overlays/dialog.tsx';
 import styles from './organization-finder.module.css';

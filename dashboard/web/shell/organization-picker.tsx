@@ -1,8 +1,8 @@
-import { type ReactNode, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { useAsk } from '../api/use-ask.ts';
 import { Button } from '../components/button.tsx';
 import { useFieldControl } from '../forms/field.tsx';
-import { FindOrganization } from './find-organization.tsx';
+import type { OrganizationFinderProps } from './organization-finder.tsx';
 
 export interface OrganizationPickerProps {
   readonly value: string | undefined;
@@ -43,5 +43,19 @@ export function OrganizationPicker({ value, onChange, placeholder }: Organizatio
         />
       )}
     </>
+  );
+}
+
+// Only operators load it, when they open it.
+const OrganizationFinder = lazy(() =>
+  import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
+);
+
+/** A dialog in which operators find any organization. */
+export function FindOrganization(props: OrganizationFinderProps): ReactNode {
+  return (
+    <Suspense>
+      <OrganizationFinder {...props} />
+    </Suspense>
   );
 }

@@ -5,7 +5,7 @@ import { useSession } from '../api/session.ts';
 import { Icon } from '../components/icon.tsx';
 import { Menu } from '../overlays/menu.tsx';
 import type { MenuAction } from '../overlays/menu-popup.tsx';
-import { FindOrganization } from './find-organization.tsx';
+import { FindOrganization } from './organization-picker.tsx';
 import styles from './sidebar.module.css';
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;

@@ -3,8 +3,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { useConnectionLost } from '../api/connection.ts';
 import { useSession } from '../api/session.ts';
 import { Banner } from '../components/banner.tsx';
-import { IconButton } from '../components/button.tsx';
-import { LinkButton } from '../components/link-button.tsx';
+import { IconButton, LinkButton } from '../components/button.tsx';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
 

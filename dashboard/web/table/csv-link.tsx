@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import type { CsvTable } from '../../contract/api.ts';
 import { queryText } from '../api/endpoint-url.ts';
-import { ButtonAnchor } from '../components/link-button.tsx';
+import { ButtonAnchor } from '../components/button.tsx';
 
 export interface CsvLinkProps {
   readonly organization: string;

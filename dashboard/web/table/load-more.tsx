@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import { Button } from '../components/button.tsx';
-import { EmptyState } from '../components/empty-state.tsx';
 import { Instant } from '../components/figures.tsx';
+import { EmptyState } from '../components/states.tsx';
 import styles from './load-more.module.css';
 
 export interface LoadMoreProps {

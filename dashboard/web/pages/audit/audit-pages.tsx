@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 import type { AuditPage } from '../../../contract/people.ts';
 import type { ApiProblem } from '../../api/problem.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
 import { Instant } from '../../components/figures.tsx';
+import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { formatCount } from '../../format/format-number.ts';
 import { LoadMore, SearchFurther } from '../../table/load-more.tsx';
 import { AuditTable } from './audit-table.tsx';

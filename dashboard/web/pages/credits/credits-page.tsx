@@ -3,18 +3,20 @@ import { type ReactNode, useMemo, useState } from 'react';
 import type { OrganizationView } from '../../../contract/organization.ts';
 import { useAsk, useAskPages } from '../../api/use-ask.ts';
 import { Stat, StatRow } from '../../components/card.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
 import { Money } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import { formatCount } from '../../format/format-number.ts';
+import { SegmentedControl } from '../../forms/choices.tsx';
+import { FilterBar } from '../../forms/filter-bar.tsx';
 import { BalanceBanner, TopUpButton } from '../../organizations/balance-banner.tsx';
 import { availableNanoUsd } from '../../organizations/balance-warning.ts';
+import { TimeFilter } from '../../search/time-filter.tsx';
 import { boundsOf } from '../../search/time-range.ts';
 import { isFiltered } from '../../search/url-values.ts';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
 import { LoadMore } from '../../table/load-more.tsx';
-import { LedgerFilters } from './ledger-filters.tsx';
 import { LedgerTable } from './ledger-table.tsx';
 import type { LedgerUrlState } from './ledger-url.ts';
 
@@ -121,5 +123,32 @@ function CreditStats({ organization }: { readonly organization: OrganizationView
       />
       <Stat label="Used" value={organization && <Money nanoUsd={organization.totalUsageNanoUsd} />} note="In total" />
     </StatRow>
+  );
+}
+
+export interface LedgerFiltersProps {
+  readonly search: LedgerUrlState;
+  readonly onSearch: (search: LedgerUrlState) => void;
+  readonly actions: ReactNode;
+}
+
+const KIND_CHOICES = [
+  { value: 'all', label: 'All' },
+  { value: 'credit', label: 'Credits' },
+  { value: 'charge', label: 'Charges' },
+] as const;
+
+export function LedgerFilters({ search, onSearch, actions }: LedgerFiltersProps): ReactNode {
+  const { kind, ...times } = search;
+  return (
+    <FilterBar active={isFiltered(search)} onClear={() => onSearch({})} actions={actions}>
+      <SegmentedControl
+        label="Kind"
+        value={kind ?? 'all'}
+        onChange={(next) => onSearch(next === 'all' ? times : { ...times, kind: next })}
+        choices={KIND_CHOICES}
+      />
+      <TimeFilter times={times} onTimes={(next) => onSearch({ ...(kind && { kind }), ...next })} />
+    </FilterBar>
   );
 }

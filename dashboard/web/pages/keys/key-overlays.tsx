@@ -1,9 +1,8 @@
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import type { CreatedKeyView, KeyView } from '../../../contract/keys.ts';
-import { CreateKeyDialog } from './create-key-dialog.tsx';
-import { EditKeyDialog } from './edit-key-dialog.tsx';
 import { NEW_KEY } from './key-draft.ts';
 import { KeyDrawer } from './key-drawer.tsx';
+import { CreateKeyDialog, EditKeyDialog } from './key-form-dialogs.tsx';
 import type { KeyAction, OnKeyAction } from './key-status.ts';
 import type { KeysUrlState } from './keys-url.ts';
 import { ReplaceKeyDialog } from './replace-key-dialog.tsx';

@@ -7,11 +7,11 @@ import { SegmentedControl } from '../../forms/choices.tsx';
 import { DateTimeField } from '../../forms/date-time-input.tsx';
 import { Field } from '../../forms/field.tsx';
 import { FormRow } from '../../forms/form.tsx';
+import { FormSection } from '../../forms/form-section.tsx';
 import { MultiCombobox } from '../../forms/multi-combobox.tsx';
 import { MoneyInput, NumberInput } from '../../forms/number-inputs.tsx';
 import { countWords, limitWords, shortMoney } from '../../keys/key-labels.ts';
 import { modelChoice } from '../../models/model-labels.ts';
-import { FormSection } from './form-section.tsx';
 import { EXPIRY_CHOICES, EXPIRY_LABELS, expiryChoiceOf, expiryOf } from './key-choices.ts';
 import type { KeyFieldsProps } from './key-form.ts';
 

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
+import { Button } from '../../components/button.tsx';
+import { EmptyState } from '../../components/states.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import type { FilteredKeys } from './filter-keys.ts';
@@ -36,5 +38,56 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps): React
         {counts && countOf(counts[search.show ?? 'usable'], 'key')}
       </span>
     </FilterBar>
+  );
+}
+
+export interface NoKeysProps {
+  readonly search: KeysUrlState;
+  readonly counts: FilteredKeys['counts'];
+  /** Of the organization, found by the search or not. */
+  readonly total: number;
+  readonly onChange: (next: Partial<KeysUrlState>) => void;
+  readonly onCreate: () => void;
+}
+
+/** In place of the list when there is nothing in it: why, and what to do. */
+export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProps): ReactNode {
+  if (total === 0) {
+    return (
+      <EmptyState
+        icon="key"
+        title="No API keys yet"
+        action={
+          <Button tone="primary" icon="plus" onClick={onCreate}>
+            Create key
+          </Button>
+        }
+      >
+        An application sends its key with every request: it says who pays, what may be used and from where.
+      </EmptyState>
+    );
+  }
+  if (counts.all > 0) {
+    const [here, there] = search.show === 'ended' ? ['revoked or expired', 'usable'] : ['usable', 'revoked or expired'];
+    const isOne = counts.all === 1;
+    return (
+      <EmptyState
+        icon="key"
+        title={search.search === undefined ? `No ${here} key` : `No ${here} key fits`}
+        action={<Button onClick={() => onChange({ show: 'all' })}>{isOne ? 'Show it' : 'Show them'}</Button>}
+      >
+        There {isOne ? `is 1 ${there} key` : `are ${counts.all} ${there} keys`}
+        {search.search !== undefined && ` for “${search.search}”`}.
+      </EmptyState>
+    );
+  }
+  return (
+    <EmptyState
+      icon="search"
+      title="No key fits"
+      action={<Button onClick={() => onChange({ search: undefined })}>Clear the search</Button>}
+    >
+      Keys are found by name, id, last four characters and who created them.
+    </EmptyState>
   );
 }

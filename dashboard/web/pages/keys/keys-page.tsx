@@ -3,17 +3,16 @@ import { type ReactNode, useRef, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
 import { filterKeys } from './filter-keys.ts';
 import { KeyOverlays } from './key-overlays.tsx';
 import type { KeyAction } from './key-status.ts';
-import { KeysFilter } from './keys-filter.tsx';
+import { KeysFilter, NoKeys } from './keys-filter.tsx';
 import { KeysTable } from './keys-table.tsx';
 import type { KeysUrlState } from './keys-url.ts';
-import { NoKeys } from './no-keys.tsx';
 
 const REFRESH_MS = 15_000;
 

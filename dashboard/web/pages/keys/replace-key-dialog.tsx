@@ -6,8 +6,8 @@ import { SegmentedControl } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { NumberInput } from '../../forms/number-inputs.tsx';
-import type { KeyDialogProps } from './edit-key-dialog.tsx';
 import { MAX_OVERLAP_HOURS, OVERLAP_CHOICES, OVERLAP_LABELS, type OverlapChoice, overlapHours } from './key-choices.ts';
+import type { KeyDialogProps } from './key-form-dialogs.tsx';
 import styles from './keys.module.css';
 
 const HOUR_MS = 3_600_000;

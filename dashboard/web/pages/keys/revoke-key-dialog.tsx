@@ -3,7 +3,7 @@ import { useSend } from '../../api/use-send.ts';
 import { Instant } from '../../components/figures.tsx';
 import { useToast } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
-import type { KeyDialogProps } from './edit-key-dialog.tsx';
+import type { KeyDialogProps } from './key-form-dialogs.tsx';
 import styles from './keys.module.css';
 
 export interface RevokeKeyDialogProps extends KeyDialogProps {

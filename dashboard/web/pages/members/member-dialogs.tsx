@@ -1,16 +1,12 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, type RefObject, useState } from 'react';
 import type { LinkView, MemberView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
-
-export interface MemberDialogProps {
-  readonly organization: string;
-  readonly of: MemberView;
-  /** The member is who does it. */
-  readonly isSelf: boolean;
-  readonly onClose: () => void;
-}
+import { InvitationDialog } from '../../overlays/invitation-dialog.tsx';
+import { InviteDialog } from './invite-dialog.tsx';
+import type { MemberAction, MemberDialogProps, OnMemberAction } from './member-status.ts';
+import { RemoveDialog } from './remove-dialog.tsx';
 
 export function RoleDialog({ organization, of: member, isSelf, onClose }: MemberDialogProps): ReactNode {
   const toast = useToast();
@@ -59,5 +55,57 @@ export function NewLinkDialog({ organization, of: member, onClose, onLink }: New
     >
       Links made for this person before stop working.
     </ConfirmDialog>
+  );
+}
+
+export interface MemberDialogsProps {
+  readonly organization: string;
+  /** Who is signed in. */
+  readonly userId: string;
+  readonly inviting: boolean;
+  readonly onInvitingEnds: () => void;
+  readonly action: MemberAction | undefined;
+  readonly onAct: OnMemberAction;
+  readonly inviteButton: RefObject<HTMLElement | null>;
+}
+
+export function MemberDialogs(props: MemberDialogsProps): ReactNode {
+  const { organization, userId, action, onAct } = props;
+  const [made, setMade] = useState<{ readonly email: string; readonly link: LinkView }>();
+  const toast = useToast();
+  const shared = action && {
+    organization,
+    of: action.of,
+    isSelf: action.of.userId === userId,
+    onClose: () => onAct(undefined),
+  };
+  return (
+    <>
+      {props.inviting && (
+        <InviteDialog
+          organization={organization}
+          onClose={props.onInvitingEnds}
+          onInvited={({ email }, link) => {
+            props.onInvitingEnds();
+            if (link) setMade({ email, link });
+            else toast({ tone: 'good', text: `${email} has an account already and was added.` });
+          }}
+        />
+      )}
+      {shared && action.what === 'role' && <RoleDialog {...shared} />}
+      {shared && action.what === 'remove' && (
+        <RemoveDialog {...shared} userId={userId} inviteButton={props.inviteButton} />
+      )}
+      {shared && action.what === 'link' && (
+        <NewLinkDialog
+          {...shared}
+          onLink={(link) => {
+            onAct(undefined);
+            setMade({ email: action.of.email, link });
+          }}
+        />
+      )}
+      {made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />}
+    </>
   );
 }

@@ -33,3 +33,11 @@ export interface MemberAction {
 }
 
 export type OnMemberAction = (action: MemberAction | undefined) => void;
+
+export interface MemberDialogProps {
+  readonly organization: string;
+  readonly of: MemberView;
+  /** The member is who does it. */
+  readonly isSelf: boolean;
+  readonly onClose: () => void;
+}

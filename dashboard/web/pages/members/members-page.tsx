@@ -3,13 +3,12 @@ import { type ReactNode, useRef, useState } from 'react';
 import { useSession } from '../../api/session.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { LoadMore, useFirstRows } from '../../table/load-more.tsx';
-import { MemberOverlays } from './member-overlays.tsx';
+import { MemberDialogs } from './member-dialogs.tsx';
 import type { MemberAction } from './member-status.ts';
 import { findMembers } from './member-status.ts';
 import { MembersTable } from './members-table.tsx';
@@ -73,7 +72,7 @@ export function MembersPage(): ReactNode {
       {hasMore && (
         <LoadMore hasMore busy={false} onLoad={showMore} shown={`${first?.length} of ${shown?.length} members`} />
       )}
-      <MemberOverlays
+      <MemberDialogs
         organization={organization}
         userId={user.id}
         inviting={search.dialog === 'invite' && role !== 'member'}

@@ -9,7 +9,7 @@ import { RadioGroup } from '../../forms/choices.tsx';
 import { Field } from '../../forms/field.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
 import { Select } from '../../forms/select.tsx';
-import type { MemberDialogProps } from './member-dialogs.tsx';
+import type { MemberDialogProps } from './member-status.ts';
 import styles from './members.module.css';
 
 export interface RemoveDialogProps extends MemberDialogProps {

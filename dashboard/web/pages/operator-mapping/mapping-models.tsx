@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { MappedModelView } from '../../../contract/operator.ts';
 import { Badge, StatusPill } from '../../components/badge.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { Count } from '../../components/figures.tsx';
+import { EmptyState } from '../../components/states.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
 import { capabilityWord } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';

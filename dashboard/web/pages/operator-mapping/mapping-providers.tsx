@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
 import type { ProviderView } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { Instant } from '../../components/figures.tsx';
+import { EmptyState } from '../../components/states.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
 import { failureWords, healthOf } from './provider-health.ts';

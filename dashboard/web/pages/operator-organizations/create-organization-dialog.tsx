@@ -4,8 +4,7 @@ import { useSend } from '../../api/use-send.ts';
 import { Field } from '../../forms/field.tsx';
 import { FormDialog } from '../../forms/form-dialog.tsx';
 import { MoneyInput } from '../../forms/number-inputs.tsx';
-import { newReference } from '../../organizations/credit-draft.ts';
-import { newOrganization, type OrganizationDraft } from '../../organizations/organization-draft.ts';
+import { newOrganization, newReference, type OrganizationDraft } from '../../organizations/organization-drafts.ts';
 import { LimitFields, NameField } from '../../organizations/organization-fields.tsx';
 
 export interface CreateOrganizationDialogProps {

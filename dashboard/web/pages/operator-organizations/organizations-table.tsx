@@ -3,7 +3,7 @@ import type { OrganizationRow } from '../../../contract/operator.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { Count, Instant, Money } from '../../components/figures.tsx';
-import type { OnOrganizationAction } from '../../organizations/organization-dialog.tsx';
+import type { OnOrganizationAction } from '../../organizations/organization-dialogs.tsx';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './organizations.module.css';

@@ -1,12 +1,16 @@
 import type { ReactNode } from 'react';
+import type { ProcessView, SystemView } from '../../../contract/operator.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { Banner } from '../../components/banner.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
+import { Stat, StatRow } from '../../components/card.tsx';
+import { Money } from '../../components/figures.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { ProgressBar } from '../../components/progress-bar.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import { formatBytes, formatCount } from '../../format/format-number.ts';
 import { ProcessesTable } from './processes-table.tsx';
 import styles from './system.module.css';
-import { inOrder, troublesOf } from './system-figures.ts';
-import { DatabaseStats, SystemStats } from './system-stats.tsx';
+import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
 
 /** As often as the processes report. */
 const REFRESH_MS = 2_000;
@@ -44,4 +48,46 @@ export function SystemPage(): ReactNode {
 /** What stands between backticks is code. */
 function withCode(text: string): ReactNode {
   return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
+}
+
+/** Absent: coming. */
+export function SystemStats({ processes }: { readonly processes: readonly ProcessView[] | undefined }): ReactNode {
+  const totals = processes && totalsOf(processes);
+  return (
+    <StatRow>
+      <Stat label="Ready" value={totals && `${totals.ready} of ${totals.reporting}`} note="processes" />
+      <Stat
+        label="Requests"
+        value={totals && `${formatRate(totals.requestsPerSecond)}/s`}
+        note={totals && `${formatRate(totals.failuresPerSecond)}/s failed`}
+      />
+      <Stat label="In flight" value={totals && formatCount(totals.requestsInFlight)} note="requests" />
+      <Stat label="Held" value={totals && <Money nanoUsd={totals.heldNanoUsd} />} note="for requests in flight" />
+      <Stat label="Spool" value={totals && formatCount(totals.spoolCharges)} note="charges to be booked" />
+    </StatRow>
+  );
+}
+
+/** Absent: coming. */
+export function DatabaseStats({ database }: { readonly database: SystemView['database'] | undefined }): ReactNode {
+  const connections = database && `${database.connections} of ${database.maxConnections}`;
+  return (
+    <StatRow>
+      <Stat label="PostgreSQL" value={database?.version} note={database && `Schema ${database.schemaVersion}`} />
+      <Stat label="Size" value={database && formatBytes(database.sizeBytes)} note="with indexes and request log" />
+      <Stat
+        label="Connections"
+        value={connections}
+        note={
+          database && (
+            <ProgressBar
+              label="Connections that are taken"
+              fraction={database.connections / database.maxConnections}
+              text={connections ?? ''}
+            />
+          )
+        }
+      />
+    </StatRow>
+  );
 }

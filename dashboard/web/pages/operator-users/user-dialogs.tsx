@@ -5,6 +5,8 @@ import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';
 import { Checkbox } from '../../forms/choices.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
+import { InvitationDialog } from '../../overlays/invitation-dialog.tsx';
+import { InviteUserDialog } from './invite-user-dialog.tsx';
 import styles from './users.module.css';
 
 export interface UserDialogProps {
@@ -95,3 +97,40 @@ export interface UserAction {
 }
 
 export type OnUserAction = (action: UserAction | undefined) => void;
+
+export interface UserDialogsProps {
+  readonly inviting: boolean;
+  readonly onInvitingEnds: () => void;
+  readonly action: UserAction | undefined;
+  readonly onAct: OnUserAction;
+}
+
+export function UserDialogs({ inviting, onInvitingEnds, action, onAct }: UserDialogsProps): ReactNode {
+  const [made, setMade] = useState<{ readonly email: string; readonly link: LinkView }>();
+  const onClose = () => onAct(undefined);
+  return (
+    <>
+      {inviting && (
+        <InviteUserDialog
+          onClose={onInvitingEnds}
+          onInvited={({ email }, link) => {
+            onInvitingEnds();
+            setMade({ email, link });
+          }}
+        />
+      )}
+      {action?.what === 'link' && (
+        <PasswordLinkDialog
+          of={action.of}
+          onClose={onClose}
+          onLink={(link) => {
+            onClose();
+            setMade({ email: action.of.email, link });
+          }}
+        />
+      )}
+      {action?.what === 'disablement' && <DisablementDialog of={action.of} onClose={onClose} />}
+      {made && <InvitationDialog {...made} onClose={() => setMade(undefined)} />}
+    </>
+  );
+}

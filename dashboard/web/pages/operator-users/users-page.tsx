@@ -3,14 +3,13 @@ import { type ReactNode, useState } from 'react';
 import { useSession } from '../../api/session.ts';
 import { useAskPages } from '../../api/use-ask.ts';
 import { Button } from '../../components/button.tsx';
-import { EmptyState } from '../../components/empty-state.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { EmptyState, ErrorState } from '../../components/states.tsx';
 import { formatCount } from '../../format/format-number.ts';
 import { FilterBar, SearchBox } from '../../forms/filter-bar.tsx';
 import { LoadMore } from '../../table/load-more.tsx';
 import type { UserAction } from './user-dialogs.tsx';
-import { UserOverlays } from './user-overlays.tsx';
+import { UserDialogs } from './user-dialogs.tsx';
 import { UsersTable } from './users-table.tsx';
 
 const route = getRouteApi('/app/operator/users');
@@ -67,7 +66,7 @@ export function UsersPage(): ReactNode {
           )}
         </>
       )}
-      <UserOverlays
+      <UserDialogs
         inviting={dialog === 'invite'}
         onInvitingEnds={() => go({ dialog: undefined }, true)}
         action={action}

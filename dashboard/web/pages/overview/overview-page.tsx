@@ -1,8 +1,8 @@
 import { getRouteApi } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
-import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import { SegmentedControl } from '../../forms/choices.tsx';
 import { BalanceBanner } from '../../organizations/balance-banner.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';

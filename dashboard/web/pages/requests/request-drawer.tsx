@@ -3,7 +3,7 @@ import type { RequestView } from '../../../contract/request-log.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import { StatusPill } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import { Drawer } from '../../overlays/dialog.tsx';
 import { RequestDetails } from './request-details.tsx';
 import { RequestError } from './request-error.tsx';

@@ -1,8 +1,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { Banner } from '../../components/banner.tsx';
+import { LinkButton } from '../../components/button.tsx';
 import { Fact, Facts } from '../../components/facts.tsx';
-import { LinkButton } from '../../components/link-button.tsx';
 import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import styles from './requests.module.css';
 

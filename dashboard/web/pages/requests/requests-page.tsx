@@ -1,8 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
-import { ErrorState } from '../../components/error-state.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import { useOrganization } from '../../shell/use-organization.ts';
 import { CsvLink } from '../../table/csv-link.tsx';
 import { FollowSwitch, NewRequests } from './follow-requests.tsx';

@@ -2,7 +2,7 @@ import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { useAsk } from '../../api/use-ask.ts';
 import { Chart } from '../../charts/chart.tsx';
 import { Card } from '../../components/card.tsx';
-import { ErrorState } from '../../components/error-state.tsx';
+import { ErrorState } from '../../components/states.tsx';
 import { formatDollars } from '../../format/format-money.ts';
 import { formatCompact } from '../../format/format-number.ts';
 import { SegmentedControl } from '../../forms/choices.tsx';

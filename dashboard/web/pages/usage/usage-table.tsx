@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo, useState } from 'react';
 import { countOf } from '../../../../core/count-of.ts';
 import type { UsageGroupName, UsageRowView } from '../../../contract/money.ts';
-import { EmptyState } from '../../components/empty-state.tsx';
 import { Count, Money } from '../../components/figures.tsx';
+import { EmptyState } from '../../components/states.tsx';
 import { formatUtcDay } from '../../format/format-instant.ts';
 import { formatCount } from '../../format/format-number.ts';
 import { LoadMore } from '../../table/load-more.tsx';

@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { Icon } from '../../components/icon.tsx';
+import { Icon } from '../components/icon.tsx';
 import styles from './form-section.module.css';
 
 export interface FormSectionProps {

@@ -3,7 +3,7 @@ import type { LinkView } from '../../contract/people.ts';
 import { Button } from '../components/button.tsx';
 import { CopyBox } from '../components/copy-button.tsx';
 import { Instant } from '../components/figures.tsx';
-import { Dialog } from '../overlays/dialog.tsx';
+import { Dialog } from './dialog.tsx';
 
 export interface InvitationDialogProps {
   readonly email: string;

@@ -1,0 +1,83 @@
+import type { UseQueryResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { ApiProblem } from '../api/problem.ts';
+import { Button } from './button.tsx';
+import { Icon, type IconName } from './icon.tsx';
+import { Loading } from './skeleton.tsx';
+import styles from './states.module.css';
+
+export interface EmptyStateProps {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}
+
+/** Nothing is here yet, or nothing fits the filter: says why and what to do. */
+export function EmptyState({ icon, title, children, action }: EmptyStateProps): ReactNode {
+  return (
+    <div className={styles.empty}>
+      <span className={styles.icon}>
+        <Icon name={icon} />
+      </span>
+      <p className={styles.title}>{title}</p>
+      {children && <div className={styles.text}>{children}</div>}
+      {action && <div className={styles.action}>{action}</div>}
+    </div>
+  );
+}
+
+const TITLES: Partial<Record<ApiProblem['problem'], string>> = {
+  unreachable: 'The dashboard server cannot be reached',
+  timed_out: 'The dashboard server did not answer in time',
+  unavailable: 'This cannot be read right now',
+  not_allowed: 'You have no access to this',
+  not_found: 'Not found',
+};
+
+/** In place of what could not be loaded. */
+export function ErrorState({
+  problem,
+  onRetry,
+}: {
+  readonly problem: ApiProblem;
+  readonly onRetry?: () => void;
+}): ReactNode {
+  const title = TITLES[problem.problem] ?? 'This could not be loaded';
+  return (
+    <div role="alert">
+      <EmptyState
+        icon={problem.problem === 'not_allowed' ? 'lock' : 'errors'}
+        title={title}
+        action={
+          // Asking again does not give a right.
+          problem.problem !== 'not_allowed' &&
+          onRetry && (
+            <Button icon="refresh" onClick={onRetry}>
+              Try again
+            </Button>
+          )
+        }
+      >
+        {problem.message !== `${title}.` && problem.message}
+      </EmptyState>
+    </div>
+  );
+}
+
+export interface LoadedProps<Data> {
+  readonly query: Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error' | 'refetch'>;
+  /** In the size of what will stand there. */
+  readonly skeleton: ReactNode;
+  readonly children: (data: Data) => ReactNode;
+}
+
+/**
+ * The three states of everything that is asked: coming, failed, there. An answer that is there stays while a newer one cannot be had:
+ * the shell's banner says that the connection is lost.
+ */
+export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): ReactNode {
+  if (query.data !== undefined) return children(query.data);
+  if (query.error) return <ErrorState problem={query.error} onRetry={() => void query.refetch()} />;
+  return <Loading>{skeleton}</Loading>;
+}

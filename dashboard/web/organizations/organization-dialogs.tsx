@@ -1,0 +1,193 @@
+import { type ReactNode, useState } from 'react';
+import type { OrganizationView } from '../../contract/organization.ts';
+import { useAsk } from '../api/use-ask.ts';
+import { useSend } from '../api/use-send.ts';
+import { Banner } from '../components/banner.tsx';
+import { Fact, Facts } from '../components/facts.tsx';
+import { ErrorState } from '../components/states.tsx';
+import { useToast } from '../components/toast.tsx';
+import { formatMoney, formatMoneyInFull } from '../format/format-money.ts';
+import { Field } from '../forms/field.tsx';
+import { ConfirmDialog, FormDialog } from '../forms/form-dialog.tsx';
+import { MoneyInput } from '../forms/number-inputs.tsx';
+import { TextInput } from '../forms/text-input.tsx';
+import { Dialog } from '../overlays/dialog.tsx';
+import {
+  balanceAfter,
+  creditBody,
+  creditButton,
+  draftOf,
+  newReference,
+  organizationChange,
+} from './organization-drafts.ts';
+import { LimitFields, NameField } from './organization-fields.tsx';
+
+export interface OrganizationDialogOfProps {
+  readonly action: OrganizationAction;
+  readonly onClose: () => void;
+}
+
+/** The dialog of an action, with the organization as it is now. */
+export function OrganizationDialog({ action: { what, id }, onClose }: OrganizationDialogOfProps): ReactNode {
+  const query = useAsk('GET /api/organizations/:organization', { params: { organization: id } });
+  if (query.data === undefined) {
+    // It comes in a moment. A dialog that is replaced by another one would lose where the focus has to go back to.
+    if (query.error === null) return null;
+    return (
+      <Dialog open onClose={onClose} title="Organization" size="small">
+        <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
+      </Dialog>
+    );
+  }
+  const props = { organization: query.data, onClose };
+  switch (what) {
+    case 'edit':
+      return <EditOrganizationDialog {...props} />;
+    case 'credit':
+      return <CreditDialog {...props} />;
+    case 'suspension':
+      return <SuspensionDialog {...props} />;
+  }
+}
+
+/** What is being done to an organization in a dialog. */
+export interface OrganizationAction {
+  readonly what: 'edit' | 'credit' | 'suspension';
+  readonly id: string;
+}
+
+export type OnOrganizationAction = (action: OrganizationAction | undefined) => void;
+
+export function CreditDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
+  const [amountNanoUsd, setAmount] = useState<string>();
+  const [note, setNote] = useState('');
+  const [reference, setReference] = useState(newReference);
+  const toast = useToast();
+  const credit = useSend('POST /api/organizations/:organization/credits', {
+    onDone: ({ name, balanceNanoUsd }) => {
+      toast({ tone: 'good', text: `${name} has ${formatMoney(balanceNanoUsd)} now` });
+      onClose();
+    },
+  });
+  const problems = credit.error?.fields ?? {};
+  const after = amountNanoUsd === undefined ? undefined : balanceAfter(organization.balanceNanoUsd, amountNanoUsd);
+  const submit = () => {
+    if (amountNanoUsd === undefined) return;
+    credit.mutate({ params: { organization: organization.id }, body: creditBody({ amountNanoUsd, note, reference }) });
+  };
+  return (
+    <FormDialog
+      onClose={onClose}
+      title={`Credit ${organization.name}`}
+      description="An entry of the ledger, which stays: a mistake is corrected by another one."
+      submit={creditButton(amountNanoUsd)}
+      busy={credit.isPending}
+      problem={credit.error}
+      onSubmit={submit}
+    >
+      <Field label="Amount" required error={problems.amountNanoUsd} hint="A negative amount takes credit back.">
+        <MoneyInput allowNegative value={amountNanoUsd} onChange={setAmount} placeholder="100.00" />
+      </Field>
+      <Field label="Note" error={problems.note} hint="Owners and members see it in their ledger.">
+        <TextInput value={note} onChange={setNote} maxLength={500} autoComplete="off" />
+      </Field>
+      <Field
+        label="Reference"
+        error={problems.reference}
+        hint="Such as the number of an invoice. It is booked once, for one organization: the same one again changes nothing."
+      >
+        <TextInput value={reference} onChange={setReference} maxLength={200} autoComplete="off" spellCheck={false} />
+      </Field>
+      <Facts>
+        <Fact label="Balance now">{formatMoneyInFull(organization.balanceNanoUsd)}</Fact>
+        <Fact label="Afterwards">
+          <strong role="status">{after === undefined ? '–' : formatMoneyInFull(after)}</strong>
+        </Fact>
+      </Facts>
+      {after?.startsWith('-') && (
+        <Banner tone="warn">Below zero, requests are refused with 402 insufficient_credits.</Banner>
+      )}
+    </FormDialog>
+  );
+}
+
+export interface OrganizationDialogProps {
+  readonly organization: OrganizationView;
+  readonly onClose: () => void;
+}
+
+export function EditOrganizationDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
+  // As it was when the dialog was opened: the page goes on asking behind it.
+  const [before] = useState(() => draftOf(organization));
+  const [draft, setDraft] = useState(before);
+  const toast = useToast();
+  const edit = useSend('PATCH /api/organizations/:organization', {
+    onDone: ({ name }) => {
+      toast({ tone: 'good', text: `${name} was changed` });
+      onClose();
+    },
+  });
+  const submit = () => {
+    const body = organizationChange(before, draft);
+    if (Object.keys(body).length === 0) onClose();
+    else edit.mutate({ params: { organization: organization.id }, body });
+  };
+  const fields = { draft, onChange: setDraft, problems: edit.error?.fields ?? {} };
+  return (
+    <FormDialog
+      onClose={onClose}
+      title={`Edit ${organization.name}`}
+      description="New limits are in force for the next request. An empty box lifts a limit."
+      submit="Save"
+      busy={edit.isPending}
+      problem={edit.error}
+      onSubmit={submit}
+    >
+      <NameField {...fields} />
+      <LimitFields {...fields} />
+    </FormDialog>
+  );
+}
+
+/** Suspends, or resumes what is suspended. */
+export function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
+  const { id, name, suspendedAtMs } = organization;
+  const toast = useToast();
+  const done = (text: string) => ({
+    onDone: () => {
+      toast({ tone: 'good', text });
+      onClose();
+    },
+  });
+  const suspend = useSend('POST /api/organizations/:organization/suspension', done(`${name} is suspended`));
+  const resume = useSend('DELETE /api/organizations/:organization/suspension', done(`${name} works again`));
+  const params = { organization: id };
+  if (suspendedAtMs !== undefined) {
+    return (
+      <ConfirmDialog
+        onClose={onClose}
+        title={`Resume ${name}?`}
+        submit="Resume"
+        tone="primary"
+        busy={resume.isPending}
+        problem={resume.error}
+        onSubmit={() => resume.mutate({ params })}
+      >
+        Its keys work again at once, with the balance and the limits that it has.
+      </ConfirmDialog>
+    );
+  }
+  return (
+    <ConfirmDialog
+      onClose={onClose}
+      title={`Suspend ${name}?`}
+      submit="Suspend"
+      busy={suspend.isPending}
+      problem={suspend.error}
+      onSubmit={() => suspend.mutate({ params })}
+    >
+      Every new request with one of its keys is refused at once, with 403 org_suspended. Requests in flight finish.
+      Keys, balance and settings stay, its people can still sign in, and you can resume it at any time.
+    </ConfirmDialog>
+  );
+}
