@@ -53,7 +53,7 @@ describe('a failure', () => {
   it('says nothing of what it was', async () => {
     const answer = await get('/api/defect');
     expect(answer.status).toBe(500);
-    const message = 'Something failed on our side. It has been recorded.';
+    const message = 'Something failed on our side. It has been logged.';
     expect(await answer.json()).toEqual({ problem: 'internal', message });
     expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -83,7 +83,7 @@ describe('a failure', () => {
   it('of the database asks for patience', async () => {
     const answer = await get('/api/away');
     expect(answer.status).toBe(503);
-    const message = 'The database does not answer at the moment.';
+    const message = 'The database does not respond at the moment.';
     expect(answer.headers.get('retry-after')).toBe('5');
     expect(await answer.json()).toEqual({ problem: 'unavailable', message, retryAfterSeconds: 5 });
   });

@@ -51,21 +51,21 @@ export function createApp(routes: readonly Route[], deps: Deps, files: StaticFil
     if (error instanceof NoTurn) return sendProblem(context, noTurn(error));
     if (error instanceof StoreUnavailable) {
       log.warn({ error: error.message }, 'the database does not answer');
-      return sendProblem(context, unavailable('The database does not answer at the moment.'));
+      return sendProblem(context, unavailable('The database does not respond at the moment.'));
     }
     const { incoming } = context.env;
     // A client that leaves before the end of its body gets no response. Logging it would let
     // anybody fill the log.
     if (incoming.destroyed && !incoming.complete) return context.body(null, 400);
     log.error({ err: error, path: context.req.routePath }, 'a request of the dashboard failed');
-    return sendProblem(context, problem('internal', 'Something failed on our side. It has been recorded.'));
+    return sendProblem(context, problem('internal', 'Something failed on our side. It has been logged.'));
   });
   return app;
 }
 
 function noTurn({ isOwn, retryAfterSeconds }: NoTurn): Problem {
   return isOwn
-    ? problem('too_many_requests', 'Too much was asked for at once. Try again in some seconds.', { retryAfterSeconds })
+    ? problem('too_many_requests', 'Too many requests at once. Try again in some seconds.', { retryAfterSeconds })
     : unavailable('The dashboard is busy. Try again in some seconds.', retryAfterSeconds);
 }
 

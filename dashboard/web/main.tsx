@@ -17,7 +17,7 @@ const queryClient = createQueryClient(() => {
   const { pathname, href } = router.state.location;
   if (pathname === '/sign-in' || pathname === '/link') return;
   if (askInForm()) return;
-  // In this order: what is on the screen still uses what is kept.
+  // Navigates first, because the present page still uses the cache.
   void router.navigate({ to: '/sign-in', search: { back: href } }).then(() => queryClient.clear());
 });
 const router = createPageRouter(queryClient);
@@ -54,7 +54,7 @@ export function createPageRouter(queryClient: QueryClient) {
     routeTree,
     context: { queryClient },
     defaultPreload: 'intent',
-    // A page's data is kept by TanStack Query, not by the router.
+    // TanStack Query caches the data, not the router.
     defaultPreloadStaleTime: 0,
     defaultErrorComponent: PageFailed,
     defaultNotFoundComponent: PageNotFound,

@@ -29,7 +29,7 @@ const link = createRoute({
   component: lazyRouteComponent(() => import('./pages/link/link-page.tsx'), 'LinkPage'),
 });
 
-/** Everything that only somebody signed in may see. */
+/** Routes that need a session. */
 const app = createRoute({
   getParentRoute: () => root,
   id: 'app',
@@ -164,7 +164,7 @@ const account = createRoute({
   component: lazyRouteComponent(() => import('./pages/account/account-page.tsx'), 'AccountPage'),
 });
 
-/** Inside the shell, so that one can go on from there. */
+/** Within the shell, which has the navigation. */
 const unknown = createRoute({ getParentRoute: () => app, path: '$', component: PageNotFound });
 
 export const routeTree = root.addChildren([

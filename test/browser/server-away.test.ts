@@ -31,8 +31,8 @@ requirement(NO_CHROMIUM, () => {
     await page.getByRole('row', { name: /owner@acme/ }).waitFor();
     await goAway();
     await page.getByRole('link', { name: 'Error codes' }).click();
-    await page.getByText('It comes by itself when the server can be reached again.').waitFor();
-    expect(await page.getByRole('button', { name: 'Load the page anew' }).count()).toBe(0);
+    await page.getByText('It appears by itself when the server can be reached again.').waitFor();
+    expect(await page.getByRole('button', { name: 'Reload the page' }).count()).toBe(0);
     await comeBack();
     await page.getByText('context_length_exceeded').first().waitFor();
   });

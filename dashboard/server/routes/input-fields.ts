@@ -25,8 +25,8 @@ export function text(maxLength: number) {
     .trim()
     .min(1, { error: 'This must not be empty.' })
     .max(maxLength, { error: `At most ${maxLength} characters.` })
-    .refine((value) => !hidesSomething(value), { error: 'One of these characters cannot be seen. Type it again.' })
-    .refine((value) => value === '' || showsSomething(value), { error: 'Nothing of this can be seen.' });
+    .refine((value) => !hidesSomething(value), { error: 'One of these characters is invisible. Type it again.' })
+    .refine((value) => value === '' || showsSomething(value), { error: 'This text is invisible.' });
 }
 
 export const name = text(MAX_NAME_CHARACTERS);

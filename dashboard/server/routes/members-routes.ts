@@ -112,7 +112,7 @@ async function add(call: OrganizationCall, user: UserRecord, { role, known }: Ad
 
 function somebodysAccount({ cameThrough }: UserRecord): string {
   const origin = cameThrough === undefined ? '' : `, made by an invitation of an owner of “${cameThrough}”`;
-  return `Has an account already${origin}, and nobody proved whose address it is. Invite again if you know that the account is this person’s.`;
+  return `Has an account already${origin}, and its address was never verified. Invite again if you know that the account belongs to this person.`;
 }
 
 /** The response does not reveal whether the address has an account. */
@@ -171,14 +171,14 @@ function keysOfLeaver(
   { revokeKeys, keysTo }: { readonly revokeKeys?: boolean; readonly keysTo?: string },
 ): KeysOfLeaver | Problem {
   if (keysTo !== undefined) {
-    return revokeKeys ? wrongField('keysTo', 'Keys that are revoked go to nobody.') : { handTo: keysTo };
+    return revokeKeys ? wrongField('keysTo', 'Revoked keys cannot be handed over.') : { handTo: keysTo };
   }
   if (revokeKeys !== false) return 'revoke';
   return params.user === session.user.id ? chooseOwner() : { handTo: session.user.id };
 }
 
 function chooseOwner(): Problem {
-  return wrongField('keysTo', 'Choose an owner of the organization who gets the keys, and who stays.');
+  return wrongField('keysTo', 'Choose another owner of the organization as the new owner of the keys.');
 }
 
 function lastOwner({ role }: OrganizationCall): LastOwner {
@@ -186,7 +186,7 @@ function lastOwner({ role }: OrganizationCall): LastOwner {
 }
 
 function nobodyLeft(): Problem {
-  return problem('conflict', 'Somebody has to own the organization: make another member an owner first.');
+  return problem('conflict', 'The organization needs an owner: make another member an owner first.');
 }
 
 export function organizationFull(): Problem {

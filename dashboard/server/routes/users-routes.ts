@@ -39,8 +39,8 @@ export const USER_ROUTES: readonly Route[] = [
       const { deps, input } = call;
       const { operator, organizationId, role = 'owner' } = input;
       if (organizationId === undefined) {
-        if (input.role !== undefined) return wrongField('role', 'A role is one in an organization: choose it.');
-        if (!operator) return wrongField('organizationId', 'Who is no operator needs an organization.');
+        if (input.role !== undefined) return wrongField('role', 'A role needs an organization: choose one.');
+        if (!operator) return wrongField('organizationId', 'Everybody but operators needs an organization.');
       }
       const id = newId('usr', deps.nowMs());
       const membership = organizationId === undefined ? {} : { membership: { organizationId, role } };
@@ -99,7 +99,7 @@ async function disable(
     case 'unknown_user':
       return notFound('user');
     case 'last_operator':
-      return problem('conflict', 'This is the last operator: nobody could enable anybody again.');
+      return problem('conflict', 'This is the last operator: nobody could enable users again.');
   }
 }
 

@@ -34,7 +34,7 @@ export async function acceptInvitation(
     case 'has_account':
       return acceptWithPassword(call, tokenHash, { email, password });
     case 'operators_first':
-      return problem('conflict', 'The operator has invited this address too: accept that invitation first.');
+      return problem('conflict', 'The operator has also invited this address: accept that invitation first.');
   }
 }
 

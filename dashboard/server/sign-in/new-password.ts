@@ -7,7 +7,7 @@ const MESSAGE: Readonly<Record<PasswordProblem, string>> = {
   too_short: `At least ${MIN_PASSWORD} characters.`,
   too_long: `At most ${MAX_PASSWORD} characters.`,
   is_email: 'Not the e-mail address, please.',
-  too_common: 'This is one of the first that anybody would try.',
+  too_common: 'This is one of the most common passwords.',
 };
 
 /**

@@ -10,15 +10,15 @@ import {
 } from './endpoint-url.ts';
 import { ApiProblem, problemFrom } from './problem.ts';
 
-/** Above every deadline of the server, so that its own answer comes first. */
+/** Longer than every deadline of the server, so that the server's own response comes first. */
 const TIMEOUT_MS = 20_000;
 
-/** Reads. Rejects with an ApiProblem, as everything here. */
+/** Sends a GET request. Rejects with an ApiProblem, like `send`. */
 export function ask<E extends AskEndpoint>(endpoint: E, input: AskInput<E>, signal?: AbortSignal): Promise<Answer<E>> {
   return request(endpoint, input, undefined, signal) as Promise<Answer<E>>;
 }
 
-/** Changes something. */
+/** Sends a request that changes something. */
 export function send<E extends SendEndpoint>(endpoint: E, ...[input]: Optional<SendInput<E>>): Promise<Answer<E>> {
   const { params, body = {} } = (input ?? {}) as { params?: Values['params']; body?: unknown };
   return request(endpoint, { params }, body) as Promise<Answer<E>>;
@@ -45,7 +45,7 @@ async function request(
     if (!response.ok || answer === undefined) throw problemFrom(response.status, answer);
     return answer;
   } catch (error) {
-    // Whoever gave the signal asked for it to end: TanStack Query wants its own reason back.
+    // TanStack Query expects its own abort reason.
     if (error instanceof ApiProblem || signal?.aborted) throw error;
     throw deadline.aborted
       ? new ApiProblem({ problem: 'timed_out', message: 'The dashboard server did not answer in time.' })
@@ -53,7 +53,7 @@ async function request(
   }
 }
 
-/** `undefined`: it is no JSON. An empty body is the answer that says nothing. */
+/** `undefined` for text that is no JSON. An empty body counts as an empty object. */
 function readJson(text: string): unknown {
   if (text === '') return {};
   try {

@@ -12,7 +12,7 @@ function set(next: boolean): void {
   if (lost === next) return;
   lost = next;
   clearInterval(asking);
-  // Most pages ask only once, so nobody else would find out that the server is back.
+  // Most pages ask only once and would not notice that the server is back.
   if (lost) asking = setInterval(() => void checkConnection(), ASK_EVERY_MS);
   for (const listener of listeners) listener();
 }
@@ -25,7 +25,7 @@ export function reportReached(): void {
   set(false);
 }
 
-/** Asks the server something small. Any answer of its own will do, a refusal too. */
+/** Sends a small request. Any response of the server counts, even a refusal. */
 export async function checkConnection(): Promise<void> {
   const answered = await ask('GET /api/session', {}, AbortSignal.timeout(ASK_EVERY_MS)).then(
     () => true,
@@ -34,7 +34,7 @@ export async function checkConnection(): Promise<void> {
   set(!answered);
 }
 
-/** `goOn` is called whenever the server is reached again. */
+/** Calls `goOn` each time the server can be reached again. */
 export function onReturn(goOn: () => void): () => void {
   const listener = () => {
     if (!lost) goOn();
@@ -52,7 +52,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Whether the last thing that the page asked got no answer from the server. */
+/** True if the last request got no response from the server. */
 export function useConnectionLost(): boolean {
   return useSyncExternalStore(subscribe, () => lost);
 }

@@ -3,7 +3,7 @@ import type { Api, Body, Endpoint, PathParameter, Query } from '../../contract/a
 export type AskEndpoint = Extract<Endpoint, `GET ${string}`>;
 export type SendEndpoint = Exclude<Endpoint, AskEndpoint>;
 
-/** `undefined` counts as absent, so that a filter's state can be given as it is. */
+/** `undefined` counts as absent, so that the state of a filter can be passed as it is. */
 type Loose<Q> = { readonly [K in keyof Q]: Q[K] | undefined };
 type WithParams<E extends Endpoint> = [PathParameter<E>] extends [never]
   ? { readonly params?: undefined }
@@ -19,7 +19,7 @@ type WithBody<E extends SendEndpoint> = keyof Body<E> extends never
 
 export type AskInput<E extends AskEndpoint> = WithParams<E> & WithQuery<E>;
 export type SendInput<E extends SendEndpoint> = WithParams<E> & WithBody<E>;
-/** The input may be left out where nothing in it is needed. */
+/** Makes the input optional if all of its fields are. */
 export type Optional<Input> = Partial<Input> extends Input ? [input?: Input] : [input: Input];
 
 export interface Values {

@@ -28,7 +28,9 @@ export function isNewestForm(id: string): boolean {
   return forms.at(-1) === id;
 }
 
-/** `false`: no form is on the screen, so the page may be left. Otherwise the form asks to sign in again. */
+/**
+ * Asks to sign in again over the newest form. `false` without a form: the page may then be left.
+ */
 export function askInForm(): boolean {
   if (forms.length === 0) return false;
   hasSessionEnded = true;

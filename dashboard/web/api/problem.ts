@@ -1,9 +1,11 @@
 import type { ProblemCode, ProblemView } from '../../contract/api.ts';
 
-/** `unreachable`: no answer came; `timed_out`: none within the deadline. Both may be tried again. */
+/** `unreachable`: no response; `timed_out`: none within the deadline. Both may be retried. */
 export type ProblemKind = ProblemCode | 'unreachable' | 'timed_out';
 
-/** Why a request of the page was not done. An Error, because TanStack Query takes whatever a query function throws as its error. */
+/**
+ * A failed request of the page. An Error, because TanStack Query expects query functions to throw.
+ */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
   readonly problem: ProblemKind;
@@ -17,7 +19,7 @@ export class ApiProblem extends Error {
     this.retryAfterSeconds = view.retryAfterSeconds;
   }
 
-  /** The server was not reached: nothing about the request itself was wrong. */
+  /** True if the server was not reached. The request itself may be valid. */
   get isConnection(): boolean {
     return this.problem === 'unreachable' || this.problem === 'timed_out';
   }
@@ -28,7 +30,7 @@ const UNKNOWN: ProblemView = {
   message: 'The dashboard server gave an answer that cannot be read.',
 };
 
-/** The problem in a refused answer. A proxy in between may answer with something else than our JSON. */
+/** The problem in a response. A proxy in between may send something other than our JSON. */
 export function problemFrom(status: number, body: unknown): ApiProblem {
   if (isProblemView(body)) return new ApiProblem(body);
   if (status === 401) return new ApiProblem({ problem: 'not_signed_in', message: 'You are not signed in.' });

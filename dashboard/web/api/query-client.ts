@@ -10,7 +10,7 @@ declare module '@tanstack/react-query' {
 
 const RETRIES = 2;
 
-/** One client for the page. `onSignedOut` is called when the server no longer knows the session. */
+/** Creates the page's client. Calls `onSignedOut` when the server no longer knows the session. */
 export function createQueryClient(onSignedOut: () => void): QueryClient {
   const onError = (error: unknown) => {
     if (!(error instanceof ApiProblem)) return;
@@ -26,7 +26,7 @@ export function createQueryClient(onSignedOut: () => void): QueryClient {
         staleTime: 10_000,
         gcTime: 5 * 60_000,
         refetchOnWindowFocus: true,
-        // What the server refused it will refuse again.
+        // A refused request would be refused again.
         retry: (failures, error) => error instanceof ApiProblem && error.isConnection && failures < RETRIES,
         retryDelay: (attempt) => 500 * 2 ** attempt,
         networkMode: 'always',

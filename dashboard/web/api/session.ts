@@ -10,18 +10,21 @@ const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** Who is signed in. Rejects with `not_signed_in`. */
+/** Loads the session of the signed-in user. Rejects with `not_signed_in`. */
 export function loadSession(client: QueryClient): Promise<SessionView> {
   return client.ensureQueryData(sessionQuery);
 }
 
-/** After signing in: what another user saw before must not be shown for a moment. */
+/**
+ * Starts a session after a sign-in. Clears the cache, so that the data of another user is never
+ * shown.
+ */
 export function startSession(client: QueryClient, session: SessionView): void {
   client.clear();
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
-/** After signing in again over a form: what is on the screen stays there, unless it is somebody else's. */
+/** Resumes after a sign-in over a form. The page stays, unless another user signed in. */
 export function resumeSession(client: QueryClient, session: SessionView): void {
   if (client.getQueryData(sessionQuery.queryKey)?.user.id !== session.user.id) {
     window.location.assign('/');
@@ -32,7 +35,7 @@ export function resumeSession(client: QueryClient, session: SessionView): void {
   sessionGoesOn();
 }
 
-/** Only below the shell, which is not shown before the session is there. */
+/** For components below the shell, which waits for the session. */
 export function useSession(): SessionView {
   const { data } = useQuery(sessionQuery);
   if (!data) throw new Error('the session is used outside the shell');

@@ -12,14 +12,17 @@ import type { AskEndpoint, AskInput } from './endpoint-url.ts';
 import type { ApiProblem } from './problem.ts';
 
 export interface AskOptions {
-  /** Asks again so often while the page can be seen. */
+  /** Interval of refetching while the page is visible. */
   readonly refreshMs?: number;
   readonly enabled?: boolean;
-  /** What was asked before stays until the answer for another filter is there, so that nothing jumps. */
+  /** Keeps the previous response until the one for a new filter arrives, so that nothing jumps. */
   readonly keepPrevious?: boolean;
 }
 
-/** The key under which an answer is kept: `invalidateQueries({ queryKey: [endpoint] })` reaches all of an endpoint. */
+/**
+ * Cache key of a response. `invalidateQueries({ queryKey: [endpoint] })` matches all inputs of an
+ * endpoint.
+ */
 export function askKey<E extends AskEndpoint>(endpoint: E, input: AskInput<E>): readonly unknown[] {
   return [endpoint, input.params ?? {}, input.query ?? {}];
 }
@@ -39,13 +42,13 @@ export function useAsk<E extends AskEndpoint>(
 }
 
 type Cursor = string | number;
-/** Endpoints whose answer says where the next, older page begins. */
+/** Endpoints whose response names the start of the next, older page. */
 export type PagedEndpoint = {
   [E in AskEndpoint]: Answer<E> extends { readonly next?: Cursor } ? E : never;
 }[AskEndpoint];
 
 export interface AskPagesOptions extends AskOptions {
-  /** Never asked again by itself: whoever looks at it follows what is newer in another way. */
+  /** Never refetches. The caller follows newer rows in another way. */
   readonly once?: boolean;
 }
 
@@ -53,7 +56,7 @@ export function askPagesKey<E extends PagedEndpoint>(endpoint: E, input: AskInpu
   return [...askKey(endpoint, input), 'pages'];
 }
 
-/** All pages of a list as far as they were asked for. `cursor` is the name of the query value that takes `next`. */
+/** All loaded pages of a list. `cursor` names the query parameter that takes `next`. */
 export function useAskPages<E extends PagedEndpoint>(
   endpoint: E,
   input: AskInput<E>,

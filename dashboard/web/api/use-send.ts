@@ -6,12 +6,15 @@ import { askForPassword } from './form-prompts.ts';
 import { ApiProblem } from './problem.ts';
 
 export interface SendOptions<E extends SendEndpoint> {
-  /** What has to be asked again. Left out: everything that is on the screen. */
+  /** Endpoints to refetch. Default: everything on the screen. */
   readonly changes?: readonly AskEndpoint[];
   readonly onDone?: (answer: Answer<E>) => void;
 }
 
-/** `mutate(input)` sends; `isPending`, `error` (an ApiProblem with `fields`) and `reset()` say how it went. */
+/**
+ * `mutate(input)` sends. `isPending`, `error` (an ApiProblem with `fields`) and `reset()` describe
+ * the result.
+ */
 export function useSend<E extends SendEndpoint>(
   endpoint: E,
   { changes, onDone }: SendOptions<E> = {},
@@ -23,7 +26,8 @@ export function useSend<E extends SendEndpoint>(
       try {
         return await attempt();
       } catch (error) {
-        // Refused before anything was done; once the password is given, it is done as it was asked for.
+        // The refusal came before any effect. The same request is repeated once the password is
+        // given.
         const isAsked = error instanceof ApiProblem && error.problem === 'password_needed' && (await askForPassword());
         if (!isAsked) throw error;
         return attempt();

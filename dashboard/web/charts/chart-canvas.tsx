@@ -5,7 +5,7 @@ import { formatStep, stepLengthMs } from './chart-data.ts';
 import { ChartLegend } from './chart-legend.tsx';
 import { type DrawnChart, usePlot } from './chart-plot.ts';
 
-/** Where no step is looked at. */
+/** Position of the cursor when no step is selected. */
 const OUTSIDE_PX = -10;
 
 export function ChartCanvas(props: DrawnChart): ReactNode {

@@ -3,10 +3,10 @@ import styles from './chart.module.css';
 import type { ChartProps, ChartSeries } from './chart-data.ts';
 import { formatStep, stepLengthMs } from './chart-data.ts';
 
-/** Above this many characters a name may be cut off. */
+/** Longer names may be truncated. */
 const LONG_NAME = 16;
 
-/** Colours of series in their order; what is left over is grey. */
+/** Colours of the series in order. Grey for the sum of the others. */
 export function seriesColour(index: number, isOther = false): string {
   return isOther ? '--series-other' : `--series-${(index % 8) + 1}`;
 }
@@ -14,11 +14,17 @@ export function seriesColour(index: number, isOther = false): string {
 export interface ChartLegendProps
   extends Pick<ChartProps, 'kind' | 'series' | 'format' | 'step' | 'hidden' | 'onToggle'> {
   readonly startsMs: readonly number[];
-  /** The step that is looked at; absent: sums over all of them, where they stack. Lines have the newest value: medians have no sum. */
+  /**
+   * The selected step. Absent: stacks show sums over all steps, lines the newest value, because
+   * medians have no sum.
+   */
   readonly at: number | undefined;
 }
 
-/** All series with their value at the step that is looked at. Always there, so that nothing moves when the pointer comes. */
+/**
+ * All series with their value at the selected step. Always present, so that nothing moves under the
+ * pointer.
+ */
 export function ChartLegend(props: ChartLegendProps): ReactNode {
   const { kind, series, startsMs, format, step, hidden, onToggle } = props;
   const at = props.at ?? (kind === 'lines' ? startsMs.length - 1 : undefined);

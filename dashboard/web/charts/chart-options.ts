@@ -8,9 +8,9 @@ export interface ChartSetup {
   readonly syncKey: string | undefined;
   readonly widthPx: number;
   readonly heightPx: number;
-  /** Whether all values are whole: then half a request is no place for a line. */
+  /** True if all values are whole. The axis then has no fractional steps. */
   readonly isWhole: boolean;
-  /** In the order in which they are drawn. `colour` is the name of a custom property. */
+  /** Series in drawing order. `colour` is the name of a custom property. */
   readonly series: readonly { readonly id: string; readonly colour: string }[];
   readonly palette: Palette;
   readonly format: (value: number) => string;
@@ -19,7 +19,7 @@ export interface ChartSetup {
 
 const AXIS_WIDTH_PX = 62;
 const AXIS_HEIGHT_PX = 30;
-/** Between a label and the plot. */
+/** Gap between a label and the plot. */
 const AXIS_GAP_PX = 14;
 const DAY_SECONDS = 86_400;
 /** 1, 2, 5, 10, … */
@@ -33,13 +33,13 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
     width: setup.widthPx,
     height: setup.heightPx,
     legend: { show: false },
-    // Half a label hangs over the end of a line, and of narrow bars.
+    // Half a label extends beyond the end of a line or narrow bar.
     padding: [8, kind === 'lines' || step === 'hour' ? 20 : 8, 0, 0],
-    // Days are days of UTC; hours are shown in the reader's zone.
+    // Days are UTC days; hours are in the reader's zone.
     tzDate: (seconds) =>
       step === 'day' ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000),
     scales: {
-      // A bar stands in the middle of its step, so there is half a step of room at both ends.
+      // Bars are centred on their step, which needs half a step at both ends.
       x: {
         time: true,
         range: (_, min, max) => (kind === 'lines' ? [min, max] : [min - stepSeconds / 2, max + stepSeconds / 2]),
@@ -76,7 +76,10 @@ export function chartOptions(setup: ChartSetup): uPlot.Options {
   };
 }
 
-/** Fractions of a cent have long labels, which would be cut off. uPlot asks in CSS pixels and draws in those of the device. */
+/**
+ * Width of the value axis. Fractions of a cent have long labels. uPlot asks in CSS pixels and draws
+ * in device pixels.
+ */
 function axisWidthPx(context: CanvasRenderingContext2D, font: string, labels: readonly string[] | null): number {
   context.save();
   context.font = font;
@@ -95,7 +98,7 @@ const dayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric
 const utcDayText = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const hourText = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
-/** The day where ticks are days apart or a day begins, the hour elsewhere. */
+/** The day if ticks are days apart or a day begins, otherwise the hour. */
 function tickLabel(seconds: number, splits: readonly number[], step: 'hour' | 'day'): string {
   if (step === 'day') return utcDayText.format(seconds * 1000);
   const apart = (splits[1] ?? 0) - (splits[0] ?? 0);
@@ -110,7 +113,7 @@ export interface Palette {
   readonly font: string;
 }
 
-/** Canvas knows no custom properties: what they come to here and now. */
+/** Resolves the custom properties to colours, because a canvas does not know them. */
 export function readPalette(place: HTMLElement): Palette {
   const probe = document.createElement('span');
   probe.className = styles.probe ?? '';

@@ -9,7 +9,7 @@ import { chartOptions, readPalette } from './chart-options.ts';
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A chart whose steps are known. */
+/** A chart whose steps are loaded. */
 export interface DrawnChart extends ChartProps {
   readonly startsMs: readonly number[];
   readonly heightPx: number;
@@ -21,7 +21,7 @@ export interface Plot {
   readonly data: uPlot.AlignedData;
 }
 
-/** Draws into the box. A new chart for another shape or theme; new values alone are handed to the one that is there. */
+/** Draws into the box. A new shape or theme creates a new plot; new values only update it. */
 export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number | undefined) => void): Plot {
   const { kind, series, format, formatAxis = format, step, heightPx, syncKey } = props;
   const box = useRef<HTMLDivElement>(null);
@@ -83,9 +83,9 @@ export function usePlot(props: DrawnChart, stepMs: number, onAt: (index: number 
 function useData({ kind, startsMs, series, hidden = NONE }: DrawnChart): uPlot.AlignedData {
   return useMemo(() => {
     const seconds = startsMs.map((startMs) => startMs / 1000);
-    // A series that is left out keeps its place and colour: the chart stays the one that it is.
+    // A hidden series keeps its place and colour, so the plot stays the same.
     const values = series.map((one) => (hidden.has(one.id) ? one.values.map(() => 0) : one.values));
-    // What is stacked highest is drawn first, so that the lower ones lie over it.
+    // The highest stack is drawn first, so that lower ones cover it.
     return [seconds, ...(kind === 'stacked-bars' ? stack(values).reverse() : values.map((one) => [...one]))];
   }, [startsMs, series, kind, hidden]);
 }

@@ -3,14 +3,14 @@ import { Skeleton } from '../components/skeleton.tsx';
 import styles from './chart.module.css';
 import { type ChartProps, formatStep, stepLengthMs } from './chart-data.ts';
 
-// uPlot and its CSS are a fifth of the page: only who looks at a chart loads them.
+// uPlot and its CSS are a fifth of the page, so they are loaded on demand.
 const load = () => import('./chart-canvas.tsx');
 const ChartCanvas = lazy(() => load().then((module) => ({ default: module.ChartCanvas })));
 
-/** Values over time. Hover, or arrow keys when it has the focus, show all values of a step; a hidden table has them for screen readers. */
+/** Values over time. Pointer or arrow keys select a step; a hidden table serves screen readers. */
 export function Chart(props: ChartProps): ReactNode {
   const { label, startsMs, heightPx = 240 } = props;
-  // While the figures are still coming.
+  // Preloads while the figures are loading.
   useEffect(() => void load().catch(() => {}), []);
   const place = <Skeleton height={`${heightPx}px`} />;
   return (
@@ -39,7 +39,7 @@ export function Chart(props: ChartProps): ReactNode {
   );
 }
 
-/** What the canvas shows, for those who do not see it. */
+/** The values of the chart for screen readers. */
 export function ChartTable({ label, startsMs = [], series, format, step }: ChartProps): ReactNode {
   const stepMs = stepLengthMs(startsMs, step);
   return (

@@ -4,7 +4,7 @@ import { classNames } from './class-names.ts';
 
 export type Tone = 'neutral' | 'good' | 'warn' | 'bad' | 'accent';
 
-/** A word with a colour: scopes, roles, capabilities, codes. */
+/** A coloured word: scope, role, capability, code. */
 export function Badge({
   tone = 'neutral',
   children,
@@ -15,7 +15,7 @@ export function Badge({
   return <span className={classNames(styles.badge, styles[tone])}>{children}</span>;
 }
 
-/** A state, with a dot before it: never told by colour alone. */
+/** A status with a dot, so that colour is never the only sign. */
 export function StatusPill({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }): ReactNode {
   return (
     <span className={classNames(styles.badge, styles.pill, styles[tone])}>

@@ -12,7 +12,7 @@ export interface BannerProps {
   readonly action?: ReactNode;
 }
 
-/** Something the reader should know before going on. Says so aloud when it appears, if it is bad. */
+/** Important information. Announced by screen readers if it is bad. */
 export function Banner({ tone, title, children, action }: BannerProps): ReactNode {
   return (
     <div className={classNames(styles.banner, styles[tone])} role={tone === 'bad' ? 'alert' : 'status'}>

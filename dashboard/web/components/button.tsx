@@ -13,7 +13,7 @@ export interface ButtonLook {
 }
 
 export interface ButtonProps extends ButtonLook, Omit<ComponentProps<'button'>, 'className'> {
-  /** Something is under way: it cannot be pressed again and keeps its width. */
+  /** True while the action is in progress. The button is disabled and keeps its width. */
   readonly busy?: boolean;
 }
 
@@ -21,7 +21,7 @@ export function buttonClass({ tone = 'neutral', size = 'normal' }: ButtonLook): 
   return classNames(styles.button, styles[tone], size === 'small' && styles.small);
 }
 
-/** Everything that does something. What leads somewhere is a LinkButton. */
+/** A button for actions. Use LinkButton for navigation. */
 export function Button({ tone, size, icon, busy = false, children, ...rest }: ButtonProps): ReactNode {
   return (
     <button
@@ -46,7 +46,7 @@ export function Button({ tone, size, icon, busy = false, children, ...rest }: Bu
 
 export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'children'> {
   readonly icon: IconName;
-  /** What it does: read out, and shown on hover and focus. */
+  /** Description of the action: accessible name and tooltip. */
   readonly label: string;
 }
 
@@ -60,7 +60,7 @@ export function IconButton({ icon, label, ...rest }: IconButtonProps): ReactNode
 
 interface AnchorProps extends ButtonLook, Omit<ComponentProps<'a'>, 'className'> {}
 
-/** A link to elsewhere that looks like a button. */
+/** A plain link that looks like a button. */
 export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProps): ReactNode {
   return (
     <a {...rest} className={buttonClass({ ...(tone && { tone }), ...(size && { size }) })}>
@@ -72,5 +72,8 @@ export function ButtonAnchor({ tone, size, icon, children, ...rest }: AnchorProp
   );
 }
 
-/** A link of the router that looks like a button: `<LinkButton to="/o/$organization/keys" params={{ organization }}>`. */
+/**
+ * A router link that looks like a button: `<LinkButton to="/o/$organization/keys" params={{
+ * organization }}>`.
+ */
 export const LinkButton = createLink(ButtonAnchor);

@@ -4,7 +4,7 @@ import { Skeleton } from './skeleton.tsx';
 
 export interface CardProps {
   readonly title?: string;
-  /** At the right of the title. */
+  /** Right of the title. */
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
@@ -26,13 +26,13 @@ export function Card({ title, actions, children }: CardProps): ReactNode {
 
 export interface StatProps {
   readonly label: string;
-  /** Absent: not known yet. */
+  /** Absent while loading. */
   readonly value: ReactNode;
-  /** One line below: the comparison, the limit. */
+  /** One line below: a comparison or limit. */
   readonly note?: ReactNode;
 }
 
-/** One figure. Its size does not change when the figure comes. */
+/** One figure. Its box keeps its size when the value arrives. */
 export function Stat({ label, value, note }: StatProps): ReactNode {
   return (
     <div className={styles.stat}>
@@ -43,7 +43,7 @@ export function Stat({ label, value, note }: StatProps): ReactNode {
   );
 }
 
-/** Stats side by side, as many as fit. */
+/** As many figures in a row as fit. */
 export function StatRow({ children }: { readonly children: ReactNode }): ReactNode {
   return <dl className={styles.stats}>{children}</dl>;
 }

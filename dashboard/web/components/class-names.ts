@@ -1,4 +1,4 @@
-/** `a b` of the names that hold. */
+/** Joins the names that are set. */
 export function classNames(...names: readonly (string | false | undefined)[]): string {
   return names.filter((name) => name !== false && name !== undefined && name !== '').join(' ');
 }

@@ -12,7 +12,7 @@ export interface CodeSnippetProps {
   readonly onCopied?: () => void;
 }
 
-/** The same example in several languages, each ready to copy. */
+/** The same example in several languages, each with a copy button. */
 export function CodeSnippet({ snippets, onCopied }: CodeSnippetProps): ReactNode {
   const id = useId();
   const [chosen, setChosen] = useState(0);

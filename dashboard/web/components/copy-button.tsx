@@ -5,9 +5,9 @@ import { useToast } from './toast.tsx';
 
 export interface CopyButtonProps {
   readonly text: string;
-  /** What is copied: `key`, `request id`. */
+  /** Name of the copied thing: `key`, `request id`. */
   readonly what: string;
-  /** With words, not the icon alone. */
+  /** With a text beside the icon. */
   readonly wide?: boolean;
   readonly onCopied?: () => void;
 }
@@ -28,7 +28,7 @@ export function CopyButton({ text, what, wide = false, onCopied }: CopyButtonPro
       if (done) {
         setCopied(true);
         onCopied?.();
-      } else toast({ tone: 'bad', text: `The browser did not let the ${what} be copied. Select and copy it by hand.` });
+      } else toast({ tone: 'bad', text: `The browser refused to copy the ${what}. Select and copy it by hand.` });
     });
   const icon = copied ? 'check' : 'copy';
   return (
@@ -47,7 +47,7 @@ export function CopyButton({ text, what, wide = false, onCopied }: CopyButtonPro
   );
 }
 
-/** A text that is shown once, with a button that copies it. */
+/** A one-time text with a copy button. */
 export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied'>): ReactNode {
   return (
     <div className={styles.box}>
@@ -57,7 +57,9 @@ export function CopyBox(props: Pick<CopyButtonProps, 'text' | 'what' | 'onCopied
   );
 }
 
-/** The clipboard's interface exists on HTTPS and loopback only; a dashboard inside a network may have neither. */
+/**
+ * The clipboard API needs HTTPS or loopback, which a dashboard in a private network may not have.
+ */
 async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -71,7 +73,7 @@ function copyBySelection(text: string): boolean {
   const box = document.createElement('textarea');
   box.value = text;
   box.className = 'visually-hidden';
-  // Inside an open dialog the focus may not leave it.
+  // An open dialog traps the focus.
   const parent = document.activeElement?.parentElement ?? document.body;
   const focused = document.activeElement;
   parent.append(box);

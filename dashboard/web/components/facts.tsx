@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import styles from './facts.module.css';
 
-/** Labels and what they are of one thing, under each other: `<Facts><Fact label="Model">gpt-5</Fact></Facts>`. */
+/** A list of labels and values: `<Facts><Fact label="Model">gpt-5</Fact></Facts>`. */
 export function Facts({ children }: { readonly children: ReactNode }): ReactNode {
   return <dl className={styles.facts}>{children}</dl>;
 }

@@ -5,7 +5,7 @@ import { formatCompact, formatCount, formatDuration } from '../format/format-num
 import { classNames } from './class-names.ts';
 import styles from './figures.module.css';
 
-/** A number of things: short from ten thousand on (`12.3K`), exact on hover. */
+/** A number: short from ten thousand on (`12.3K`), exact as a tooltip. */
 export function Count({ value }: { readonly value: number }): ReactNode {
   const shown = formatCompact(value);
   const exact = formatCount(value);
@@ -16,12 +16,12 @@ export function Count({ value }: { readonly value: number }): ReactNode {
   );
 }
 
-/** A length of time: `840 ms`, `1.24 s`. */
+/** A duration: `840 ms`, `1.24 s`. */
 export function Duration({ milliseconds }: { readonly milliseconds: number }): ReactNode {
   return <span className={styles.figure}>{formatDuration(milliseconds)}</span>;
 }
 
-/** An amount for reading; every digit of it on hover, where some are not shown. */
+/** An amount. The tooltip has all digits if some are not shown. */
 export function Money({ nanoUsd }: { readonly nanoUsd: string }): ReactNode {
   const shown = formatMoney(nanoUsd);
   const exact = formatMoneyExactly(nanoUsd);
@@ -35,15 +35,18 @@ export function Money({ nanoUsd }: { readonly nanoUsd: string }): ReactNode {
 
 export interface InstantProps {
   readonly atMs: number;
-  /** `short`: for dense lists, without a day that is today; `relative`: 5 minutes ago; `date`: without the time; `full`: with UTC beside it. */
+  /**
+   * `short` leaves out today's date, for dense lists; `relative`: 5 minutes ago; `date` has no
+   * time; `full` adds UTC.
+   */
   readonly show?: 'instant' | 'short' | 'relative' | 'date' | 'full';
-  /** More to say on hover. */
+  /** Added to the tooltip. */
   readonly note?: string | undefined;
 }
 
 const TICK_MS = 30_000;
 
-/** A moment in the zone of who reads it, in UTC on hover. */
+/** A moment in the reader's zone. The tooltip has UTC. */
 export function Instant({ atMs, show = 'instant', note }: InstantProps): ReactNode {
   const nowMs = useNow(show === 'relative');
   const utc = formatUtc(atMs);

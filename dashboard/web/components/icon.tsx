@@ -50,7 +50,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** Decoration: what it means stands beside it in words or in the label of its button. */
+/** A decorative icon. A text or the button's label has its meaning. */
 export function Icon({ name }: { readonly name: IconName }): ReactNode {
   return (
     <svg className={styles.icon} viewBox="0 0 16 16" aria-hidden="true" focusable="false">

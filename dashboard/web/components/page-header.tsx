@@ -8,10 +8,13 @@ export interface PageHeaderProps {
   readonly actions?: ReactNode;
 }
 
-/** The page that the browser loaded keeps the focus where the browser put it. */
+/** The first page keeps the focus that the browser chose. */
 let firstPath: string | undefined;
 
-/** Heading, document title, and the focus on every navigation, so that a screen reader begins at the new page. One a page. */
+/**
+ * Heading and document title. Takes the focus after each navigation, so that screen readers begin
+ * there. One for each page.
+ */
 export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
   const heading = useRef<HTMLHeadingElement>(null);
   const path = useLocation({ select: (location) => location.pathname });

@@ -3,15 +3,15 @@ import { classNames } from './class-names.ts';
 import styles from './progress-bar.module.css';
 
 export interface ProgressBarProps {
-  /** What it measures, read out: `Spend today against the daily budget`. */
+  /** Accessible name: `Spend today against the daily budget`. */
   readonly label: string;
-  /** 0 to 1; above 1 the bar is full. */
+  /** From 0 to 1. Larger values fill the bar. */
   readonly fraction: number;
-  /** `$3.10 of $50.00`, read out. */
+  /** Accessible value: `$3.10 of $50.00`. */
   readonly text: string;
 }
 
-/** How much of a budget is gone. Turns to warning at 80 %, to bad at 100 %. */
+/** The used part of a budget. Warns at 80 %, bad at 100 %. */
 export function ProgressBar({ label, fraction, text }: ProgressBarProps): ReactNode {
   const share = Math.min(1, Math.max(0, fraction));
   const tone = share >= 1 ? styles.full : share >= 0.8 ? styles.near : undefined;

@@ -3,16 +3,16 @@ import styles from './skeleton.module.css';
 
 export interface SkeletonProps {
   readonly width?: string;
-  /** Absent: that of a line of the text around it. */
+  /** Default: the line height of the surrounding text. */
   readonly height?: string;
 }
 
-/** Stands where something will be, in its size. */
+/** Placeholder of the same size as the expected content. */
 export function Skeleton({ width = '100%', height }: SkeletonProps): ReactNode {
   return <span className={styles.skeleton} style={{ width, ...(height && { height }) }} aria-hidden="true" />;
 }
 
-/** Says once, aloud, that something is coming. */
+/** Announces once that content is loading. */
 export function Loading({
   label = 'Loading',
   children,

@@ -13,7 +13,7 @@ export interface EmptyStateProps {
   readonly action?: ReactNode;
 }
 
-/** Nothing is here yet, or nothing fits the filter: says why and what to do. */
+/** An empty list, or a filter without matches: the reason and what to do. */
 export function EmptyState({ icon, title, children, action }: EmptyStateProps): ReactNode {
   return (
     <div className={styles.empty}>
@@ -35,7 +35,7 @@ const TITLES: Partial<Record<ApiProblem['problem'], string>> = {
   not_found: 'Not found',
 };
 
-/** In place of what could not be loaded. */
+/** Replaces content that could not be loaded. */
 export function ErrorState({
   problem,
   onRetry,
@@ -50,7 +50,7 @@ export function ErrorState({
         icon={problem.problem === 'not_allowed' ? 'lock' : 'errors'}
         title={title}
         action={
-          // Asking again does not give a right.
+          // A retry does not change the rights.
           problem.problem !== 'not_allowed' &&
           onRetry && (
             <Button icon="refresh" onClick={onRetry}>
@@ -67,14 +67,14 @@ export function ErrorState({
 
 export interface LoadedProps<Data> {
   readonly query: Pick<UseQueryResult<Data, ApiProblem>, 'data' | 'error' | 'refetch'>;
-  /** In the size of what will stand there. */
+  /** As large as the content. */
   readonly skeleton: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
 
 /**
- * The three states of everything that is asked: coming, failed, there. An answer that is there stays while a newer one cannot be had:
- * the shell's banner says that the connection is lost.
+ * Loading, failed or loaded. A loaded response stays when a refetch fails: the banner of the shell
+ * reports the lost connection.
  */
 export function Loaded<Data>({ query, skeleton, children }: LoadedProps<Data>): ReactNode {
   if (query.data !== undefined) return children(query.data);

@@ -4,7 +4,7 @@ export type Theme = 'system' | 'light' | 'dark';
 
 const listeners = new Set<() => void>();
 
-/** What public/theme.js put on the root before the first paint, or was chosen since. */
+/** The theme that public/theme.js set before the first paint, or a later choice. */
 function read(): Theme {
   const chosen = document.documentElement.dataset.theme;
   return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
@@ -17,7 +17,7 @@ export function chooseTheme(theme: Theme): void {
     if (theme === 'system') localStorage.removeItem('theme');
     else localStorage.setItem('theme', theme);
   } catch {
-    // A browser without storage keeps it until the page is closed.
+    // Without storage the choice lasts until the page is closed.
   }
   for (const listener of listeners) listener();
 }
@@ -36,7 +36,7 @@ export function useTheme(): Theme {
   return useSyncExternalStore(subscribe, read);
 }
 
-/** What is on the screen, for what is painted by script. */
+/** The effective theme, for content that a script paints. */
 export function useIsDark(): boolean {
   return useSyncExternalStore(subscribe, () => {
     const theme = read();

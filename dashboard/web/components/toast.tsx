@@ -14,7 +14,10 @@ const MAX_SHOWN = 3;
 
 const ToastContext = createContext<(message: ToastMessage) => void>(() => {});
 
-/** `toast({ tone: 'good', text: 'Key revoked' })`: says briefly what was done. What must not be missed belongs into a Banner. */
+/**
+ * Shows a short message: `toast({ tone: 'good', text: 'Key revoked' })`. Use a Banner for anything
+ * that must not be missed.
+ */
 export function useToast(): (message: ToastMessage) => void {
   return useContext(ToastContext);
 }

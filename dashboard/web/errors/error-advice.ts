@@ -29,7 +29,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available at the moment',
 };
 
-/** Where the status alone would say something else (SPEC, Retry guidance). */
+/** Codes whose advice differs from that of their status. */
 const RETRY: Partial<Record<ErrorCode, string>> = {
   insufficient_credits: 'No. Top up first.',
   daily_budget_exceeded: 'Not before 00:00 UTC, unless the budget is raised.',
@@ -53,7 +53,7 @@ function billed({ billed: when }: CatalogueEntry): string {
   return when === undefined ? 'Never.' : 'Only for what a stream had delivered before it broke.';
 }
 
-/** Absent: no code of the catalogue, such as one that a later version knows. */
+/** `undefined` for an unknown code, such as one of a later version. */
 export function adviceFor(code: string): ErrorAdvice | undefined {
   const known = Object.hasOwn(CATALOGUE, code) ? (code as ErrorCode) : undefined;
   return known && adviceOf(known, CATALOGUE[known]);
@@ -63,14 +63,14 @@ function adviceOf(code: ErrorCode, entry: CatalogueEntry): ErrorAdvice {
   return { code, entry, retry: retry(code, entry), billed: billed(entry) };
 }
 
-/** A template of the catalogue as people read it: `{model}` is what it will name. */
+/** A message template for people: `{model}` becomes a placeholder. */
 export function readableMessage({ message }: CatalogueEntry): string {
   return message === '{problem}'
     ? 'Says what exactly is wrong.'
     : message.replaceAll(/\{(\w+)\}/g, (_, name: string) => `‹${name.replaceAll('_', ' ')}›`);
 }
 
-/** The catalogue by status, as far as every word of `search` is found in an entry. */
+/** Entries of the catalogue that contain every word of `search`, by status. */
 export function findErrors(search: string): readonly ErrorGroup[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   const all = Object.entries<CatalogueEntry>(CATALOGUE).map(([code, entry]) => adviceOf(code as ErrorCode, entry));

@@ -1,4 +1,4 @@
-/** Times of the page are in the zone of who reads it; UTC, in which days of budgets begin, is a hover away. */
+/** Formats of moments. Times are in the reader's zone; tooltips have UTC, which budgets use. */
 const local = new Intl.DateTimeFormat('en-US', {
   year: 'numeric',
   month: 'short',
@@ -31,7 +31,7 @@ export function formatInstant(atMs: number): string {
   return local.format(atMs);
 }
 
-/** `11:43:31` of today, `Nov 20, 11:43:31` of this year, and the whole of it before. */
+/** `11:43:31` today, `Nov 20, 11:43:31` this year, otherwise with the year. */
 export function formatShortInstant(atMs: number, nowMs: number): string {
   if (localDate.format(atMs) === localDate.format(nowMs)) return localTime.format(atMs);
   if (new Date(atMs).getFullYear() !== new Date(nowMs).getFullYear()) return formatInstant(atMs);
@@ -48,14 +48,14 @@ export function formatUtc(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** `2026-11-21`, the day of budgets and usage. */
+/** `2026-11-21`, the UTC day of budgets and usage. */
 export function utcDay(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }
 
 const utcDate = new Intl.DateTimeFormat('en-US', { year: 'numeric', month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-/** `Nov 21, 2026` of `2026-11-21`. */
+/** `2026-11-21` as `Nov 21, 2026`. */
 export function formatUtcDay(day: string): string {
   return utcDate.format(Date.parse(`${day}T00:00:00Z`));
 }

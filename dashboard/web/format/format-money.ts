@@ -4,8 +4,8 @@ import { formatUsd, NANO_PER_USD } from '../../../core/money.ts';
 const DIGITS = 2;
 
 /**
- * An amount in nano-dollars for reading: `$1,234.50`, and below a dollar as many decimals as it takes to say two significant digits
- * (`$0.0042`), because single requests cost fractions of a cent.
+ * An amount in nano-dollars: `$1,234.50`. Below a dollar it has as many decimals as two significant
+ * digits need (`$0.0042`), because single requests cost fractions of a cent.
  */
 export function formatMoney(nanoUsd: string): string {
   const nano = BigInt(nanoUsd);
@@ -21,34 +21,37 @@ export function formatMoney(nanoUsd: string): string {
   return `${sign}$${(rounded / scale).toLocaleString('en-US')}.${shown}`;
 }
 
-/** Zeros between the point and the first other digit of an amount below a dollar. */
+/** Number of zeros after the point of an amount below a dollar. */
 function leadingZeros(magnitude: bigint): number {
   return 9 - magnitude.toString().length;
 }
 
-/** Every digit of it: `$0.004200001`. */
+/** All digits: `$0.004200001`. */
 export function formatMoneyExactly(nanoUsd: string): string {
   const text = formatUsd(BigInt(nanoUsd));
   return text.startsWith('-') ? `−$${text.slice(1)}` : `$${text}`;
 }
 
-/** Every digit of it, and cents at least: `$1,012.50`, for what is booked. */
+/** All digits and at least cents, for booked amounts: `$1,012.50`. */
 export function formatMoneyInFull(nanoUsd: string): string {
   const [dollars = '', fraction = ''] = formatMoneyExactly(nanoUsd).split('.');
   return `${dollars.replace(/\B(?=(\d{3})+$)/g, ',')}.${fraction.padEnd(2, '0')}`;
 }
 
-/** For charts only, where a double is exact enough. */
+/** For charts, where a double is exact enough. */
 export function dollars(nanoUsd: string): number {
   return Number(nanoUsd) / 1e9;
 }
 
-/** Of a number of dollars as charts have them. */
+/** Formats a chart value in dollars. */
 export function formatDollars(value: number): string {
   return formatMoney(BigInt(Math.round(value * 1e9)).toString());
 }
 
-/** `$2.50`, `$0.125` of a price in pico-dollars per token, which is micro-dollars per million tokens: every digit of it. */
+/**
+ * All digits of a price: `$2.50`, `$0.125`. Pico-dollars per token equal micro-dollars per million
+ * tokens.
+ */
 export function formatPricePerMillion(picoUsd: string): string {
   const text = formatUsd(BigInt(picoUsd) * 1000n);
   const [whole = '', fraction = ''] = text.split('.');

@@ -12,7 +12,7 @@ export function formatCompact(value: number): string {
   return Math.abs(value) < 10_000 ? whole.format(value) : compact.format(value);
 }
 
-/** `4.2%` of a fraction. */
+/** `4.2%` for 0.042. */
 export function formatPercent(fraction: number): string {
   return percent.format(fraction);
 }
@@ -43,8 +43,8 @@ export function formatBytes(bytes: number): string {
 }
 
 /**
- * What was typed of a number, without its dollar sign, spaces and thousands separators. A comma elsewhere stays, and is not accepted
- * afterwards: `1,5` is one and a half to half of the world, and must not become fifteen.
+ * A typed number without dollar sign, spaces and thousands separators. Other commas stay and are
+ * refused later: `1,5` is one and a half in much of the world and must not become fifteen.
  */
 export function withoutGrouping(text: string): string {
   const digits = text.replaceAll(/[$ _]/g, '').replace('−', '-');

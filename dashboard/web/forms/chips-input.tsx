@@ -7,13 +7,16 @@ import { useFieldControl } from './field.tsx';
 export interface ChipsInputProps {
   readonly values: readonly string[];
   readonly onChange: (values: readonly string[]) => void;
-  /** What is wrong with one of them, or undefined. Wrong ones stay, marked, until they are taken out. */
+  /** The problem of a value, or undefined. Invalid values stay, marked, until they are removed. */
   readonly validate: (value: string) => string | undefined;
   readonly max?: number;
   readonly placeholder?: string;
 }
 
-/** Free text in pieces: Enter, comma or space ends one, Backspace takes the last back, a pasted list becomes many. */
+/**
+ * A list of free texts. Enter, comma or space ends a text, Backspace edits the last one, and pasted
+ * lists are split.
+ */
 export function ChipsInput({ values, onChange, validate, max = 100, placeholder }: ChipsInputProps): ReactNode {
   const { attributes, report } = useFieldControl();
   const [text, setText] = useState('');

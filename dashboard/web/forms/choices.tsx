@@ -13,7 +13,7 @@ export interface ExplainedChoice<Value extends string> extends Choice<Value> {
   readonly hint?: ReactNode;
 }
 
-/** Few choices that need a word of explanation each. */
+/** A few choices with an explanation each. */
 export function RadioGroup<Value extends string>(props: RadioProps<Value, ExplainedChoice<Value>>): ReactNode {
   const name = useId();
   return (
@@ -43,7 +43,10 @@ export function RadioGroup<Value extends string>(props: RadioProps<Value, Explai
   );
 }
 
-/** Two to five short choices side by side, such as the range of a chart. Radio buttons to keyboard and screen reader. */
+/**
+ * Two to five short choices side by side, such as the range of a chart. Radio buttons for keyboard
+ * and screen reader.
+ */
 export function SegmentedControl<Value extends string>(props: RadioProps<Value, Choice<Value>>): ReactNode {
   const name = useId();
   return (
@@ -103,7 +106,10 @@ export interface ToggleGroupProps<Value extends string> {
   readonly choices: readonly Choice<Value>[];
 }
 
-/** A few things side by side of which several may hold, such as what a table is grouped by. Checkboxes to keyboard and screen reader. */
+/**
+ * A few options side by side, such as the groups of a table. Checkboxes for keyboard and screen
+ * reader.
+ */
 export function ToggleGroup<Value extends string>(props: ToggleGroupProps<Value>): ReactNode {
   return (
     <fieldset className={styles.segments}>

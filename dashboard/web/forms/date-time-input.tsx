@@ -9,14 +9,14 @@ export interface LocalDateTimeInputProps {
   readonly minMs?: number;
 }
 
-/** `2026-11-21T11:43` in the user's zone, as the element wants it. */
+/** `2026-11-21T11:43` in the user's zone, the format of the element. */
 function localText(atMs: number): string {
   return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
 
 export function LocalDateTimeInput({ value, onChange, minMs }: LocalDateTimeInputProps): ReactNode {
   const { attributes } = useFieldControl();
-  // While it is half typed the element has no value, and must not be given one.
+  // A half-typed input has no value, and setting one would clear it.
   const [text, setText] = useState(value === undefined ? '' : localText(value));
   const shown = value !== undefined && Date.parse(text) !== value ? localText(value) : text;
   return (
@@ -29,7 +29,7 @@ export function LocalDateTimeInput({ value, onChange, minMs }: LocalDateTimeInpu
       max="9999-12-31T23:59"
       onChange={(event) => {
         setText(event.target.value);
-        // Text without a zone is read in the user's.
+        // Date.parse reads text without a zone in the user's zone.
         const atMs = Date.parse(event.target.value);
         onChange(Number.isNaN(atMs) ? undefined : atMs);
       }}
@@ -46,7 +46,7 @@ export interface DateTimeFieldProps {
   readonly error?: string | undefined;
 }
 
-/** A moment in the user's zone, with what it is in UTC below. */
+/** A moment in the user's zone, with UTC below. */
 export function DateTimeField({
   label,
   value,

@@ -4,23 +4,22 @@ import styles from './day-range-input.module.css';
 import inputStyles from './input.module.css';
 
 export interface DayRange {
-  /** `2026-11-21`; absent: open. */
+  /** `2026-11-21`. Absent: open. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
 }
 
 export interface DayRangeInputProps {
-  /** Of what the days are, read out: `Days of UTC`. */
+  /** Accessible name: `Days of UTC`. */
   readonly label: string;
   readonly value: DayRange;
   readonly onChange: (value: DayRange) => void;
-  /** Why these days cannot be shown. */
+  /** The reason why these days are invalid. */
   readonly problem?: string | undefined;
-  /** The last day that can be chosen. */
+  /** The last possible day. */
   readonly max?: string;
 }
 
-/** A first and a last day. */
 export function DayRangeInput({ label, value, onChange, problem, max }: DayRangeInputProps): ReactNode {
   const id = useId();
   const box = (name: 'from' | 'to', text: string) => (

@@ -6,7 +6,7 @@ interface FieldControl {
   readonly required: boolean;
   readonly invalid: boolean;
   readonly describedBy: string | undefined;
-  /** What a control found wrong with what is being typed. */
+  /** Reports a problem with the typed value. */
   readonly report: (problem: string | undefined) => void;
 }
 
@@ -18,19 +18,22 @@ export interface FieldProps {
   /** From the server: `problem.fields.name`. */
   readonly error?: string | undefined;
   readonly required?: boolean;
-  /** The label is read out only. */
+  /** Shows the label to screen readers only. */
   readonly hideLabel?: boolean;
   readonly children: ReactNode;
 }
 
-/** Label, hint and error of one control, tied to it for screen readers. The control inside takes them from here. */
+/**
+ * Label, hint and error of one control, linked for screen readers. The control reads them from the
+ * context.
+ */
 export function Field({ label, hint, error, required = false, hideLabel = false, children }: FieldProps): ReactNode {
   const id = useId();
   const [found, report] = useState<string>();
   const problem = found ?? error;
   const describedBy = [hint && `${id}-hint`, problem && `${id}-error`].filter(Boolean).join(' ') || undefined;
   return (
-    // Instead of the browser's bubble, which hides what it speaks of, in another language than the page.
+    // Replaces the browser's bubble, which covers the field and may have another language.
     <div
       className={styles.field}
       onInvalidCapture={(event) => {
@@ -58,7 +61,7 @@ export function Field({ label, hint, error, required = false, hideLabel = false,
   );
 }
 
-/** After a closed section around it has opened. */
+/** Waits until a closed section around the control has opened. */
 function focusFirstInvalid(event: FormEvent): void {
   event.preventDefault();
   const control = event.target;
@@ -69,7 +72,7 @@ function focusFirstInvalid(event: FormEvent): void {
 
 const ALONE: FieldControl = { id: '', required: false, invalid: false, describedBy: undefined, report: () => {} };
 
-/** For controls: what to put on the element, and where to report what is wrong. */
+/** Attributes for the element of a control, and a function that reports its problem. */
 export function useFieldControl(): {
   readonly attributes: {
     readonly id?: string;
@@ -77,7 +80,7 @@ export function useFieldControl(): {
     readonly 'aria-invalid': true | undefined;
     readonly 'aria-describedby': string | undefined;
   };
-  /** For controls whose label may be hidden while they are used. */
+  /** For controls that hide their label while they are used. */
   readonly labelId: string | undefined;
   readonly report: (problem: string | undefined) => void;
 } {
@@ -102,7 +105,7 @@ export function isControl(target: EventTarget): target is Control {
   );
 }
 
-/** What is wrong with what stands in a control, in the page's words and language where there are any. */
+/** The validation message of a control, in the page's own words if there are any. */
 export function describeInvalid({
   validity,
   validationMessage,

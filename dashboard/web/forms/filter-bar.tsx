@@ -5,12 +5,14 @@ import styles from './filter-bar.module.css';
 import { TextInput } from './text-input.tsx';
 
 export interface FilterBarProps {
-  /** Selects, segmented controls and search boxes with a `label`. Their state lives in the URL, so that a filtered page can be sent on. */
+  /**
+   * Filters, each with a `label`. Their state is in the URL, so that a filtered page can be shared.
+   */
   readonly children: ReactNode;
-  /** Whether anything is filtered now. */
+  /** True if any filter is set. */
   readonly active: boolean;
   readonly onClear: () => void;
-  /** At the end: a CsvLink, a switch for following live. */
+  /** At the end: a CsvLink or a switch. */
   readonly actions?: ReactNode;
 }
 
@@ -33,9 +35,9 @@ export function FilterBar({ children, active, onClear, actions }: FilterBarProps
 export interface SearchBoxProps {
   readonly label: string;
   readonly value: string;
-  /** On Enter, when something is pasted, when the box is left, and when it is emptied: not with every letter. */
+  /** Called on Enter, paste, blur and clear, not for each letter. */
   readonly onSearch: (value: string) => void;
-  /** With every letter: for what the page has and filters by itself. */
+  /** Calls `onSearch` for each letter, for lists that are filtered in the page. */
   readonly live?: boolean;
 }
 

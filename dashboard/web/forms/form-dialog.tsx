@@ -7,7 +7,7 @@ export interface FormDialogProps
   extends Pick<DialogProps, 'onClose' | 'title' | 'description' | 'size' | 'finalFocus'>,
     Omit<FormProps, 'id'> {
   readonly open?: boolean;
-  /** What the button does: `Revoke key`, never `OK`. */
+  /** The action: `Revoke key`, never `OK`. */
   readonly submit: string;
   readonly tone?: 'primary' | 'danger';
   readonly busy?: boolean;

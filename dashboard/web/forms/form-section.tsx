@@ -4,15 +4,15 @@ import styles from './form-section.module.css';
 
 export interface FormSectionProps {
   readonly title: string;
-  /** What it says now, while it is closed. */
+  /** Present values, shown while it is closed. */
   readonly summary: string;
-  /** Something in it is wrong: it cannot stay closed. */
+  /** True if a field in it is invalid. It then stays open. */
   readonly hasProblem: boolean;
   readonly startOpen?: boolean;
   readonly children: ReactNode;
 }
 
-/** A part of a form that most people need not see. Opens by itself when the browser finds something wrong in it. */
+/** An optional part of a form. Opens by itself when the browser finds an invalid field in it. */
 export function FormSection({ title, summary, hasProblem, startOpen = false, children }: FormSectionProps): ReactNode {
   const [open, setOpen] = useState(startOpen);
   const isOpen = open || hasProblem;

@@ -5,11 +5,14 @@ import { Banner } from '../components/banner.tsx';
 import styles from './form.module.css';
 
 export interface FormProps {
-  /** For a submit button outside it, such as in a dialog's footer: `<Button type="submit" form={id}>`. */
+  /**
+   * For a submit button outside the form, such as in the footer of a dialog: `<Button type="submit"
+   * form={id}>`.
+   */
   readonly id?: string;
-  /** Called only when the browser found every field valid. */
+  /** Called only if the browser finds every field valid. */
   readonly onSubmit: () => void;
-  /** Shown above the buttons, unless it is only about fields that show it themselves. */
+  /** Shown below the fields, unless the fields show it themselves. */
   readonly problem?: ApiProblem | null;
   /** False: no field shows a problem of its own. Default: true. */
   readonly hasFields?: boolean;
@@ -21,7 +24,8 @@ export function Form({ id, onSubmit, problem, hasFields = true, children }: Form
   useEffect(() => (problem ? showProblem(form) : undefined), [problem]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    // A form in a dialog must not submit the form around the dialog: React's events follow components, not elements.
+    // A form in a dialog must not submit the form around it: React's events follow components, not
+    // elements.
     event.stopPropagation();
     onSubmit();
   };
@@ -41,7 +45,7 @@ export function Form({ id, onSubmit, problem, hasFields = true, children }: Form
   );
 }
 
-/** A long form may have been scrolled away from what the server found wrong. Sections that open for it do so first. */
+/** Scrolls to the problem in a long form, after closed sections have opened. */
 function showProblem(form: RefObject<HTMLFormElement | null>): () => void {
   const frame = requestAnimationFrame(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus();
@@ -50,7 +54,7 @@ function showProblem(form: RefObject<HTMLFormElement | null>): () => void {
   return () => cancelAnimationFrame(frame);
 }
 
-/** Short fields side by side where there is room. */
+/** Short fields side by side if they fit. */
 export function FormRow({ children }: { readonly children: ReactNode }): ReactNode {
   return <div className={styles.row}>{children}</div>;
 }
@@ -59,11 +63,11 @@ export function FormButtons({ children }: { readonly children: ReactNode }): Rea
   return <div className={styles.buttons}>{children}</div>;
 }
 
-// Hardly ever needed.
+// Rarely needed.
 const SignInAgain = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.SignInAgain })));
 const GivePassword = lazy(() => import('./form-prompts.tsx').then((module) => ({ default: module.GivePassword })));
 
-/** Asks over a form, so that nothing typed into it is lost: to sign in again, or for the password. Stands inside the form. */
+/** Prompts over a form: to sign in again, or for the password. Nothing that was typed is lost. */
 export function FormGuards(): ReactNode {
   const id = useId();
   useEffect(() => keepForm(id), [id]);

@@ -17,7 +17,10 @@ export interface MultiComboboxProps {
   readonly placeholder?: string;
 }
 
-/** Any number of a known list, found by typing. A value that is no longer in the list stays and can be taken out. */
+/**
+ * Several values of a known list, found by typing. Values that left the list stay and can be
+ * removed.
+ */
 export function MultiCombobox({ choices, values, onChange, placeholder }: MultiComboboxProps): ReactNode {
   const { attributes, labelId } = useFieldControl();
   const box = useRef<HTMLDivElement>(null);
@@ -30,7 +33,8 @@ export function MultiCombobox({ choices, values, onChange, placeholder }: MultiC
       value={chosen}
       isItemEqualToValue={(a, b) => a.value === b.value}
       onValueChange={(next, details) => {
-        // Escape leaves the dialog around it; to take every restriction away with it would be an accident nobody sees.
+        // Escape closes the surrounding dialog. Clearing all restrictions as well would be an
+        // unnoticed accident.
         if (details.reason === 'escape-key') details.allowPropagation();
         else onChange(next.map(({ value }) => value));
       }}
@@ -48,7 +52,8 @@ export function MultiCombobox({ choices, values, onChange, placeholder }: MultiC
           <Combobox.Input
             {...attributes}
             required={false}
-            // While the list is open everything around is hidden from screen readers, a label too; a reference is not.
+            // The open list hides everything else from screen readers, labels included; a reference
+            // still works.
             aria-labelledby={labelId}
             className={styles.input}
             placeholder={values.length === 0 ? placeholder : undefined}
@@ -58,7 +63,7 @@ export function MultiCombobox({ choices, values, onChange, placeholder }: MultiC
       <Combobox.Portal>
         <Combobox.Positioner className={styles.positioner} anchor={box} sideOffset={4}>
           <Combobox.Popup className={styles.popup}>
-            <Combobox.Empty className={styles.none}>Nothing fits.</Combobox.Empty>
+            <Combobox.Empty className={styles.none}>No match.</Combobox.Empty>
             <Combobox.List>
               {(choice: ComboboxChoice) => (
                 <Combobox.Item key={choice.value} value={choice} className={styles.option}>

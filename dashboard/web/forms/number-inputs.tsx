@@ -8,7 +8,7 @@ import styles from './input.module.css';
 
 export interface ParsedInputProps<Value> {
   readonly value: Value | undefined;
-  /** `undefined` while the box is empty or what it says is not valid; then the form cannot be submitted. */
+  /** `undefined` while the box is empty or invalid. The form cannot be submitted then. */
   readonly onChange: (value: Value | undefined) => void;
   readonly parse: (text: string) => { readonly value: Value } | { readonly problem: string };
   readonly format: (value: Value) => string;
@@ -18,7 +18,7 @@ export interface ParsedInputProps<Value> {
   readonly placeholder?: string | undefined;
 }
 
-/** A text box for a value that has a form: keeps what is typed as it is typed, and says what is wrong with it after it was left. */
+/** A text box with a parser. Keeps the text as it was typed and shows a problem on blur. */
 export function ParsedInput<Value>(props: ParsedInputProps<Value>): ReactNode {
   const { value, onChange, parse, format, prefix, suffix } = props;
   const { attributes, report } = useFieldControl();
@@ -26,7 +26,7 @@ export function ParsedInput<Value>(props: ParsedInputProps<Value>): ReactNode {
   const last = useRef(value);
   const box = useRef<HTMLInputElement>(null);
 
-  // A value from outside (another row, a reset) replaces the text; one that came from the text itself does not.
+  // A value from outside, such as a reset, replaces the text.
   useEffect(() => {
     if (last.current === value) return;
     last.current = value;

@@ -8,7 +8,7 @@ export interface PasswordInputProps extends Pick<TextInputProps, 'value' | 'onCh
   readonly autoComplete: 'current-password' | 'new-password';
 }
 
-/** A password, which can be looked at while it is typed. */
+/** A password that can be shown while it is typed. */
 export function PasswordInput(props: PasswordInputProps): ReactNode {
   const [shown, setShown] = useState(false);
   return (
@@ -25,7 +25,7 @@ export function PasswordInput(props: PasswordInputProps): ReactNode {
   );
 }
 
-/** As the server demands. */
+/** The server's minimum. */
 const MIN_LENGTH = 12;
 
 export interface NewPasswordFieldProps {
@@ -34,7 +34,7 @@ export interface NewPasswordFieldProps {
   readonly error: string | undefined;
 }
 
-/** A password to be. Shown on demand instead of asked for twice. */
+/** A new password. It can be shown, so it is asked for only once. */
 export function NewPasswordField({ value, onChange, error }: NewPasswordFieldProps): ReactNode {
   return (
     <Field

@@ -7,7 +7,7 @@ export interface Choice<Value extends string> {
   readonly value: Value;
   readonly label: string;
   readonly disabled?: boolean;
-  /** In a Select: neighbours of the same group stand below its name. */
+  /** Select shows consecutive choices of a group below its name. */
   readonly group?: string;
 }
 
@@ -15,7 +15,7 @@ export interface SelectProps<Value extends string> {
   readonly value: Value;
   readonly onChange: (value: Value) => void;
   readonly choices: readonly Choice<Value>[];
-  /** Where it stands in no Field. */
+  /** Accessible name of a control without a Field. */
   readonly label?: string;
   readonly disabled?: boolean;
 }

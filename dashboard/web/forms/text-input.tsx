@@ -19,7 +19,7 @@ export interface TextInputProps
   readonly onChange: (value: string) => void;
   readonly type?: 'text' | 'email' | 'password' | 'search';
   readonly ref?: Ref<HTMLInputElement>;
-  /** Where it stands in no Field. */
+  /** Accessible name of a control without a Field. */
   readonly label?: string;
 }
 

@@ -10,18 +10,21 @@ export const SCOPE_LABELS: Readonly<Record<ScopeName, { readonly title: string; 
   'usage:read': { title: 'Read usage', means: 'Read balance, usage and single requests. Costs nothing.' },
 };
 
-/** `Dec 3`, with the year where it is another one. */
+/** `Dec 3`, with the year if it is not the present one. */
 export function shortDate(atMs: number, nowMs: number): string {
   const sameYear = new Date(atMs).getFullYear() === new Date(nowMs).getFullYear();
   return (sameYear ? dayOfYear : dayOfAnyYear).format(atMs);
 }
 
-/** `$5`, `$0.25`, `$1,000`: an amount that somebody chose, without cents that say nothing. */
+/** `$5`, `$0.25`, `$1,000`: a chosen amount without zero cents. */
 export function shortMoney(nanoUsd: string): string {
   return formatMoney(nanoUsd).replace(/\.00$/, '');
 }
 
-/** What is asked of a key, in a few words each: `2 models`, `60 rpm`, `$5/day`. Empty: it is not restricted. */
+/**
+ * Restrictions of a key as short texts: `2 models`, `60 rpm`, `$5/day`. Empty for an unrestricted
+ * key.
+ */
 export function restrictionWords(key: KeyRestrictions, nowMs: number): string[] {
   return [
     countWords(key.models ?? [], 'models'),
@@ -31,7 +34,7 @@ export function restrictionWords(key: KeyRestrictions, nowMs: number): string[] 
   ].filter((words) => words !== undefined);
 }
 
-/** The one that it is, or how many there are; undefined of none. */
+/** The only item, or the number of items. Undefined without any. */
 export function countWords(items: readonly string[], what: string): string | undefined {
   return items.length < 2 ? items[0] : `${items.length} ${what}`;
 }
@@ -39,7 +42,7 @@ export function countWords(items: readonly string[], what: string): string | und
 type Limits = Loose<Pick<KeyRestrictions, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>>;
 type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
 
-/** `60 rpm`, `$5/day`: no more than there are. */
+/** `60 rpm`, `$5/day` for the limits that are set. */
 export function limitWords({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string[] {
   return [
     requestsPerMinute === undefined ? undefined : `${formatCompact(requestsPerMinute)} rpm`,
@@ -52,12 +55,12 @@ function expiryWords(expiresAtMs: number, nowMs: number): string {
   return `${expiresAtMs <= nowMs ? 'expired' : 'expires'} ${shortDate(expiresAtMs, nowMs)}`;
 }
 
-/** How a key is shown where its secret never is: `sk-gw-…ab12`. */
+/** A key without its secret: `sk-gw-…ab12`. */
 export function maskedKey({ last4 }: Pick<KeyView, 'last4'>): string {
   return `sk-gw-…${last4}`;
 }
 
-/** A budget of zero is spent from the start. */
+/** A budget of zero counts as used up. */
 export function spentFraction(spentNanoUsd: string, budgetNanoUsd: string): number {
   const budget = Number(budgetNanoUsd);
   return budget === 0 ? 1 : Number(spentNanoUsd) / budget;

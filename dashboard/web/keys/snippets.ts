@@ -1,12 +1,12 @@
 import type { ScopeName } from '../../contract/keys.ts';
 
-/** What a new key is tried with: it stands in the snippets, which are shown once with it. */
+/** Values of the examples for a new key, which are shown once together with it. */
 export interface SnippetFacts {
   /** Ends in `/v1`. */
   readonly apiUrl: string;
   readonly secret: string;
   readonly scopes: readonly ScopeName[];
-  /** One that the key may use. Absent: none is known. */
+  /** A model that the key may use. Absent if none is known. */
   readonly model?: string;
 }
 
@@ -18,7 +18,9 @@ export interface Snippet {
 const MODEL_TO_FILL_IN = 'MODEL';
 const MESSAGE = 'Say hello.';
 
-/** A key without the scope `chat` is tried with the balance, which every other key may read. */
+/**
+ * Examples with the balance for keys without the scope `chat`, because every other key may read it.
+ */
 export function snippets(facts: SnippetFacts): readonly Snippet[] {
   return facts.scopes.includes('chat') ? chatSnippets(facts) : creditSnippets(facts);
 }
@@ -94,12 +96,12 @@ console.log(data);`,
   ];
 }
 
-/** One word for a POSIX shell, whatever it contains. */
+/** Quotes any text for a POSIX shell. */
 function shellText(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** JSON's text literals mean the same in Python and TypeScript. */
+/** JSON strings are valid in Python and TypeScript. */
 function quoted(text: string): string {
   return JSON.stringify(text);
 }

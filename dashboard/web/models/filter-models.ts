@@ -7,7 +7,7 @@ interface ModelFilter {
   readonly can?: Ability | undefined;
 }
 
-/** Available ones first, each part by id; `key` narrows to what it may use. */
+/** Available models first, then by id. `key` restricts them to the models of a key. */
 export function filterModels(
   models: readonly ModelView[],
   { search = '', can }: ModelFilter,
@@ -25,7 +25,7 @@ function abilitiesOf({ capabilities, reasoningEfforts }: ModelView): readonly st
   return reasoningEfforts.length === 0 ? capabilities : [...capabilities, 'reasoning'];
 }
 
-/** A model with which a key can be tried; undefined while none is known that it may use. */
+/** A model for the first request with a key, or undefined. */
 export function modelToTry(models: readonly ModelView[], key: Pick<KeyView, 'models'>): string | undefined {
   return filterModels(models, {}, key).find(({ state }) => state === 'available')?.id ?? key.models?.[0];
 }

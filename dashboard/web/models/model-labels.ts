@@ -12,12 +12,12 @@ export const ABILITY_LABELS: Readonly<Record<Ability, string>> = {
   reasoning: 'Reasoning',
 };
 
-/** Capabilities of a later gateway are shown by their own name. */
+/** Capabilities of a later gateway keep their own name. */
 export function capabilityWord(capability: string): string {
   return capability in ABILITY_LABELS ? ABILITY_LABELS[capability as Ability] : capability;
 }
 
-/** `$0.25 in, $2.00 out`: per million tokens. */
+/** `$0.25 in, $2.00 out` per million tokens. */
 function priceWords({ inputPicoUsd, outputPicoUsd }: Pick<ModelView, 'inputPicoUsd' | 'outputPicoUsd'>): string {
   return `${formatPricePerMillion(inputPicoUsd)} in, ${formatPricePerMillion(outputPicoUsd)} out`;
 }
@@ -32,7 +32,7 @@ export const MODEL_STATES = {
   },
 } as const satisfies Record<ModelView['state'], { tone: string; text: string; means: string | undefined }>;
 
-/** One of the list from which the models of a key are picked. */
+/** A choice in the list of a key's models. */
 export function modelChoice(model: ModelView): { value: string; label: string; detail: string } {
   const { text } = MODEL_STATES[model.state];
   const words = [

@@ -10,11 +10,11 @@ import { balanceWarning } from './balance-warning.ts';
 
 export interface BalanceBannerProps {
   readonly organization: OrganizationView;
-  /** In the last seven days; absent while it is not known. */
+  /** Spend of the last seven days. Absent while unknown. */
   readonly spentNanoUsd: string | undefined;
 }
 
-/** What has to be known before anything else: requests are refused, or will be soon. Nothing, most of the time. */
+/** Warns that requests are refused, or will be soon. Usually shows nothing. */
 export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps): ReactNode {
   const { topUpUrl } = useSession();
   const isOperator = useOrganization().role === 'operator';
@@ -44,7 +44,7 @@ export function BalanceBanner({ organization, spentNanoUsd }: BalanceBannerProps
   );
 }
 
-/** Leads to where credit is bought, in a new tab; nothing where no such place is configured. */
+/** Opens the page for buying credit in a new tab. Shows nothing if none is configured. */
 export function TopUpButton({ tone = 'neutral' }: { readonly tone?: 'primary' | 'neutral' }): ReactNode {
   const { topUpUrl } = useSession();
   if (topUpUrl === undefined) return null;

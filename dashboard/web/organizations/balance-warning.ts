@@ -1,16 +1,16 @@
 import type { OrganizationView } from '../../contract/organization.ts';
 
-/** What has to be said above everything else about an organization's money; the gravest of it. */
+/** The most urgent warning about an organization's money. */
 export type BalanceWarning =
   | { readonly kind: 'suspended'; readonly sinceMs: number }
   /** Requests are refused with `insufficient_credits`. */
   | { readonly kind: 'empty' }
-  /** `hours` until it is used up, at the pace of the last seven days. */
+  /** `hours` until the balance is used up at the pace of the last seven days. */
   | { readonly kind: 'low'; readonly averageDayNanoUsd: string; readonly hours: number };
 
 const DAYS = 7n;
 
-/** `spentNanoUsd`: in the last seven days; absent while it is not known. */
+/** `spentNanoUsd` is the spend of the last seven days, absent while unknown. */
 export function balanceWarning(organization: OrganizationView, spentNanoUsd?: string): BalanceWarning | undefined {
   if (organization.suspendedAtMs !== undefined) return { kind: 'suspended', sinceMs: organization.suspendedAtMs };
   const available = availableNanoUsd(organization);
@@ -24,7 +24,7 @@ export function balanceWarning(organization: OrganizationView, spentNanoUsd?: st
   };
 }
 
-/** What new requests can use: what requests in flight hold is spoken for. */
+/** The balance less all holds. */
 export function availableNanoUsd({ balanceNanoUsd, heldNanoUsd }: OrganizationView): bigint {
   return BigInt(balanceNanoUsd) - BigInt(heldNanoUsd);
 }

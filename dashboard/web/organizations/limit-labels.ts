@@ -2,7 +2,7 @@ import type { OrganizationLimits } from '../../contract/organization.ts';
 import { formatMoney } from '../format/format-money.ts';
 import { formatCompact } from '../format/format-number.ts';
 
-/** `600 requests a minute`, `$80.00 a day`, as far as it is limited; how many at once it always is. */
+/** The limits that are set: `600 requests a minute`, `$80.00 a day`. Concurrency always is. */
 export function limitWords(limits: OrganizationLimits): readonly string[] {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, maxTokens, concurrency } = limits;
   return [

@@ -6,7 +6,10 @@ import styles from './operator-panel.module.css';
 import type { OrganizationAction } from './organization-dialogs.tsx';
 import { OrganizationDialog } from './organization-dialogs.tsx';
 
-/** On the overview of an organization, for operators: what it may, and what only they can change. */
+/**
+ * For operators, on the overview of an organization: its limits, and actions that only operators
+ * have.
+ */
 export function OperatorPanel({ organization }: { readonly organization: OrganizationView }): ReactNode {
   const { id, suspendedAtMs, limits } = organization;
   const [what, setWhat] = useState<OrganizationAction['what']>();

@@ -27,11 +27,12 @@ export interface OrganizationDialogOfProps {
   readonly onClose: () => void;
 }
 
-/** The dialog of an action, with the organization as it is now. */
+/** Loads the organization and opens the dialog of the action. */
 export function OrganizationDialog({ action: { what, id }, onClose }: OrganizationDialogOfProps): ReactNode {
   const query = useAsk('GET /api/organizations/:organization', { params: { organization: id } });
   if (query.data === undefined) {
-    // It comes in a moment. A dialog that is replaced by another one would lose where the focus has to go back to.
+    // Shows nothing while loading: replacing one dialog by another would lose the element that gets
+    // the focus back.
     if (query.error === null) return null;
     return (
       <Dialog open onClose={onClose} title="Organization" size="small">
@@ -50,7 +51,7 @@ export function OrganizationDialog({ action: { what, id }, onClose }: Organizati
   }
 }
 
-/** What is being done to an organization in a dialog. */
+/** An action on an organization that needs a dialog. */
 export interface OrganizationAction {
   readonly what: 'edit' | 'credit' | 'suspension';
   readonly id: string;
@@ -117,7 +118,7 @@ export interface OrganizationDialogProps {
 }
 
 export function EditOrganizationDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
-  // As it was when the dialog was opened: the page goes on asking behind it.
+  // Values when the dialog was opened; the page behind it keeps refetching.
   const [before] = useState(() => draftOf(organization));
   const [draft, setDraft] = useState(before);
   const toast = useToast();
@@ -149,7 +150,7 @@ export function EditOrganizationDialog({ organization, onClose }: OrganizationDi
   );
 }
 
-/** Suspends, or resumes what is suspended. */
+/** Suspends or resumes an organization. */
 export function SuspensionDialog({ organization, onClose }: OrganizationDialogProps): ReactNode {
   const { id, name, suspendedAtMs } = organization;
   const toast = useToast();

@@ -2,7 +2,7 @@ import type { NewOrganizationInput, OrganizationChangeInput } from '../../contra
 import type { OrganizationView } from '../../contract/organization.ts';
 import { formatMoneyInFull } from '../format/format-money.ts';
 
-/** What stands in the form. Absent: the box is empty. */
+/** Values of the form. Absent for an empty box. */
 export interface OrganizationDraft {
   readonly name: string;
   readonly requestsPerMinute: number | undefined;
@@ -11,7 +11,7 @@ export interface OrganizationDraft {
   readonly maxTokens: number | undefined;
   readonly concurrency: number | undefined;
   readonly allowMultipleCompletions: boolean;
-  /** Of a new one only. */
+  /** Only for a new organization. */
   readonly creditNanoUsd: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function draftOf({ name, limits }: Pick<OrganizationView, 'name' | 'limit
   return { ...NEW_ORGANIZATION, name, ...limits };
 }
 
-/** `reference`: of the opening credit. */
+/** `reference` is that of the opening credit. */
 export function newOrganization(draft: OrganizationDraft, reference: string): NewOrganizationInput {
   const { name, allowMultipleCompletions, ...boxes } = draft;
   const filled = Object.entries(boxes).filter(([, value]) => value !== undefined);
@@ -45,7 +45,9 @@ export function newOrganization(draft: OrganizationDraft, reference: string): Ne
 
 const REMOVABLE = ['requestsPerMinute', 'tokensPerMinute', 'dailyBudgetNanoUsd', 'maxTokens'] as const;
 
-/** Only what is different: what somebody else changed meanwhile is not set back. An emptied box lifts the limit. */
+/**
+ * Only the changed fields, so that concurrent changes are kept. An emptied box removes the limit.
+ */
 export function organizationChange(before: OrganizationDraft, after: OrganizationDraft): OrganizationChangeInput {
   const name = after.name.trim();
   const limits = REMOVABLE.filter((limit) => after[limit] !== before[limit]).map((limit) => [
@@ -70,15 +72,15 @@ export interface CreditDraft {
 }
 
 /**
- * Each dialog begins with one: when an answer is lost, the same dialog may be sent again and is booked once. Made without randomUUID(), which
- * browsers have on secure pages only.
+ * One reference for each dialog: if a response is lost, the dialog can be sent again and is booked
+ * once. randomUUID() exists on secure pages only.
  */
 export function newReference(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `crd-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Empty boxes are left out: the server takes no empty text. */
+/** Leaves out empty boxes, which the server would refuse. */
 export function creditBody({ amountNanoUsd, note, reference }: CreditDraft) {
   return {
     amountNanoUsd,
@@ -91,7 +93,7 @@ export function balanceAfter(balanceNanoUsd: string, amountNanoUsd: string): str
   return (BigInt(balanceNanoUsd) + BigInt(amountNanoUsd)).toString();
 }
 
-/** Says what will be booked, so that a wrong sign or zero too many is seen before. */
+/** Says what will be booked, so that a wrong sign or digit is noticed. */
 export function creditButton(amountNanoUsd: string | undefined): string {
   if (amountNanoUsd === undefined) return 'Add credit';
   return amountNanoUsd.startsWith('-')

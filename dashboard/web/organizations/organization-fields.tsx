@@ -10,7 +10,7 @@ import type { OrganizationDraft } from './organization-drafts.ts';
 export interface OrganizationFieldsProps {
   readonly draft: OrganizationDraft;
   readonly onChange: (draft: OrganizationDraft) => void;
-  /** From the server, by field. */
+  /** Messages of the server by field. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
@@ -30,7 +30,7 @@ export function NameField({ draft, onChange, problems }: OrganizationFieldsProps
   );
 }
 
-/** Keys have limits of their own only below these. */
+/** Keys can have lower limits only. */
 export function LimitFields({ draft, onChange, problems }: OrganizationFieldsProps): ReactNode {
   const set = (next: Partial<OrganizationDraft>) => onChange({ ...draft, ...next });
   return (
@@ -55,7 +55,7 @@ export function LimitFields({ draft, onChange, problems }: OrganizationFieldsPro
         </Field>
       </FormRow>
       <FormRow>
-        <Field label="Daily budget" error={problems.dailyBudgetNanoUsd} hint="Begins anew at 00:00 UTC.">
+        <Field label="Daily budget" error={problems.dailyBudgetNanoUsd} hint="Resets at 00:00 UTC.">
           <MoneyInput
             allowZero
             value={draft.dailyBudgetNanoUsd}

@@ -10,23 +10,29 @@ export interface DialogProps {
   readonly title: string;
   readonly description?: ReactNode;
   readonly size?: 'small' | 'normal' | 'large';
-  /** At the right edge, over the whole height: details of what stays visible beside it. */
+  /** At the right edge with full height, for details beside the list. */
   readonly asDrawer?: boolean;
-  /** Cannot be closed by Escape or a click beside it, because what it shows is not shown again. */
+  /** Escape and clicks outside do not close it, because its content is not shown again. */
   readonly mustAnswer?: boolean;
   readonly initialFocus?: RefObject<HTMLElement | null>;
-  /** Where the focus goes when what opened the dialog is gone by then. */
+  /** Gets the focus when the element that opened the dialog is gone. */
   readonly finalFocus?: RefObject<HTMLElement | null> | undefined;
   /** Buttons, the main one last. */
   readonly footer?: ReactNode;
   readonly children?: ReactNode;
 }
 
-/** The first field, or else the first button below: never the cross. What is read (drawers) begins at its heading. */
+/**
+ * Gets the focus first: a field, else a button of the footer, never the close button. Drawers begin
+ * at their heading.
+ */
 const FIRST_CONTROL =
   ':is(input, select, textarea):not(:disabled, header *, [type="hidden"]), footer button:not(:disabled)';
 
-/** Modal. Unmounted while closed, so that a form in it begins anew. The focus goes back to what opened it. */
+/**
+ * A modal dialog. Unmounts when it closes, which resets forms in it. The focus returns to the
+ * element that opened it.
+ */
 export function Dialog(props: DialogProps): ReactNode {
   const { open, onClose, title, description, size = 'normal', asDrawer = false, mustAnswer = false } = props;
   const heading = useRef<HTMLHeadingElement>(null);
@@ -69,7 +75,7 @@ export function Dialog(props: DialogProps): ReactNode {
   );
 }
 
-/** Details of a row, at the side. */
+/** Details of a row at the side. */
 export function Drawer(props: Omit<DialogProps, 'asDrawer' | 'size' | 'mustAnswer'>): ReactNode {
   return <Dialog {...props} asDrawer />;
 }

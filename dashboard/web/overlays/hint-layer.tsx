@@ -11,9 +11,10 @@ const CLOSE_AFTER_MS = 120;
 const EDGE_PX = 8;
 
 /**
- * The one tooltip of the page: shows `data-hint` of whatever is hovered or focused. One listener for all, because a table has hundreds of
- * amounts and times and a component for each would cost more than the table. It repeats or refines what the element says, so screen
- * readers do not need it. Can be hovered itself and goes with Escape (WCAG 1.4.13).
+ * The only tooltip of the page: shows `data-hint` of the hovered or focused element. One listener
+ * serves all, because a table has hundreds of amounts and times. The text repeats or refines the
+ * element's own, so screen readers do not need it. The tooltip can be hovered and closes with
+ * Escape (WCAG 1.4.13).
  */
 export function HintLayer(): ReactNode {
   const [hint, setHint] = useState<Hint>();
@@ -70,7 +71,7 @@ function watch(show: (hint: Hint | undefined) => void, popup: { readonly current
   );
   for (const name of ['focusout', 'pointerdown'] as const)
     document.addEventListener(name, () => later(undefined, 0), options);
-  // What is about to be shown may still scroll into place.
+  // A focused element may still scroll into view.
   document.addEventListener('scroll', () => current && later(undefined, 0), options);
   document.addEventListener('keydown', (event) => event.key === 'Escape' && later(undefined, 0), options);
   return () => {
@@ -79,7 +80,7 @@ function watch(show: (hint: Hint | undefined) => void, popup: { readonly current
   };
 }
 
-/** Above the element, or below where there is no room; never outside the window. */
+/** Above the element, or below if there is no room, within the window. */
 function place(popup: HTMLDivElement, box: DOMRect): void {
   if (!popup.matches(':popover-open')) popup.showPopover();
   const { width, height } = popup.getBoundingClientRect();

@@ -11,7 +11,7 @@ export interface InvitationDialogProps {
   readonly onClose: () => void;
 }
 
-/** The link is shown once, but another can be made: it may be closed freely. */
+/** The link is shown once, but a new one can be made, so the dialog may be closed freely. */
 export function InvitationDialog({ email, link, onClose }: InvitationDialogProps): ReactNode {
   return (
     <Dialog
@@ -27,8 +27,8 @@ export function InvitationDialog({ email, link, onClose }: InvitationDialogProps
     >
       <CopyBox text={link.url} what="link" />
       <p className="muted">
-        Whoever has the link can use it, once, until <Instant atMs={link.expiresAtMs} />. It is not shown again, but you
-        can make a new one, which ends this one.
+        Anybody with the link can use it, once, until <Instant atMs={link.expiresAtMs} />. It is not shown again, but
+        you can make a new one, which ends this one.
       </p>
     </Dialog>
   );

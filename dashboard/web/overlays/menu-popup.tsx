@@ -10,7 +10,7 @@ export interface MenuAction {
   readonly icon?: IconName;
   readonly tone?: 'bad';
   readonly disabled?: boolean;
-  /** The one that holds now. */
+  /** True for the present choice. */
   readonly chosen?: boolean;
   readonly onSelect: () => void;
 }
@@ -25,15 +25,15 @@ export interface MenuProps {
   readonly trigger: ReactElement<Record<string, unknown>>;
   readonly groups: readonly MenuGroup[];
   readonly align?: 'start' | 'end';
-  /** As wide as what opens it. */
+  /** As wide as the trigger. */
   readonly fitTrigger?: boolean;
 }
 
-/** Mounted when it is opened for the first time. */
+/** Mounted when it opens for the first time. */
 export function MenuPopup({ trigger, groups, align = 'end', fitTrigger = false }: MenuProps): ReactNode {
   const button = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
-    // It stands in place of the button that was pressed, and whatever opens next gives the focus back to where it was.
+    // Replaces the pressed button, so it takes over the focus that later overlays return to.
     if (document.activeElement === document.body) button.current?.focus();
   }, []);
   return (

@@ -7,8 +7,8 @@ const load = () => import('./menu-popup.tsx');
 const MenuPopup = lazy(() => load().then((module) => ({ default: module.MenuPopup })));
 
 /**
- * A button that opens a list of actions. What opens is a quarter of the whole page (positioning, keyboard, focus), so it is fetched when
- * the browser has nothing better to do and mounted when it is opened for the first time; a table has a menu in each row.
+ * A button that opens a list of actions. The popup code is a quarter of the page, so it is loaded
+ * when the browser is idle and mounted at the first opening: a table has a menu in each row.
  */
 export function Menu(props: MenuProps): ReactNode {
   const [opened, setOpened] = useState(false);

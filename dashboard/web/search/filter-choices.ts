@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useAsk } from '../api/use-ask.ts';
 import type { Choice } from '../forms/select.tsx';
 
-/** Keys of the organization for a filter, revoked ones too: they were used. `chosen` is there although it is not known, or not yet. */
+/** Keys for a filter, revoked ones included. `chosen` is added even if it is unknown. */
 export function useKeyChoices(organization: string, chosen: string | undefined): readonly Choice<string>[] {
   const { data } = useAsk('GET /api/organizations/:organization/keys', { params: { organization } });
   return useMemo(() => {

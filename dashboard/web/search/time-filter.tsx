@@ -39,7 +39,7 @@ interface LocalDaysProps extends DayRange {
   readonly onDays: (days: TimeRange) => void;
 }
 
-/** Days that cannot be shown stay in the boxes with what is wrong with them; the page keeps the last ones that could. */
+/** Invalid days stay in the boxes with their problem. The page keeps the last valid ones. */
 function LocalDays({ from, to, onDays }: LocalDaysProps): ReactNode {
   const [draft, setDraft] = useState<DayRange>({ from, to });
   useEffect(() => setDraft({ from, to }), [from, to]);

@@ -20,7 +20,7 @@ export function urlReader<Values>(
   return (raw) => present(Object.fromEntries(entries.map(([name, read]) => [name, read(raw[name])]))) as never;
 }
 
-/** More than any name that the server accepts has. */
+/** Longer than any name that the server accepts. */
 const MAX_LENGTH = 300;
 
 export function text(value: unknown): string | undefined {

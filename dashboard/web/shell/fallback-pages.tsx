@@ -7,7 +7,7 @@ import { PageHeader } from '../components/page-header.tsx';
 import { EmptyState, ErrorState } from '../components/states.tsx';
 import styles from './shell.module.css';
 
-/** Instead of a page that threw: a bug, or a part of the page that a new release took away. */
+/** Replaces a page that threw: a bug, or a chunk that a new release removed. */
 export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
   const router = useRouter();
   const lost = useConnectionLost();
@@ -15,7 +15,7 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
   useEffect(() => {
     if (!isProblem) console.error(error);
   }, [error, isProblem]);
-  // A part of the page that could not be loaded is not asked for again by itself. Nothing was typed on a page that never came.
+  // A failed chunk is not loaded again by itself. A reload is safe, because nothing was typed yet.
   useEffect(() => {
     if (isProblem) return;
     void checkConnection();
@@ -32,16 +32,16 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
             icon="errors"
             title="This page could not be shown"
             action={
-              // Without the server the browser's own error would take the place of everything.
+              // Without the server a reload would show the browser's own error.
               !lost && (
                 <Button icon="refresh" onClick={() => location.reload()}>
-                  Load the page anew
+                  Reload the page
                 </Button>
               )
             }
           >
             {lost
-              ? 'It comes by itself when the server can be reached again.'
+              ? 'It appears by itself when the server can be reached again.'
               : 'A newer version of the dashboard may have been installed since you opened it.'}
           </EmptyState>
         </div>
@@ -50,7 +50,7 @@ export function PageFailed({ error }: Pick<ErrorComponentProps, 'error'>): React
   );
 }
 
-/** Instead of everything: nobody answered who is signed in. */
+/** Replaces everything if the session cannot be loaded. */
 export function ShellFailed({ error }: Pick<ErrorComponentProps, 'error'>): ReactNode {
   return (
     <main className={styles.content}>

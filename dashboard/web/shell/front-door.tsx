@@ -8,7 +8,7 @@ export interface FrontDoorProps {
   readonly children: ReactNode;
 }
 
-/** Around the pages of those who are not signed in yet. */
+/** Frame of the pages before the sign-in. */
 export function FrontDoor({ title, description, children }: FrontDoorProps): ReactNode {
   return (
     <main className={styles.door}>

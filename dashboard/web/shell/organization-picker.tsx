@@ -7,11 +7,11 @@ import type { OrganizationFinderProps } from './organization-finder.tsx';
 export interface OrganizationPickerProps {
   readonly value: string | undefined;
   readonly onChange: (id: string) => void;
-  /** What stands there while none is chosen. */
+  /** Shown while none is chosen. */
   readonly placeholder: string;
 }
 
-/** One of all organizations, for operators: there may be too many for a list. Stands in a Field or alone. */
+/** Chooses one of all organizations, for operators. In a Field or alone. */
 export function OrganizationPicker({ value, onChange, placeholder }: OrganizationPickerProps): ReactNode {
   const { attributes } = useFieldControl();
   const [finding, setFinding] = useState(false);
@@ -46,7 +46,7 @@ export function OrganizationPicker({ value, onChange, placeholder }: Organizatio
   );
 }
 
-// Only operators load it, when they open it.
+// Loaded when an operator opens it.
 const OrganizationFinder = lazy(() =>
   import('./organization-finder.tsx').then((module) => ({ default: module.OrganizationFinder })),
 );

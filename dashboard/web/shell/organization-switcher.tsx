@@ -10,7 +10,7 @@ import styles from './sidebar.module.css';
 
 const ROLE_LABELS = { operator: 'Operator', owner: 'Owner', member: 'Member' } as const;
 
-/** The user's own organizations; an operator finds the others by name. */
+/** The user's organizations. Operators find the others by name. */
 export function OrganizationSwitcher({
   organization,
 }: {

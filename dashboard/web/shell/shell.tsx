@@ -7,10 +7,10 @@ import { IconButton, LinkButton } from '../components/button.tsx';
 import styles from './shell.module.css';
 import { Sidebar } from './sidebar.tsx';
 
-// Only on narrow windows, so that the overview does not wait for it.
+// For narrow windows only, so the overview does not wait for it.
 const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx').then((module) => ({ default: module.SidebarDrawer })));
 
-/** What is around every page of somebody signed in. */
+/** Frame of every page after the sign-in. */
 export function Shell(): ReactNode {
   const [open, setOpen] = useState(false);
   const lost = useConnectionLost();
@@ -38,7 +38,7 @@ export function Shell(): ReactNode {
       <main id="content" tabIndex={-1} className={styles.content}>
         {lost && (
           <Banner tone="warn" title="Connection lost">
-            What you see may be out of date. The page goes on by itself when the server can be reached again.
+            The page may be out of date. It continues by itself when the server can be reached again.
           </Banner>
         )}
         {untrustedProxy !== undefined && (

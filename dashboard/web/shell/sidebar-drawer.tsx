@@ -5,7 +5,7 @@ import dialogStyles from '../overlays/dialog.module.css';
 import styles from './sidebar.module.css';
 import { Sidebar } from './sidebar.tsx';
 
-/** The navigation of narrow windows. */
+/** Navigation for narrow windows. */
 export function SidebarDrawer({ onClose }: { readonly onClose: () => void }): ReactNode {
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>

@@ -38,7 +38,7 @@ const OPERATOR_PAGES: readonly Entry[] = [
   { label: 'Audit log', icon: 'audit', to: '/operator/audit' },
 ];
 
-/** Where one can go, by what the user may see. The server decides on every request by itself. */
+/** Navigation by the user's role. The server checks each request independently. */
 export function Sidebar(): ReactNode {
   const { user } = useSession();
   const organization = useShellOrganization();

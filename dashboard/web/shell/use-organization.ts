@@ -3,13 +3,13 @@ import type { OrganizationChoice, SessionView } from '../../contract/session.ts'
 import { useSession } from '../api/session.ts';
 import { useAsk } from '../api/use-ask.ts';
 
-/** The organization of the page, with what the user is in it. Only on pages below `/o/$organization`. */
+/** The organization of a page below `/o/$organization`, with the user's role. */
 export function useOrganization(): OrganizationChoice {
   const { organization } = useParams({ from: '/app/o/$organization' });
   return useChoice(organization);
 }
 
-/** For the shell: that of the page, or the one looked at last. */
+/** For the shell: the organization of the page, or the last one. */
 export function useShellOrganization(): OrganizationChoice | undefined {
   const { organization } = useParams({ strict: false });
   const session = useSession();
@@ -18,7 +18,7 @@ export function useShellOrganization(): OrganizationChoice | undefined {
   return id === undefined ? undefined : choice;
 }
 
-/** Where `/` leads. Operators may look at organizations that they do not belong to. */
+/** Target of `/`. Operators may open organizations that they do not belong to. */
 export function startOrganization({ user, organizations }: SessionView): string | undefined {
   const last = lastOrganization();
   const mayOpen = last !== undefined && (user.isOperator || organizations.some(({ id }) => id === last));
@@ -40,7 +40,7 @@ function useChoice(id: string): OrganizationChoice {
 
 const NAME = 'organization';
 
-/** The organization that was looked at last in this browser: `/` leads there. */
+/** The organization that this browser opened last. */
 export function lastOrganization(): string | undefined {
   try {
     return localStorage.getItem(NAME) ?? undefined;
@@ -53,6 +53,6 @@ export function rememberOrganization(id: string): void {
   try {
     localStorage.setItem(NAME, id);
   } catch {
-    // Then `/` leads to the first one.
+    // Without storage `/` leads to the first organization.
   }
 }

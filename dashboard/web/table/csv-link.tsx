@@ -6,11 +6,10 @@ import { ButtonAnchor } from '../components/button.tsx';
 export interface CsvLinkProps {
   readonly organization: string;
   readonly table: CsvTable;
-  /** The page's filter. */
   readonly query: Readonly<Record<string, unknown>>;
 }
 
-/** What the page shows, all of it, as a file. */
+/** Downloads all rows of the page's filter as CSV. */
 export function CsvLink({ organization, table, query }: CsvLinkProps): ReactNode {
   return (
     <ButtonAnchor

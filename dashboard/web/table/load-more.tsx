@@ -8,13 +8,16 @@ export interface LoadMoreProps {
   readonly hasMore: boolean;
   readonly busy: boolean;
   readonly onLoad: () => void;
-  /** How many are shown: `50 requests`. */
+  /** Number of shown rows: `50 requests`. */
   readonly shown?: ReactNode;
-  /** What the button does, where it is not just the next page. */
+  /** Default: `Load more`. */
   readonly label?: string;
 }
 
-/** The next, older page below what is there: `hasMore={pages.hasNextPage} busy={pages.isFetchingNextPage} onLoad={pages.fetchNextPage}`. */
+/**
+ * Loads the next, older page: `hasMore={pages.hasNextPage} busy={pages.isFetchingNextPage}
+ * onLoad={pages.fetchNextPage}`.
+ */
 export function LoadMore({ hasMore, busy, onLoad, shown, label = 'Load more' }: LoadMoreProps): ReactNode {
   return (
     <div className={styles.row}>
@@ -29,33 +32,33 @@ export function LoadMore({ hasMore, busy, onLoad, shown, label = 'Load more' }: 
 }
 
 export interface SearchFurtherProps {
-  /** In the singular, as after "No". */
+  /** Singular, as after "No". */
   readonly what: string;
   readonly searchedToMs: number;
   readonly busy: boolean;
   readonly onFurther: () => void;
 }
 
-/** Shown instead of a list when the part of it that was searched has nothing that fits, and there is more. */
+/** Replaces an empty list if the search stopped before the end. */
 export function SearchFurther({ what, searchedToMs, busy, onFurther }: SearchFurtherProps): ReactNode {
   return (
     <EmptyState
       icon="search"
-      title="Nothing fits so far"
+      title="No match so far"
       action={
         <Button busy={busy} onClick={onFurther}>
           Search further back
         </Button>
       }
     >
-      No {what} since <Instant atMs={searchedToMs} /> fits these filters.
+      No {what} since <Instant atMs={searchedToMs} /> matches these filters.
     </EmptyState>
   );
 }
 
 const STEP = 100;
 
-/** Of a list that the page has whole: as many rows as are drawn at once without anybody waiting, and more on demand (LoadMore). */
+/** The first rows of a long list that is loaded, and more on demand (LoadMore). */
 export function useFirstRows<Row>(rows: readonly Row[] | undefined): {
   readonly first: readonly Row[] | undefined;
   readonly hasMore: boolean;

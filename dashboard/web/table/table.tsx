@@ -14,43 +14,43 @@ import styles from './table.module.css';
 
 export interface Column<Row> {
   readonly id: string;
-  /** Empty for a column of menus: `label` then says what it is. */
+  /** Empty for a column of menus, which has a `label` instead. */
   readonly header: string;
   readonly label?: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Numbers stand at the end, under each other. */
+  /** Aligned to the end. */
   readonly numeric?: boolean;
-  /** Left out where the window is narrower than this. */
+  /** Hidden in narrower windows. */
   readonly hideBelow?: 'narrow' | 'medium' | 'wide';
-  /** Only where rows are lists: all of a row in one cell, when every other column is left out there. The last column. */
+  /** Shown only if rows are lists: a single cell with the whole row. The last column. */
   readonly showBelow?: 'narrow';
-  /** CSS length; absent: as the content needs. */
+  /** CSS length. Default: by content. */
   readonly width?: string;
-  /** Of all rows, in a last row of its own, which is there when any column has one. */
+  /** Sum in a footer, which is shown if any column has one. */
   readonly total?: ReactNode;
 }
 
 export interface TableProps<Row> {
-  /** What it lists, for screen readers. */
+  /** Accessible name. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** Absent: coming; as many skeleton rows as `skeletonRows` stand there. */
+  /** Absent while loading, which shows `skeletonRows` rows. */
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string;
-  /** A row is then opened by a click anywhere on it or by Enter. The first cell should name the row. */
+  /** Opens a row by click or Enter. The first cell should name the row. */
   readonly onOpen?: (row: Row) => void;
-  /** Marked, such as the one in the drawer. */
+  /** Marks the row in the drawer. */
   readonly openKey?: string | undefined;
-  /** Came while one was looking: stands out for a moment. */
+  /** Highlights a row that arrived while the user was looking. */
   readonly isNew?: (row: Row) => boolean;
   /** An EmptyState. */
   readonly empty: ReactNode;
   readonly skeletonRows?: number;
-  /** The heads of the columns are then buttons. The rows come sorted. */
+  /** Makes the column heads buttons. The rows are sorted already. */
   readonly sorting?: Sorting | undefined;
-  /** On a phone: each row as a small list (default), or the table scrolls sideways. */
+  /** On a phone rows become small lists (default), or the table scrolls sideways. */
   readonly narrow?: 'list' | 'scroll';
-  /** For many columns and rows that are looked through rather than read. */
+  /** For many columns and rows. */
   readonly dense?: boolean;
 }
 
@@ -139,7 +139,10 @@ function moveFocus({ previousElementSibling, nextElementSibling }: Element, key:
   return true;
 }
 
-/** A button in a row does its own thing, and so does a menu or dialog of it, which is elsewhere on the page but within it for React. */
+/**
+ * True for controls in a row. Menus and dialogs of a row are its children for React, but elsewhere
+ * in the document.
+ */
 function isControl({ target, currentTarget }: MouseEvent): boolean {
   if (!(target instanceof Element) || !currentTarget.contains(target)) return true;
   return target.closest('a, button, input, select, label') !== null;
@@ -158,7 +161,7 @@ export interface Sorting {
 
 const ARIA = { asc: 'ascending', desc: 'descending' } as const;
 
-/** Names of the columns; those that sort are buttons. */
+/** Column heads. Sortable ones are buttons. */
 export function TableHead<Row>({ columns, sorting }: Pick<TableProps<Row>, 'columns' | 'sorting'>): ReactNode {
   return (
     <thead>
@@ -198,7 +201,10 @@ function HeadCell<Row>({ column, sorting }: HeadCellProps<Row>): ReactNode {
   );
 }
 
-/** Whether what is inside is wider than the box. Only then is the box a thing to scroll, and a stop for the keyboard. */
+/**
+ * Observes whether the content is wider than the box. Only then does the box scroll and take the
+ * focus.
+ */
 export function useOverflows<Box extends HTMLElement>(): readonly [box: RefObject<Box | null>, overflows: boolean] {
   const box = useRef<Box>(null);
   const [overflows, setOverflows] = useState(false);

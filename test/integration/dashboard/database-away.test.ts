@@ -24,7 +24,7 @@ it('says that the database is away, to everybody alike, and works again when it 
     await owner.send('POST', keys, { name: 'k', scopes: ['chat'] }),
     await dashboard.browser().send('POST', '/api/session', { email: 'a@example.com', password: 'x' }),
   ];
-  const message = 'The database does not answer at the moment.';
+  const message = 'The database does not respond at the moment.';
   for (const { status, body, headers } of replies) {
     expect([status, body]).toEqual([503, { problem: 'unavailable', message, retryAfterSeconds: 5 }]);
     expect(headers).toHaveProperty('retry-after', '5');

@@ -38,7 +38,7 @@ describe('what is written into the form of a key', () => {
     ['name', ''],
     ['name', '   '],
     ['name', 'x'.repeat(201), 'At most 200 characters.'],
-    ['name', 'a\nb', 'One of these characters cannot be seen. Type it again.'],
+    ['name', 'a\nb', 'One of these characters is invisible. Type it again.'],
     ['name', 'a\0b'],
     ['name', '\ud800'],
     ['name', 5],

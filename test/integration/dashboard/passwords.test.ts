@@ -111,7 +111,7 @@ describe('a link to set a password', () => {
     const token = tokenOf((await operator.send<LinkView>('POST', `/api/users/${id}/reset`)).body);
     const refused = {
       short: 'At least 12 characters.',
-      password1234: 'This is one of the first that anybody would try.',
+      password1234: 'This is one of the most common passwords.',
     };
     for (const [password, message] of Object.entries({ ...refused, [email]: 'Not the e-mail address, please.' })) {
       const { status, body } = await use(dashboard.browser(), token, password);

@@ -67,7 +67,7 @@ describe('inviting', () => {
   it('adds a user at once for operators only, who are warned', async () => {
     const user = await dashboard.addUser();
     const warned = await invite(operator, user.email);
-    expect([warned.status, warned.body.fields?.email]).toEqual([409, expect.stringContaining('nobody proved')]);
+    expect([warned.status, warned.body.fields?.email]).toEqual([409, expect.stringContaining('never verified')]);
     expect(await members()).not.toContainEqual(expect.objectContaining({ email: user.email }));
     const { body } = await add(operator, user.email);
     expect(body).toEqual({ member: expect.objectContaining({ userId: user.id, role: 'member', invited: false }) });

@@ -36,7 +36,7 @@ export function AccountPage(): ReactNode {
   );
 }
 
-/** Pending invitations elsewhere. Joining takes the link: an address alone proves nothing. */
+/** Pending invitations. Joining needs the link: an address alone proves nothing. */
 export function PendingInvitations({ invitations }: { readonly invitations: readonly PendingInvitation[] }): ReactNode {
   return (
     <Card title="Invitations">

@@ -14,7 +14,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** `Firefox on Linux`, as far as the user agent says; browsers name each other, so the first that fits counts. */
+/** `Firefox on Linux` from the user agent. Browsers name each other, so the first match counts. */
 export function deviceName(userAgent: string | undefined): string {
   const found = (names: readonly [RegExp, string][]) => names.find(([sign]) => userAgent && sign.test(userAgent))?.[1];
   const browser = found(BROWSERS) ?? 'Unknown browser';

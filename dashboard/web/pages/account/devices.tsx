@@ -13,7 +13,7 @@ import { useToast } from '../../components/toast.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { deviceName } from './device-name.ts';
 
-/** Every browser that is signed in. */
+/** All signed-in browsers. */
 export function Devices(): ReactNode {
   const devices = useAsk('GET /api/devices', {});
   return (

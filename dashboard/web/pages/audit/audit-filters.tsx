@@ -8,7 +8,7 @@ import { type AuditUrlState, auditFilter } from './audit-url.ts';
 export interface AuditFiltersProps {
   readonly search: AuditUrlState;
   readonly onSearch: (search: AuditUrlState) => void;
-  /** A choice that only one page has, with whether it is made. */
+  /** An extra filter of one page, and whether it is set. */
   readonly more?: ReactNode;
   readonly isMoreActive?: boolean;
   readonly onClear: () => void;
@@ -38,7 +38,10 @@ export function AuditFilters({ search, onSearch, more, isMoreActive = false, onC
   );
 }
 
-/** The same object until something else is asked for: `Last 24 hours` counts from when it was chosen. */
+/**
+ * Keeps the same filter object until the URL changes: `Last 24 hours` counts from the moment of the
+ * choice.
+ */
 export function useAuditFilter({ actor, action, range, from, to }: AuditUrlState): ReturnType<typeof auditFilter> {
   return useMemo(
     () => auditFilter({ actor, action, ...(range && { range }), ...(from && { from }), ...(to && { to }) }, Date.now()),

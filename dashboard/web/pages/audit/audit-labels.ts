@@ -2,7 +2,7 @@ import type { AuditEventView, ListChangeView } from '../../../contract/people.ts
 import { formatMoneyInFull } from '../../format/format-money.ts';
 import { formatCount } from '../../format/format-number.ts';
 
-/** `{}` is the name of what it was done to. */
+/** `{}` is replaced by the name of the subject. */
 const WORDS: Readonly<Record<string, string>> = {
   'organization.created': 'Created the organization {}',
   'organization.updated': 'Changed the organization {}',
@@ -31,7 +31,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 export const ACTIONS: readonly string[] = [...Object.keys(WORDS), 'organization.credited'].sort();
 
-/** For choosing one: `Revoked a key` */
+/** Choice of a filter: `Revoked a key`. */
 export function actionChoice(action: string): { readonly value: string; readonly label: string } {
   const label = action === 'organization.credited' ? 'Added credit' : (WORDS[action] ?? action);
   const general = label
@@ -41,10 +41,10 @@ export function actionChoice(action: string): { readonly value: string; readonly
   return { value: action, label: general.replace('{}', 'somebody') };
 }
 
-/** What was done, in two parts: the words, and the name in the middle of them. */
+/** The text of an event, with a name in the middle. */
 export interface ActionWords {
   readonly before: string;
-  /** Absent: it is about nobody else. */
+  /** Absent for events without a subject. */
   readonly name?: string;
   readonly after: string;
 }
@@ -62,7 +62,7 @@ function creditWords({ balanceNanoUsd }: AuditEventView['changes']): string {
   return amount < 0n ? `Took ${shown} back from {}` : `Added ${shown} to {}`;
 }
 
-/** As the log has them, or an instant to be shown in the reader's zone. */
+/** A logged value, or a moment to show in the reader's zone. */
 export type ChangedValue =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'instant'; readonly atMs: number }
@@ -71,12 +71,12 @@ export type ChangedValue =
 export interface ChangeLine {
   readonly field: string;
   readonly label: string;
-  /** Absent: the thing is new, or `after` says what came and went. */
+  /** Absent for a new object, or if `after` lists additions and removals. */
   readonly before?: ChangedValue;
   readonly after: ChangedValue;
 }
 
-/** In this order; the log's own has no meaning. The word says what it is when there is none. */
+/** Labels in the order of display, with the text for a missing value. */
 const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> = {
   name: ['Name', 'none'],
   email: ['Email', 'none'],
@@ -103,9 +103,9 @@ const FIELDS: Readonly<Record<string, readonly [label: string, none: string]>> =
   failuresWithinMinute: ['Failures within the minute', 'none'],
 };
 
-/** Said by the action already. */
+/** Fields that the action already implies. */
 const SAID: ReadonlySet<string> = new Set(['suspendedAtMs', 'disabledAtMs']);
-/** There is no such thing before. */
+/** Fields without a previous value. */
 const SAID_ALONE: ReadonlySet<string> = new Set(['note', 'reference', 'failuresWithinMinute']);
 const ORDER = Object.keys(FIELDS);
 

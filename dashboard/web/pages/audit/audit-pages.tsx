@@ -17,11 +17,11 @@ export interface AuditPagesProps {
     readonly refetch: () => Promise<unknown>;
   };
   readonly withOrganization?: boolean;
-  /** What is not there may be so only because of a filter. */
+  /** True if a filter may hide events. */
   readonly isFiltered: boolean;
 }
 
-/** The log with the way to what is older. */
+/** The list of events with a button for older ones. */
 export function AuditPages(props: AuditPagesProps): ReactNode {
   const { pages, withOrganization = false } = props;
   const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
@@ -67,10 +67,10 @@ export function NoEvents({ pages, isFiltered }: AuditPagesProps): ReactNode {
       />
     );
   }
-  if (isFiltered) return <EmptyState icon="search" title="Nothing fits" />;
+  if (isFiltered) return <EmptyState icon="search" title="No match" />;
   return (
     <EmptyState icon="audit" title="Nothing has been changed yet">
-      Whoever creates, changes or revokes something appears here, with what it was before.
+      Every change of keys, limits, members and money appears here, with its author and the previous values.
     </EmptyState>
   );
 }

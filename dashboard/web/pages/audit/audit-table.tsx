@@ -7,9 +7,9 @@ import styles from './audit.module.css';
 import { actionWords, type ChangedValue, changeLines } from './audit-labels.ts';
 
 export interface AuditTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly events: readonly AuditEventView[] | undefined;
-  /** For operators, who see all of them. */
+  /** For operators, who see all organizations. */
   readonly withOrganization?: boolean;
   readonly empty: ReactNode;
 }

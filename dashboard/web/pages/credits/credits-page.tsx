@@ -31,10 +31,11 @@ export function CreditsPage(): ReactNode {
     <>
       <PageHeader
         title="Credits"
-        description="What was paid in, and what every request cost."
+        description="All credits, and the cost of every request."
         actions={<TopUpButton tone="primary" />}
       />
-      {/* With a key, so that nothing of another organization is shown while this one's figures come. */}
+      {/* The key remounts for another organization, so that figures of the former one are never
+          shown. */}
       <CreditsOf key={id} id={id} search={search} onSearch={(next) => void navigate({ search: next, replace: true })} />
     </>
   );
@@ -50,7 +51,7 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
   const params = { organization: id };
   const organization = useAsk('GET /api/organizations/:organization', { params }, { refreshMs: REFRESH_MS });
   const query = useLedgerQuery(search);
-  // Asked again whole, so only while it is one page long.
+  // A refetch loads all pages, so only a single page is refreshed.
   const [isLong, setLong] = useState(false);
   const pages = useAskPages(
     'GET /api/organizations/:organization/ledger',
@@ -92,7 +93,7 @@ function CreditsOf({ id, search, onSearch }: CreditsOfProps): ReactNode {
   );
 }
 
-/** What counts as now is fixed when a span is chosen: otherwise every look would be another question. */
+/** Fixes the present moment when a span is chosen. Otherwise each render would be a new query. */
 function useLedgerQuery(search: LedgerUrlState) {
   const [nowMs] = useState(() => Date.now());
   return useMemo(() => ({ kind: search.kind, ...boundsOf(search, nowMs) }), [search, nowMs]);

@@ -11,7 +11,7 @@ import styles from './ledger-table.module.css';
 
 export interface LedgerTableProps {
   readonly organization: string;
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly entries: readonly LedgerEntryView[] | undefined;
   readonly filtered: boolean;
 }
@@ -27,7 +27,7 @@ export function LedgerTable({ organization, entries, filtered }: LedgerTableProp
       skeletonRows={12}
       empty={
         filtered ? (
-          <EmptyState icon="credits" title="No entries fit">
+          <EmptyState icon="credits" title="No matching entries">
             Choose another time or kind.
           </EmptyState>
         ) : (
@@ -70,7 +70,7 @@ function Amount({ entry }: { readonly entry: LedgerEntryView }): ReactNode {
   );
 }
 
-/** Of a charge, the request that it is for; of a credit, who gave it and why. */
+/** For a charge the request, for a credit its note and actor. */
 function About({ organization, entry }: { readonly organization: string; readonly entry: LedgerEntryView }): ReactNode {
   const { generationId, model, keyName, note, reference, actor } = entry;
   if (generationId !== undefined) {

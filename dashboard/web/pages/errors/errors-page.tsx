@@ -10,7 +10,7 @@ import styles from './errors.module.css';
 
 const route = getRouteApi('/app/errors');
 
-/** Every error that the API answers: `/errors#key_revoked` leads to one. */
+/** All errors of the API. `/errors#key_revoked` leads to one. */
 export function ErrorsPage(): ReactNode {
   const { search = '' } = route.useSearch();
   const navigate = route.useNavigate();
@@ -30,7 +30,7 @@ export function ErrorsPage(): ReactNode {
         <SearchBox label="Code, status or words" value={search} onSearch={find} />
       </FilterBar>
       {groups.length === 0 && (
-        <EmptyState icon="search" title="No error fits">
+        <EmptyState icon="search" title="No matching error">
           Search for a code such as rpm_exceeded, a status, or words of the message.
         </EmptyState>
       )}

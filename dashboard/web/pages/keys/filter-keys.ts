@@ -4,7 +4,7 @@ import type { KeyGroup, KeysUrlState } from './keys-url.ts';
 
 export interface FilteredKeys {
   readonly shown: readonly KeyView[];
-  /** How many the search finds in each group. */
+  /** Number of matches in each group. */
   readonly counts: Readonly<Record<KeyGroup, number>>;
 }
 
@@ -19,7 +19,10 @@ export function filterKeys(keys: readonly KeyView[], { show = 'usable', search =
   return { shown: groups[show], counts };
 }
 
-/** Every word in the name, or the whole text in id, last four, or who created it. A whole key that was pasted is found by its end. */
+/**
+ * Matches every word in the name, or the whole text in id, last four characters or creator. A
+ * pasted key matches by its end.
+ */
 function matches({ name, id, last4, createdBy = '' }: KeyView, search: string): boolean {
   const text = search.trim().toLowerCase();
   if (text === '') return true;

@@ -18,7 +18,7 @@ const PILLS: Readonly<
   revoked: { tone: 'neutral', word: 'Revoked' },
 };
 
-/** Whether the key works, and when that ends or ended. */
+/** Status of the key, with its moment. */
 export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
   const { kind, atMs } = keyStatus(key, Date.now());
   const { tone, word } = PILLS[kind];
@@ -34,7 +34,7 @@ export function KeyState({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-/** What a key has spent since midnight UTC, against its budget where it has one. */
+/** Spend since midnight UTC, and the budget if there is one. */
 export function KeySpend({ of: { spentTodayNanoUsd, dailyBudgetNanoUsd } }: { readonly of: KeyView }): ReactNode {
   if (dailyBudgetNanoUsd === undefined) return <Money nanoUsd={spentTodayNanoUsd} />;
   return (

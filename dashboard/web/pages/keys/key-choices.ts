@@ -12,8 +12,8 @@ export const EXPIRY_LABELS: Readonly<Record<ExpiryChoice, string>> = {
 const DAYS = { '30d': 30, '90d': 90, '1y': 365, custom: 7 } as const;
 
 /**
- * What a choice means now: so many days from now on the calendar of who chooses, at the same time of day (also over a change to summer
- * time). Custom begins in a week.
+ * A number of days from now in the user's calendar, at the same time of day even across a change of
+ * clocks. `custom` begins in a week.
  */
 export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefined {
   if (choice === 'never') return undefined;
@@ -23,12 +23,12 @@ export function expiryOf(choice: ExpiryChoice, nowMs: number): number | undefine
   return at.getTime();
 }
 
-/** What a key that exists has. */
+/** The choice for an existing key. */
 export function expiryChoiceOf(expiresAtMs: number | undefined): ExpiryChoice {
   return expiresAtMs === undefined ? 'never' : 'custom';
 }
 
-/** How long the old key goes on beside the one that replaces it, in hours. */
+/** Hours for which the old key works beside its replacement. */
 export const OVERLAP_CHOICES = ['0', '1', '24', '72', 'custom'] as const;
 export type OverlapChoice = (typeof OVERLAP_CHOICES)[number];
 
@@ -42,7 +42,7 @@ export const OVERLAP_LABELS: Readonly<Record<OverlapChoice, string>> = {
   custom: 'Custom',
 };
 
-/** `undefined` while no hours have been entered. */
+/** `undefined` until a number is entered. */
 export function overlapHours(choice: OverlapChoice, customHours: number | undefined): number | undefined {
   return choice === 'custom' ? customHours : Number(choice);
 }

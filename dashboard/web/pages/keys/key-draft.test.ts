@@ -103,7 +103,7 @@ describe('draftProblems', () => {
     expect(draftProblems({ ...NEW_KEY, name: ' ', scopes: [], expiresAtMs: 10 }, 10)).toEqual({
       name: 'Give the key a name.',
       scopes: 'Choose at least one.',
-      expiresAtMs: 'Choose a time to come.',
+      expiresAtMs: 'Choose a time in the future.',
     });
     expect(draftProblems({ ...NEW_KEY, name: 'a', expiresAtMs: 11 }, 10)).toEqual({});
   });

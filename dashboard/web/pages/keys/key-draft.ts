@@ -1,6 +1,6 @@
 import type { KeyChange, KeyRestrictions, ScopeName } from '../../../contract/keys.ts';
 
-/** What stands in the form of a key. Empty lists and `undefined` restrict nothing. */
+/** Values of the form. Empty lists and `undefined` do not restrict. */
 export interface KeyDraft {
   readonly name: string;
   readonly scopes: readonly ScopeName[];
@@ -38,7 +38,7 @@ export function draftOf(key: KeyRestrictions): KeyDraft {
   };
 }
 
-/** The form as the server takes it. */
+/** The form as the server expects it. */
 export function restrictionsOf(draft: KeyDraft): KeyRestrictions {
   const { expiresAtMs, requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = draft;
   return {
@@ -54,8 +54,8 @@ export function restrictionsOf(draft: KeyDraft): KeyRestrictions {
 }
 
 /**
- * Only what the form changed: what somebody else changed meanwhile stays, and so does a limit that has come to stand above the
- * organization's. Empty: nothing.
+ * Only the changed fields, so that concurrent changes are kept, and an unchanged limit above that
+ * of the organization is not refused. Empty without a change.
  */
 export function changeOf(key: KeyRestrictions, draft: KeyDraft): KeyChange {
   const before = restrictionsOf(draftOf(key));
@@ -68,14 +68,14 @@ export function isEmptyChange(change: KeyChange): boolean {
   return Object.keys(change).length === 0;
 }
 
-/** Lists are sets: the order in which something was picked is no change. */
+/** Lists are sets: their order does not count. */
 function isSame(before: unknown, after: unknown): boolean {
   if (!Array.isArray(before) || !Array.isArray(after)) return before === after;
   const known = new Set<unknown>(before);
   return known.size === new Set(after).size && after.every((item) => known.has(item));
 }
 
-/** What the form sees by itself, beside what its boxes say of what is typed into them. */
+/** Problems beyond those that single fields report. */
 export function draftProblems(
   draft: KeyDraft,
   nowMs: number,
@@ -86,6 +86,6 @@ export function draftProblems(
   return {
     ...(draft.name.trim() === '' ? { name: 'Give the key a name.' } : {}),
     ...(draft.scopes.length === 0 ? { scopes: 'Choose at least one.' } : {}),
-    ...(isPast ? { expiresAtMs: 'Choose a time to come.' } : {}),
+    ...(isPast ? { expiresAtMs: 'Choose a time in the future.' } : {}),
   };
 }

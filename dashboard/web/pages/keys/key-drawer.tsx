@@ -15,18 +15,18 @@ import styles from './keys.module.css';
 
 export interface KeyDrawerProps {
   readonly organization: string;
-  /** The id in the URL. */
+  /** From the URL. */
   readonly id: string | undefined;
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly keys: readonly KeyView[] | undefined;
   readonly onClose: () => void;
   readonly onAct: OnKeyAction;
   readonly details: RefObject<HTMLDivElement | null>;
-  /** What opens over it. */
+  /** Overlays above the drawer. */
   readonly children: ReactNode;
 }
 
-/** Everything about one key, beside the list. */
+/** All about one key, beside the list. */
 export function KeyDrawer({ organization, id, keys, onClose, onAct, details, children }: KeyDrawerProps): ReactNode {
   const key = keys?.find((one) => one.id === id);
   return (
@@ -95,7 +95,7 @@ function NoKey({ coming }: { readonly coming: boolean }): ReactNode {
   );
 }
 
-/** All that is set of a key, and what has become of it. */
+/** Settings and use of a key. */
 export function KeyFacts({ of: key }: { readonly of: KeyView }): ReactNode {
   return (
     <Facts>

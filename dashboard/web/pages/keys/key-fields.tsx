@@ -10,7 +10,7 @@ import styles from './keys.module.css';
 
 const SCOPES = Object.keys(SCOPE_LABELS) as ScopeName[];
 
-/** Everything that can be chosen of a key: what nearly everybody chooses first, restrictions in sections below. */
+/** All settings of a key: common ones first, restrictions in sections below. */
 export function KeyFields(props: KeyFieldsProps): ReactNode {
   const { draft, onChange, problems } = props;
   return (

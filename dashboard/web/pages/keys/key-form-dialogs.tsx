@@ -10,7 +10,7 @@ import { useFieldProblems, useKeyFormFacts } from './key-form.ts';
 export interface CreateKeyDialogProps {
   readonly organization: string;
   readonly open: boolean;
-  /** Kept by the page, so that a dialog closed by mistake has lost nothing. */
+  /** Kept by the page, so that an accidentally closed dialog loses nothing. */
   readonly draft: KeyDraft;
   readonly onDraft: (draft: KeyDraft) => void;
   readonly onClose: () => void;
@@ -65,7 +65,7 @@ export function CreateKeyDialog(props: CreateKeyDialogProps): ReactNode {
 
 export interface KeyDialogProps {
   readonly organization: string;
-  /** As it was when the dialog was opened: what others change meanwhile is not written over. */
+  /** As it was when the dialog opened, so that concurrent changes are not overwritten. */
   readonly of: KeyView;
   readonly onClose: () => void;
 }
@@ -78,7 +78,7 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
   const edit = useSend('PATCH /api/organizations/:organization/keys/:key', {
     changes: ['GET /api/organizations/:organization/keys'],
     onDone: ({ name }) => {
-      toast({ tone: 'good', text: `Key “${name}” changed. It holds for the next request.` });
+      toast({ tone: 'good', text: `Key “${name}” changed. The change applies to the next request.` });
       onClose();
     },
   });
@@ -97,7 +97,7 @@ export function EditKeyDialog({ organization, of: key, onClose }: KeyDialogProps
     <FormDialog
       onClose={onClose}
       title={`Edit “${key.name}”`}
-      description="Changes hold for every request that begins after they are saved."
+      description="Changes apply to every request that begins after they are saved."
       submit="Save changes"
       busy={edit.isPending}
       onSubmit={submit}

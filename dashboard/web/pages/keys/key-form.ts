@@ -5,7 +5,9 @@ import type { OrganizationLimits } from '../../../contract/organization.ts';
 import { useAsk } from '../../api/use-ask.ts';
 import type { KeyDraft, KeyField } from './key-draft.ts';
 
-/** What the form of a key goes by beside the key. Both may still be coming: the server has the last word anyway. */
+/**
+ * Limits and models for the form. Either may still be loading: the server checks the input anyway.
+ */
 export function useKeyFormFacts(organization: string): {
   readonly limits: OrganizationLimits | undefined;
   readonly models: readonly ModelView[] | undefined;
@@ -19,7 +21,7 @@ export function useKeyFormFacts(organization: string): {
 export interface FieldProblems {
   readonly problems: Partial<Record<KeyField, string>>;
   readonly found: (problems: Partial<Record<KeyField, string>>) => void;
-  /** What was said of a field is said until the field changes. */
+  /** Drops the problem of a field that has changed. */
   readonly changed: (before: KeyDraft, after: KeyDraft) => void;
 }
 
@@ -38,9 +40,9 @@ export interface KeyFieldsProps {
   readonly draft: KeyDraft;
   readonly onChange: (draft: KeyDraft) => void;
   readonly problems: Partial<Record<KeyField, string>>;
-  /** Absent: not known yet. */
+  /** Absent while loading. */
   readonly limits: OrganizationLimits | undefined;
   readonly models: readonly ModelView[] | undefined;
-  /** The key that is edited. */
+  /** The edited key. */
   readonly before?: KeyView | undefined;
 }

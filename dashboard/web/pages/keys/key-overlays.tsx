@@ -16,16 +16,16 @@ export interface KeyOverlaysProps {
   readonly onChange: (next: Partial<KeysUrlState>) => void;
   readonly action: KeyAction | undefined;
   readonly onAct: OnKeyAction;
-  /** Takes the focus when what had it is gone. */
+  /** Gets the focus when the focused element is gone. */
   readonly createButton: RefObject<HTMLElement | null>;
 }
 
-/** Drawer and dialogs of the list: which drawer is open stands in the URL, what is being typed does not. */
+/** Drawer and dialogs of the list. The URL has the open drawer, but not what is typed. */
 export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
   const { organization, keys, search, onChange, action, onAct } = props;
   const [draft, setDraft] = useState(NEW_KEY);
   const details = useRef<HTMLDivElement>(null);
-  // What a dialog was opened from may be gone with what it did.
+  // The element that opened a dialog may be gone afterwards.
   const afterwards = search.key === undefined ? props.createButton : details;
   const [created, setCreated] = useState<CreatedKeyView>();
   const onCreated = (next: CreatedKeyView) => {
@@ -69,7 +69,8 @@ export function KeyOverlays(props: KeyOverlaysProps): ReactNode {
         onAct={onAct}
         details={details}
       >
-        {/* What opens over the drawer belongs to it: otherwise a click there would be one beside the drawer, and close it. */}
+        {/* Dialogs over the drawer are its children: otherwise a click in them would count as
+            outside and close it. */}
         {search.key !== undefined && over}
       </KeyDrawer>
       {search.key === undefined && over}

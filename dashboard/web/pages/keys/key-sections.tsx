@@ -22,7 +22,11 @@ export function ModelSection({ draft, onChange, problems, models = [] }: KeyFiel
       summary={countWords(draft.models, 'models') ?? 'All models'}
       hasProblem={problems.models !== undefined}
     >
-      <Field label="Allowed models" error={problems.models} hint="None chosen: every model, also those to come.">
+      <Field
+        label="Allowed models"
+        error={problems.models}
+        hint="If none is chosen, the key may use every model, including future ones."
+      >
         <MultiCombobox
           choices={models.map(modelChoice)}
           values={draft.models}
@@ -44,7 +48,7 @@ export function AddressSection({ draft, onChange, problems }: KeyFieldsProps): R
       <Field
         label="Allowed addresses"
         error={problems.ipRanges}
-        hint="Addresses and ranges from which the key works, such as 203.0.113.7 or 10.0.0.0/8. None: it works from everywhere."
+        hint="Addresses and ranges from which the key works, such as 203.0.113.7 or 10.0.0.0/8. If empty, it works from everywhere."
       >
         <ChipsInput
           values={draft.ipRanges}
@@ -75,7 +79,7 @@ export function ExpirySection({ draft, onChange, problems }: KeyFieldsProps): Re
         choices={EXPIRY_CHOICES.map((value) => ({ value, label: EXPIRY_LABELS[value] }))}
         onChange={(next) => {
           setChoice(next);
-          // Who looks for another moment begins at the one that was chosen before.
+          // A custom expiry starts at the moment that was chosen before.
           if (next !== 'custom' || expiresAtMs === undefined)
             onChange({ ...draft, expiresAtMs: expiryOf(next, Date.now()) });
         }}
@@ -147,7 +151,7 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
           />
         </Field>
       </FormRow>
-      <p className="muted">Budgets begin anew at 00:00 UTC. Empty: only the organization's limit holds.</p>
+      <p className="muted">Budgets reset at 00:00 UTC. If empty, only the organization's limits apply.</p>
     </FormSection>
   );
 }

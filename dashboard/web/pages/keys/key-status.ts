@@ -1,13 +1,13 @@
 import type { KeyStateName, KeyView } from '../../../contract/keys.ts';
 import { hasEnded } from '../../keys/key-labels.ts';
 
-/** `expiring`: usable, but not for long. `atMs`: when that ends or ended. */
+/** `expiring` keys work, but not for long. `atMs` is the moment of the end. */
 export interface KeyStatus {
   readonly kind: KeyStateName | 'expiring';
   readonly atMs?: number | undefined;
 }
 
-/** Soon enough to say it before it happens. */
+/** Warns before the expiry. */
 const SOON_MS = 7 * 86_400_000;
 
 export function keyStatus({ state, revokedAtMs, expiresAtMs }: KeyView, nowMs: number): KeyStatus {
@@ -23,7 +23,7 @@ export function keyStatus({ state, revokedAtMs, expiresAtMs }: KeyView, nowMs: n
   }
 }
 
-/** Why nothing can be done with a key by who looks at it, or undefined. */
+/** The reason why the user cannot change the key, or undefined. */
 export function whyFixed({ state, mine, createdBy }: KeyView): string | undefined {
   if (state === 'revoked') return 'A revoked key stays revoked: create another one instead.';
   if (mine) return undefined;
@@ -31,16 +31,16 @@ export function whyFixed({ state, mine, createdBy }: KeyView): string | undefine
   return `${who} of the organization may change this key.`;
 }
 
-/** A new key could not outlive one that has expired, and one that is being replaced is not replaced twice. */
+/** Neither an expired key nor one that is being replaced can be replaced. */
 export function mayReplace(key: KeyView): boolean {
   return !hasEnded(key) && key.state !== 'revoking';
 }
 
-/** What is being done to a key in a dialog. */
+/** An action on a key that needs a dialog. */
 export interface KeyAction {
   readonly what: 'edit' | 'replace' | 'revoke';
   readonly of: KeyView;
 }
 
-/** One is begun, or the one that was is over. */
+/** `undefined` ends the action. */
 export type OnKeyAction = (action: KeyAction | undefined) => void;

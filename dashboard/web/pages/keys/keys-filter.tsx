@@ -9,7 +9,7 @@ import { KEY_GROUPS, type KeyGroup, type KeysUrlState } from './keys-url.ts';
 
 export interface KeysFilterProps {
   readonly search: KeysUrlState;
-  /** Absent: not known yet. */
+  /** Absent while loading. */
   readonly counts: FilteredKeys['counts'] | undefined;
   readonly onChange: (next: Partial<KeysUrlState>) => void;
 }
@@ -44,13 +44,13 @@ export function KeysFilter({ search, counts, onChange }: KeysFilterProps): React
 export interface NoKeysProps {
   readonly search: KeysUrlState;
   readonly counts: FilteredKeys['counts'];
-  /** Of the organization, found by the search or not. */
+  /** All keys of the organization. */
   readonly total: number;
   readonly onChange: (next: Partial<KeysUrlState>) => void;
   readonly onCreate: () => void;
 }
 
-/** In place of the list when there is nothing in it: why, and what to do. */
+/** Replaces an empty list: the reason and what to do. */
 export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProps): ReactNode {
   if (total === 0) {
     return (
@@ -73,7 +73,7 @@ export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProp
     return (
       <EmptyState
         icon="key"
-        title={search.search === undefined ? `No ${here} key` : `No ${here} key fits`}
+        title={search.search === undefined ? `No ${here} key` : `No matching ${here} key`}
         action={<Button onClick={() => onChange({ show: 'all' })}>{isOne ? 'Show it' : 'Show them'}</Button>}
       >
         There {isOne ? `is 1 ${there} key` : `are ${counts.all} ${there} keys`}
@@ -84,7 +84,7 @@ export function NoKeys({ search, counts, total, onChange, onCreate }: NoKeysProp
   return (
     <EmptyState
       icon="search"
-      title="No key fits"
+      title="No matching key"
       action={<Button onClick={() => onChange({ search: undefined })}>Clear the search</Button>}
     >
       Keys are found by name, id, last four characters and who created them.

@@ -12,7 +12,7 @@ import { mayReplace, whyFixed } from './key-status.ts';
 import styles from './keys.module.css';
 
 export interface KeysTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly keys: readonly KeyView[] | undefined;
   readonly openKey: string | undefined;
   readonly onOpen: (key: KeyView) => void;
@@ -110,7 +110,7 @@ function Restrictions({ of: key }: { readonly of: KeyView }): ReactNode {
   );
 }
 
-/** On narrow windows the drawer has the same actions. */
+/** The drawer has the same actions for narrow windows. */
 function actionsColumn(onAct: KeysTableProps['onAct']): Column<KeyView> {
   return {
     id: 'actions',

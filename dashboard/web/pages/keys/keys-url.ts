@@ -1,6 +1,6 @@
 import { oneOf, text, type UrlState, urlReader } from '../../search/url-values.ts';
 
-/** `ended`: revoked and expired keys. */
+/** `ended` means revoked or expired. */
 export const KEY_GROUPS = ['usable', 'ended', 'all'] as const;
 export type KeyGroup = (typeof KEY_GROUPS)[number];
 

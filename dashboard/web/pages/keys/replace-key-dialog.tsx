@@ -28,7 +28,7 @@ export function ReplaceKeyDialog({ organization, of: key, onClose, onCreated }: 
     <FormDialog
       onClose={onClose}
       title={`Replace “${key.name}”`}
-      description="Makes a new key with the same name and settings. The old one goes on until it is revoked, so that you can change over without a gap."
+      description="Makes a new key with the same name and settings. The old one works until it is revoked, so that you can switch without a gap."
       submit="Create new key"
       busy={replace.isPending}
       problem={replace.error}

@@ -7,7 +7,7 @@ import type { KeyDialogProps } from './key-form-dialogs.tsx';
 import styles from './keys.module.css';
 
 export interface RevokeKeyDialogProps extends KeyDialogProps {
-  /** Takes the focus when the button or row that had it is gone with the key. */
+  /** Gets the focus when the focused element is gone with the key. */
   readonly afterwards: RefObject<HTMLElement | null>;
 }
 
@@ -33,7 +33,9 @@ export function RevokeKeyDialog({ organization, of: key, onClose, afterwards }: 
       onSubmit={() => revoke.mutate({ params: { organization, key: key.id } })}
     >
       <div className={styles.paragraphs}>
-        <p>It stops working at once: requests in flight finish, new ones get 401 key_revoked. This cannot be undone.</p>
+        <p>
+          It stops working at once: requests in progress finish, new ones get 401 key_revoked. This cannot be undone.
+        </p>
         {key.lastUsedAtMs !== undefined && (
           <p>
             Last used <Instant atMs={key.lastUsedAtMs} show="relative" />

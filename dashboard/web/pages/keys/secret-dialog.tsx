@@ -20,7 +20,10 @@ export interface SecretDialogProps {
   readonly finalFocus: RefObject<HTMLElement | null> | undefined;
 }
 
-/** The only time that a key is seen. It cannot be left by mistake before it was copied: not by Escape, not by going back, not by a reload. */
+/**
+ * Shows a key for the only time. Escape, navigation and reload cannot close it by mistake before
+ * the key was copied.
+ */
 export function SecretDialog({ organization, created, onClose, finalFocus }: SecretDialogProps): ReactNode {
   const [copied, setCopied] = useState(false);
   const [asking, setAsking] = useState(false);
@@ -59,7 +62,7 @@ export function SecretDialog({ organization, created, onClose, finalFocus }: Sec
           if (blocked) blocker.proceed();
         }}
       >
-        The key has not been copied here. Once this is closed nobody can show it again, and you would have to replace
+        The key has not been copied here. Once this is closed it cannot be shown again, and you would have to replace
         it.
       </ConfirmDialog>
     </Dialog>
@@ -76,7 +79,7 @@ function SecretAndSnippets({
   const { key, secret } = created;
   const model = modelToTry(answer?.models ?? [], key);
   return (
-    // Selected and copied by hand counts as well.
+    // Copying by hand counts too.
     <div className={styles.created} onCopy={onCopied}>
       <CopyBox text={secret} what="key" onCopied={onCopied} />
       {key.scopes.includes('chat') && model === undefined && (

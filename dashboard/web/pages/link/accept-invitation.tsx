@@ -22,7 +22,10 @@ const ACCOUNTS = [
 ] as const;
 type Account = (typeof ACCOUNTS)[number]['value'];
 
-/** Joins an organization: with a new account, with the password of the one that the address has, or as who is signed in here. */
+/**
+ * Joins an organization: with a new account, with the password of an existing one, or as the
+ * signed-in user.
+ */
 export function AcceptInvitation({ token, link, onJoined }: AcceptInvitationProps): ReactNode {
   const session = useQuery({
     queryKey: ['session behind link'],
@@ -69,7 +72,7 @@ function AcceptWithPassword({ token, link, onJoined }: AcceptInvitationProps): R
   const submit = () =>
     use.mutate(
       { body: { token, password } },
-      // The address has an account after all: what was typed is not its password.
+      // The address turned out to have an account with another password.
       { onError: ({ problem }) => problem === 'wrong_password' && setAccount('known') },
     );
   const error = use.error?.fields.password;

@@ -17,9 +17,9 @@ import { AcceptInvitation } from './accept-invitation.tsx';
 
 let taken: string | undefined;
 
-/** Page of a link that was handed over: it sets a password, or joins an organization. */
+/** Page of a one-time link: sets a password, or joins an organization. */
 export function LinkPage(): ReactNode {
-  // Rendering twice must not lose it.
+  // A second render must not lose the token.
   const [token] = useState(() => {
     taken = takeLinkToken() || taken;
     return taken ?? '';
@@ -63,10 +63,10 @@ function LinkGone(): ReactNode {
     <FrontDoor title="This link does not work">
       <EmptyState
         icon="lock"
-        title="It was used before, or its time is up"
+        title="It was used before, or has expired"
         action={<LinkButton to="/sign-in">Sign in</LinkButton>}
       >
-        Open it exactly as you received it, or ask whoever gave it to you for a new one.
+        Open it exactly as you received it, or ask for a new one.
       </EmptyState>
     </FrontDoor>
   );
@@ -97,8 +97,9 @@ function PasswordForm({ token, link, onEntered }: PasswordFormProps): ReactNode 
 }
 
 /**
- * The token of a link to set a password: `/link#TOKEN`. A fragment is never sent, so no log and no referrer has it. It is taken out of the
- * address at once, so that neither history nor a glance at the screen gives it away; a reload then needs the link again.
+ * The token of `/link#TOKEN`. Fragments are never sent, so no log and no referrer has it. It is
+ * removed from the address at once, so that neither history nor screen shows it; a reload then
+ * needs the link again.
  */
 export function takeLinkToken(): string {
   const token = decodeURIComponent(location.hash.slice(1));

@@ -9,7 +9,7 @@ import { TextInput } from '../../forms/text-input.tsx';
 export interface InviteDialogProps {
   readonly organization: string;
   readonly onClose: () => void;
-  /** Without a link: somebody who can sign in already. */
+  /** Without a link for a user who can sign in already. */
   readonly onInvited: (member: MemberView, link: LinkView | undefined) => void;
 }
 
@@ -29,7 +29,8 @@ export function InviteDialog({ organization, onClose, onInvited }: InviteDialogP
     changes: ['GET /api/organizations/:organization/members'],
     onDone: ({ member, link }) => onInvited(member, link),
   });
-  // An operator is warned once of an account that is there; asked again, he means it. To anybody else it makes no difference.
+  // Operators are warned once about an existing account; a second submit confirms. It has no effect
+  // for others.
   const warned = invite.error?.fields.email !== undefined;
   return (
     <FormDialog

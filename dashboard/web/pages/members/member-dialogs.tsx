@@ -1,5 +1,5 @@
 import { type ReactNode, type RefObject, useState } from 'react';
-import type { LinkView, MemberView } from '../../../contract/people.ts';
+import type { LinkView } from '../../../contract/people.ts';
 import { useSend } from '../../api/use-send.ts';
 import { useToast } from '../../components/toast.tsx';
 import { ConfirmDialog } from '../../forms/form-dialog.tsx';
@@ -53,14 +53,14 @@ export function NewLinkDialog({ organization, of: member, onClose, onLink }: New
       problem={renew.error}
       onSubmit={() => renew.mutate({ params: { organization, user: member.userId } })}
     >
-      Links made for this person before stop working.
+      Earlier links for this person stop working.
     </ConfirmDialog>
   );
 }
 
 export interface MemberDialogsProps {
   readonly organization: string;
-  /** Who is signed in. */
+  /** The signed-in user. */
   readonly userId: string;
   readonly inviting: boolean;
   readonly onInvitingEnds: () => void;

@@ -3,13 +3,13 @@ import type { Role } from '../../../contract/session.ts';
 
 export type MemberState = 'active' | 'invited' | 'disabled';
 
-/** A user who was disabled stays so whether or not the invitation was accepted. */
+/** Disabled users stay disabled, invited or not. */
 export function memberState({ invited, disabled }: MemberView): MemberState {
   if (disabled) return 'disabled';
   return invited ? 'invited' : 'active';
 }
 
-/** Owners first, each part by address. */
+/** Owners first, then by address. */
 export function findMembers(members: readonly MemberView[], search: string): readonly MemberView[] {
   const text = search.trim().toLowerCase();
   return members
@@ -17,7 +17,10 @@ export function findMembers(members: readonly MemberView[], search: string): rea
     .toSorted((a, b) => b.role.localeCompare(a.role) || a.email.localeCompare(b.email, 'en'));
 }
 
-/** Why a member stays an owner, whatever who looks at the list would like, or undefined. The server judges the same way. */
+/**
+ * The reason why this member cannot be demoted or removed, or undefined. The server applies the
+ * same rule.
+ */
 export function whyStays(members: readonly MemberView[], member: MemberView, role: Role): string | undefined {
   if (member.role !== 'owner' || role === 'operator') return undefined;
   const others = members.filter(
@@ -26,7 +29,7 @@ export function whyStays(members: readonly MemberView[], member: MemberView, rol
   return others.length === 0 ? 'The last owner: make somebody else an owner first' : undefined;
 }
 
-/** What is being done to a member in a dialog. */
+/** An action on a member that needs a dialog. */
 export interface MemberAction {
   readonly what: 'role' | 'remove' | 'link';
   readonly of: MemberView;
@@ -37,7 +40,7 @@ export type OnMemberAction = (action: MemberAction | undefined) => void;
 export interface MemberDialogProps {
   readonly organization: string;
   readonly of: MemberView;
-  /** The member is who does it. */
+  /** True if users act on themselves. */
   readonly isSelf: boolean;
   readonly onClose: () => void;
 }

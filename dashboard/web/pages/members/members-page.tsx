@@ -86,7 +86,7 @@ export function MembersPage(): ReactNode {
 }
 
 interface NoMembersProps {
-  /** There are none at all, and not only none that the search finds. */
+  /** True if there are no members at all, not only no match. */
   readonly isEmpty: boolean;
   readonly inviteButton: ReactNode;
   readonly onClear: () => void;
@@ -94,11 +94,9 @@ interface NoMembersProps {
 
 function NoMembers({ isEmpty, inviteButton, onClear }: NoMembersProps): ReactNode {
   if (!isEmpty)
-    return (
-      <EmptyState icon="search" title="Nobody fits" action={<Button onClick={onClear}>Clear the search</Button>} />
-    );
+    return <EmptyState icon="search" title="No match" action={<Button onClick={onClear}>Clear the search</Button>} />;
   return (
-    <EmptyState icon="members" title="Nobody belongs to this organization yet" action={inviteButton}>
+    <EmptyState icon="members" title="This organization has no members yet" action={inviteButton}>
       Invite an owner, who can then invite everybody else.
     </EmptyState>
   );

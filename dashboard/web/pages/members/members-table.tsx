@@ -12,11 +12,11 @@ import { type MemberState, memberState, whyStays } from './member-status.ts';
 import styles from './members.module.css';
 
 export interface MembersTableProps {
-  /** Of the organization. Absent: coming. */
+  /** All members. Absent while loading. */
   readonly members: readonly MemberView[] | undefined;
-  /** Those of them that the search finds. */
+  /** Members that match the search. */
   readonly shown: readonly MemberView[] | undefined;
-  /** Who looks at the list, and as what. */
+  /** The signed-in user and their role. */
   readonly userId: string;
   readonly role: Role;
   readonly onAct: OnMemberAction;

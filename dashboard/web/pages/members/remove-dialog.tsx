@@ -13,9 +13,9 @@ import type { MemberDialogProps } from './member-status.ts';
 import styles from './members.module.css';
 
 export interface RemoveDialogProps extends MemberDialogProps {
-  /** Id of the user who is signed in. */
+  /** The signed-in user. */
   readonly userId: string;
-  /** Takes the focus of the row that is gone. */
+  /** Gets the focus of the removed row. */
   readonly inviteButton: RefObject<HTMLElement | null>;
 }
 
@@ -90,7 +90,7 @@ export function RemoveDialog(props: RemoveDialogProps): ReactNode {
   );
 }
 
-/** Owners who may take the keys, first the one who asks. */
+/** Owners who may take the keys, the user first. */
 function useOwners({ organization, of: { userId: leaver }, userId: self }: RemoveDialogProps): readonly MemberView[] {
   const members = useAsk('GET /api/organizations/:organization/members', { params: { organization } });
   const owners = members.data?.members.filter(

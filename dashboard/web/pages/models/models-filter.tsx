@@ -10,7 +10,7 @@ import type { ModelsUrlState } from './models-url.ts';
 export interface ModelsFilterProps {
   readonly search: ModelsUrlState;
   readonly keys: readonly KeyView[];
-  /** How many are shown; absent: not known yet. */
+  /** Number of shown models. Absent while loading. */
   readonly shown: number | undefined;
   readonly onChange: (next: ModelsUrlState) => void;
 }

@@ -21,14 +21,14 @@ export function ModelsPage(): ReactNode {
   const keys = useAsk('GET /api/organizations/:organization/keys', { params }).data?.keys;
   const models = query.data?.models;
   const key = keys?.find(({ id }) => id === search.key);
-  // What a key may use is not shown before the key is known: a longer list would only flash up.
+  // Waits for the key: a longer list would flash up otherwise.
   const shown =
     search.key !== undefined && keys === undefined ? undefined : models && filterModels(models, search, key);
   const onChange = (next: ModelsUrlState) =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: true, resetScroll: false });
   return (
     <>
-      <PageHeader title="Models" description="What requests may ask for. Prices are in USD for a million tokens." />
+      <PageHeader title="Models" description="Available models. Prices are in USD per million tokens." />
       <ModelsFilter search={search} keys={keys ?? []} shown={shown?.length} onChange={onChange} />
       {query.error && !models ? (
         <ErrorState problem={query.error} onRetry={() => void query.refetch()} />
@@ -38,12 +38,12 @@ export function ModelsPage(): ReactNode {
           empty={
             models?.length === 0 ? (
               <EmptyState icon="models" title="No models yet">
-                The gateway has not said what it offers. It does so within seconds of its start.
+                The gateway has not reported its models yet. It does so within seconds of its start.
               </EmptyState>
             ) : (
               <EmptyState
                 icon="search"
-                title="No model fits"
+                title="No matching model"
                 action={
                   <Button onClick={() => onChange({ search: undefined, can: undefined, key: undefined })}>
                     Clear the filter

@@ -9,7 +9,7 @@ import { type Column, Table } from '../../table/table.tsx';
 import styles from './models.module.css';
 
 export interface ModelsTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly models: readonly ModelView[] | undefined;
   readonly empty: ReactNode;
 }
@@ -76,7 +76,7 @@ function Price({ picoUsd }: { readonly picoUsd: string }): ReactNode {
   return <span className={styles.price}>{formatPricePerMillion(picoUsd)}</span>;
 }
 
-/** Only where there is something to say. */
+/** Shows nothing for available models. */
 function State({ of: { state } }: { readonly of: ModelView }): ReactNode {
   const { tone, text, means } = MODEL_STATES[state];
   if (state === 'available') return null;

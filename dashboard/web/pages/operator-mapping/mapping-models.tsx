@@ -8,7 +8,7 @@ import { capabilityWord } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
 
-/** Absent: coming. */
+/** Absent while loading. */
 export function MappingModels({ models }: { readonly models: readonly MappedModelView[] | undefined }): ReactNode {
   return (
     <Table

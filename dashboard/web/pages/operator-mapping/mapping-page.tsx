@@ -50,7 +50,7 @@ export function MappingPage(): ReactNode {
   );
 }
 
-/** What is not as the file says, or cannot work. */
+/** Problems of the configuration file and the mapping. */
 export function MappingBanners({
   mapping: { problems, warnings, restartNeeded, processesBehind },
 }: {
@@ -66,7 +66,7 @@ export function MappingBanners({
       {processesBehind > 0 && (
         <Banner
           tone="warn"
-          title={`${processesBehind} ${processesBehind === 1 ? 'process works' : 'processes work'} with another mapping`}
+          title={`${processesBehind} ${processesBehind === 1 ? 'process has' : 'processes have'} another mapping`}
         >
           A moment after a change that is as it should be. If it stays, the file on that host differs, or is refused
           there.

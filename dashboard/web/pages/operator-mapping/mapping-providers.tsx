@@ -7,7 +7,7 @@ import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
 import { failureWords, healthOf } from './provider-health.ts';
 
-/** Absent: coming. */
+/** Absent while loading. */
 export function MappingProviders({
   providers,
 }: {
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<ProviderView>[] = [
   {
     id: 'key',
     header: 'API key',
-    // Also where the file names one that is missing: the banner above says so.
+    // Also `Sent` if the named key is missing: a banner reports that.
     cell: ({ hasKey }) => (hasKey ? 'Sent' : <span className="muted">Not sent</span>),
   },
   {

@@ -10,7 +10,7 @@ export interface HealthWords {
 
 const FAILING_FRACTION = 0.05;
 
-/** How a provider did in the last five minutes. */
+/** Health of a provider in the last five minutes. */
 export function healthOf({ ejected, attempts, failures }: ProviderView): HealthWords {
   const detail =
     attempts === 0
@@ -28,7 +28,7 @@ const ABOUT_ACCOUNT: Readonly<Record<string, string>> = {
   funds: ': our balance or quota',
 };
 
-/** `status_503` as people say it. */
+/** `status_503` for people. */
 export function failureWords(result: string): string {
   const status = /^status_(\d{3})(?:_(auth|funds))?$/.exec(result);
   return status ? `answered ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');

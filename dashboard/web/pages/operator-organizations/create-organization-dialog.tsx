@@ -8,7 +8,7 @@ import { newOrganization, newReference, type OrganizationDraft } from '../../org
 import { LimitFields, NameField } from '../../organizations/organization-fields.tsx';
 
 export interface CreateOrganizationDialogProps {
-  /** Kept by the page, so that a dialog closed by mistake has lost nothing. */
+  /** Kept by the page, so that an accidentally closed dialog loses nothing. */
   readonly draft: OrganizationDraft;
   readonly onDraft: (draft: OrganizationDraft) => void;
   readonly onClose: () => void;

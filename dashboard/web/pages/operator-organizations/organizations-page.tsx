@@ -86,8 +86,8 @@ export function OrganizationsPage(): ReactNode {
 
 function NoOrganizations({ searched, create }: { readonly searched: boolean; readonly create: ReactNode }): ReactNode {
   return searched ? (
-    <EmptyState icon="search" title="No organization fits">
-      Look for a part of its name, or for its whole id.
+    <EmptyState icon="search" title="No matching organization">
+      Search for a part of its name, or for its whole id.
     </EmptyState>
   ) : (
     <EmptyState icon="organizations" title="No organizations yet" action={create}>

@@ -9,7 +9,7 @@ import { type Column, Table } from '../../table/table.tsx';
 import styles from './organizations.module.css';
 
 export interface OrganizationsTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly rows: readonly OrganizationRow[] | undefined;
   readonly onOpen: (organization: OrganizationRow) => void;
   readonly onAct: OnOrganizationAction;

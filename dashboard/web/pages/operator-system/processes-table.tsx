@@ -11,9 +11,9 @@ import styles from './system.module.css';
 import { formatRate } from './system-figures.ts';
 
 export interface ProcessesTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly processes: readonly ProcessView[] | undefined;
-  /** By the server's clock. */
+  /** The server's clock. */
   readonly nowMs: number;
 }
 
@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<ProcessView>[] = [
   )),
 ];
 
-/** What a process that is gone said last is no longer so. */
+/** A figure of a process. Empty for a process that is gone. */
 function figure(id: string, header: string, cell: (process: ProcessView) => ReactNode): Column<ProcessView> {
   return { id, header, numeric: true, cell: (process) => (process.state === 'gone' ? '–' : cell(process)) };
 }

@@ -3,7 +3,7 @@ import type { ProcessView, SystemView } from '../../../contract/operator.ts';
 
 export interface SystemTotals {
   readonly ready: number;
-  /** Those that report, ready or not. */
+  /** All that report, ready or not. */
   readonly reporting: number;
   readonly requestsInFlight: number;
   readonly requestsPerSecond: number;
@@ -13,7 +13,7 @@ export interface SystemTotals {
   readonly logRowsDropped: number;
 }
 
-/** Over the processes that report now; what one that is gone said last is no longer so. */
+/** Sums over the processes that report. */
 export function totalsOf(processes: readonly ProcessView[]): SystemTotals {
   const live = processes.filter(({ state }) => state !== 'gone');
   const sum = (figure: (process: ProcessView) => number) => live.reduce((total, process) => total + figure(process), 0);
@@ -29,14 +29,14 @@ export function totalsOf(processes: readonly ProcessView[]): SystemTotals {
   };
 }
 
-/** `0.4` below ten, `38` from there on; `0` is exactly none. */
+/** `0.4` below ten, `38` above; `0` is exactly zero. */
 export function formatRate(perSecond: number): string {
   if (perSecond === 0) return '0';
   if (perSecond < 0.05) return '<0.1';
   return perSecond < 9.95 ? perSecond.toFixed(1) : Math.round(perSecond).toLocaleString('en-US');
 }
 
-/** Hosts in order, each with its workers in theirs. */
+/** By host, then by worker. */
 export function inOrder(processes: readonly ProcessView[]): readonly ProcessView[] {
   return processes.toSorted(
     (a, b) => a.host.localeCompare(b.host, 'en') || a.worker - b.worker || b.startedAtMs - a.startedAtMs,
@@ -52,7 +52,7 @@ export interface Trouble {
 const LAG_MS = 200;
 const CONNECTIONS_FRACTION = 0.9;
 
-/** What an operator should look at, the worst first, each with what to do. */
+/** Problems for the operator with their remedies, the worst first. */
 export function troublesOf({ processes, database, deadLetters }: SystemView): readonly Trouble[] {
   const { reporting, ready, logRowsDropped } = totalsOf(processes);
   const unreachable = processes.filter(({ state, envoy }) => state !== 'gone' && envoy?.reachable === false);

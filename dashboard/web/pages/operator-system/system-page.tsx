@@ -12,7 +12,7 @@ import { ProcessesTable } from './processes-table.tsx';
 import styles from './system.module.css';
 import { formatRate, inOrder, totalsOf, troublesOf } from './system-figures.ts';
 
-/** As often as the processes report. */
+/** The interval of the process reports. */
 const REFRESH_MS = 2_000;
 
 export function SystemPage(): ReactNode {
@@ -45,12 +45,12 @@ export function SystemPage(): ReactNode {
   );
 }
 
-/** What stands between backticks is code. */
+/** Renders text between backticks as code. */
 function withCode(text: string): ReactNode {
   return text.split('`').map((part, index) => (index % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
-/** Absent: coming. */
+/** Absent while loading. */
 export function SystemStats({ processes }: { readonly processes: readonly ProcessView[] | undefined }): ReactNode {
   const totals = processes && totalsOf(processes);
   return (
@@ -68,7 +68,7 @@ export function SystemStats({ processes }: { readonly processes: readonly Proces
   );
 }
 
-/** Absent: coming. */
+/** Absent while loading. */
 export function DatabaseStats({ database }: { readonly database: SystemView['database'] | undefined }): ReactNode {
   const connections = database && `${database.connections} of ${database.maxConnections}`;
   return (

@@ -8,12 +8,12 @@ export interface InviteDraft {
   readonly organizationId: string | undefined;
 }
 
-/** Who is no operator needs an organization. */
+/** Everybody but operators needs an organization. */
 export function lacksOrganization({ as, organizationId }: InviteDraft): boolean {
   return as !== 'operator' && organizationId === undefined;
 }
 
-/** Operators are for all organizations: one that was chosen before does not count for them. */
+/** Operators belong to all organizations, so an earlier choice is ignored. */
 export function inviteBody({ email, as, organizationId }: InviteDraft): Body<'POST /api/users'> {
   if (as === 'operator') return { email: email.trim(), operator: true };
   return { email: email.trim(), operator: false, role: as, ...(organizationId !== undefined && { organizationId }) };

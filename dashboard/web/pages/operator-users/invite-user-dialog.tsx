@@ -21,7 +21,7 @@ const ROLES = [
     label: 'Member of an organization',
     hint: 'Sees its usage and requests, and makes keys of their own.',
   },
-  { value: 'operator', label: 'Operator', hint: 'Everything, in every organization. For whoever runs this gateway.' },
+  { value: 'operator', label: 'Operator', hint: 'Everything, in every organization. For people who run this gateway.' },
 ] as const;
 
 export function InviteUserDialog({ onClose, onInvited }: InviteUserDialogProps): ReactNode {

@@ -35,8 +35,8 @@ export function PasswordLinkDialog({
       onSubmit={() => make.mutate({ params: { user: id } })}
     >
       {invited
-        ? 'Links made for this person before stop working.'
-        : 'You hand it over; whoever has it chooses the new password, which ends all of their sessions. Until then the old password works. Links made before stop working.'}
+        ? 'Earlier links for this person stop working.'
+        : 'Hand it over. The person chooses a new password with it, which ends all of their sessions. Until then the old password works. Earlier links stop working.'}
     </ConfirmDialog>
   );
 }
@@ -90,7 +90,7 @@ export function DisablementDialog({ of: { id, email, disabledAtMs }, onClose }: 
   );
 }
 
-/** What is being done to a user in a dialog. */
+/** An action on a user that needs a dialog. */
 export interface UserAction {
   readonly what: 'link' | 'disablement';
   readonly of: UserRow;

@@ -51,8 +51,8 @@ export function UsersPage(): ReactNode {
             selfId={user.id}
             onAct={setAction}
             empty={
-              <EmptyState icon="search" title="Nobody fits">
-                Look for a part of the email address.
+              <EmptyState icon="search" title="No match">
+                Search for a part of the email address.
               </EmptyState>
             }
           />

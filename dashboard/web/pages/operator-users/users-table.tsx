@@ -10,9 +10,9 @@ import type { OnUserAction } from './user-dialogs.tsx';
 import styles from './users.module.css';
 
 export interface UsersTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly rows: readonly UserRow[] | undefined;
-  /** Who is signed in. */
+  /** The signed-in user. */
   readonly selfId: string;
   readonly onAct: OnUserAction;
   readonly empty: ReactNode;
@@ -88,7 +88,9 @@ function State({ of: { invited, disabledAtMs } }: { readonly of: UserRow }): Rea
   return invited ? <StatusPill tone="warn">Invited</StatusPill> : <StatusPill tone="good">Active</StatusPill>;
 }
 
-/** Nobody locks themselves out by mistake; a password of one's own is changed on the account page. */
+/**
+ * Prevents users from locking themselves out. Their own password is changed on the account page.
+ */
 function actions(selfId: string, onAct: OnUserAction): Column<UserRow> {
   return {
     id: 'actions',

@@ -7,16 +7,16 @@ export interface ChangeNoteProps {
   readonly change: Change | undefined;
   /** `24 hours` */
   readonly before: string;
-  /** What the figure was then, on hover. */
+  /** The previous figure, for the tooltip. */
   readonly was?: string;
-  /** More of it is worse: errors, waiting. */
+  /** True if an increase is bad: errors, latency. */
   readonly upIsBad?: boolean;
 }
 
 const ARROWS = { up: '↑', down: '↓', same: '' } as const;
 const WORDS = { up: 'more', down: 'less', same: '' } as const;
 
-/** `↑ 12%`, in words for screen readers. */
+/** `↑ 12%`, with words for screen readers. */
 export function ChangeNote({ change, before, was, upIsBad = false }: ChangeNoteProps): ReactNode {
   const hint = was === undefined ? undefined : `${was} in the ${before} before`;
   if (change === undefined) return <span className={styles.note}>No earlier data</span>;

@@ -1,19 +1,19 @@
-/** How a figure moved against the range before. */
+/** The change of a figure against the preceding range. */
 export interface Change {
   readonly direction: 'up' | 'down' | 'same';
   /** `12%` or `1.5 pt`, without a sign. */
   readonly amount: string;
-  /** Large enough to be more than noise. */
+  /** Large enough not to be noise. */
   readonly isNotable: boolean;
 }
 
-/** Above this a percentage says less than a factor. */
+/** Larger changes are shown as a factor. */
 const FACTOR_FROM = 10;
 /** In percent, and in percentage points. */
 const NOTABLE_PERCENT = 10;
 const NOTABLE_POINTS = 1;
 
-/** Against the range before, which had something; `undefined` where there is nothing to compare with. */
+/** Relative to the preceding range. `undefined` without a value to compare with. */
 export function relativeChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined || before <= 0) return undefined;
   const ratio = now / before;
@@ -22,13 +22,16 @@ export function relativeChange(now: number | undefined, before: number | undefin
   return change(ratio - 1, '%', NOTABLE_PERCENT);
 }
 
-/** Between two shares, in percentage points: of a rate of 1 % that became 2 % nobody wants to read that it rose by 100 %. */
+/**
+ * The difference of two shares in percentage points: a rise from 1 % to 2 % should not read as 100
+ * %.
+ */
 export function pointChange(now: number | undefined, before: number | undefined): Change | undefined {
   if (now === undefined || before === undefined) return undefined;
   return change(now - before, ' pt', NOTABLE_POINTS);
 }
 
-/** One decimal below ten, where it says something; a change that rounds to nothing is none. */
+/** One decimal below ten. A change that rounds to zero is none. */
 function change(difference: number, unit: string, notableFrom: number): Change {
   const magnitude = Math.abs(difference) * 100;
   const rounded = magnitude < 9.95 ? Math.round(magnitude * 10) / 10 : Math.round(magnitude);
@@ -37,7 +40,7 @@ function change(difference: number, unit: string, notableFrom: number): Change {
   return { direction: difference > 0 ? 'up' : 'down', amount, isNotable: rounded >= notableFrom };
 }
 
-/** Failures of all requests; `undefined` where there were none. */
+/** Failures by requests. `undefined` without requests. */
 export function errorRate({ failures, requests }: { failures: number; requests: number }): number | undefined {
   return requests === 0 ? undefined : failures / requests;
 }

@@ -4,15 +4,18 @@ export interface DayBudget {
   readonly spentNanoUsd: string;
   readonly budgetNanoUsd: string;
   readonly leftNanoUsd: string;
-  /** 0 to 1, for the bar. */
+  /** From 0 to 1. */
   readonly fraction: number;
   readonly level: 'fine' | 'near' | 'used';
 }
 
-/** From here on the bar warns: a few large requests may be refused before all of it is spent. */
+/** The bar warns from here on: large requests may be refused before the budget is used up. */
 const NEAR = 0.8;
 
-/** How much of today's budget is spent. A budget may have been lowered below what was spent; a budget of nothing is used up. */
+/**
+ * The used part of today's budget. A lowered budget may be below the spend; a budget of zero is
+ * used up.
+ */
 export function dayBudget(spentNanoUsd: string, budgetNanoUsd: string): DayBudget {
   const spent = BigInt(spentNanoUsd);
   const budget = BigInt(budgetNanoUsd);
@@ -27,7 +30,7 @@ export function dayBudget(spentNanoUsd: string, budgetNanoUsd: string): DayBudge
   };
 }
 
-/** The next 00:00 UTC, when daily budgets begin anew. */
+/** The next 00:00 UTC, when daily budgets are reset. */
 export function nextResetMs(nowMs: number): number {
   return (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS;
 }

@@ -7,7 +7,7 @@ import { formatPercent } from '../../format/format-number.ts';
 import styles from './overview.module.css';
 import { RANGE_LABELS } from './overview-url.ts';
 
-/** The most frequent errors, each leading to its requests. */
+/** The most frequent errors, with links to their requests. */
 export function FailureCodes({
   overview,
   organization,

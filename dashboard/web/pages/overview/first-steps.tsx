@@ -14,7 +14,7 @@ export interface FirstStepsProps {
   readonly hasKey: boolean;
 }
 
-/** Instead of empty charts, until the first request was seen. */
+/** Replaces empty charts until the first request. */
 export function FirstSteps({ organization, hasKey }: FirstStepsProps): ReactNode {
   const { apiUrl } = useSession();
   const models = useAsk('GET /api/organizations/:organization/models', { params: { organization } });

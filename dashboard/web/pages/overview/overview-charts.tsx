@@ -13,14 +13,14 @@ import { inKnownOrder, type OverviewMeasure, seriesId, shownSeries, toggleHidden
 import { RANGE_LABELS } from './overview-url.ts';
 
 export interface OverviewChartsProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly overview: Overview | undefined;
   readonly by: OverviewGroup;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Spend, requests and tokens over the same steps and by the same series: what is looked at in one is looked at in all. */
+/** Spend, requests and tokens over the same steps and series, with a shared cursor. */
 export function OverviewCharts({ overview, by }: OverviewChartsProps): ReactNode {
   const order = useRef<readonly string[]>([]);
   const series = useMemo(() => inKnownOrder(overview?.series ?? [], order.current), [overview]);

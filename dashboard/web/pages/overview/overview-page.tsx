@@ -14,7 +14,7 @@ import { DEFAULT_GROUP, DEFAULT_RANGE, RANGES, withGroup, withRange } from './ov
 import { type OverviewQuestion, useOverviewData } from './use-overview-data.ts';
 
 const route = getRouteApi('/app/o/$organization/overview');
-/** For operators only, so nobody else fetches it. */
+/** Loaded for operators only. */
 const OperatorPanel = lazy(() =>
   import('../../organizations/operator-panel.tsx').then((module) => ({ default: module.OperatorPanel })),
 );
@@ -48,7 +48,8 @@ export function OverviewPage(): ReactNode {
           </>
         }
       />
-      {/* With a key, so that nothing of another organization is shown while this one's figures come. */}
+      {/* The key remounts for another organization, so that figures of the former one are never
+          shown. */}
       <OverviewOf key={id} id={id} range={range} by={by} />
     </>
   );

@@ -10,12 +10,12 @@ export interface ShownSeries {
   readonly values: readonly number[];
 }
 
-/** No model or key has this for its id. */
+/** Not a possible id of a model or key. */
 export const OTHER_ID = '*';
 
 /**
- * Series in the order that they were shown in before, as long as they are the same ones: two that overtake each other by a cent while
- * somebody looks must not swap their colours. Others are shown as they came, largest first.
+ * Keeps the known order if the series are the same: two series that overtake each other by a cent
+ * must not swap colours. Otherwise largest first.
  */
 export function inKnownOrder(series: readonly OverviewSeries[], known: readonly string[]): readonly OverviewSeries[] {
   const byId = new Map(series.map((one) => [seriesId(one), one]));
@@ -27,7 +27,7 @@ export function seriesId({ id }: OverviewSeries): string {
   return id ?? OTHER_ID;
 }
 
-/** What a chart draws of them. */
+/** Series as the charts draw them. */
 export function shownSeries(series: readonly OverviewSeries[], measure: OverviewMeasure): readonly ShownSeries[] {
   return series.map((one) => ({
     id: seriesId(one),
@@ -37,7 +37,7 @@ export function shownSeries(series: readonly OverviewSeries[], measure: Overview
   }));
 }
 
-/** The ids after a click on a legend's entry. The last one that is shown cannot be left out: a chart of nothing says nothing. */
+/** Hidden ids after a click in the legend. The last visible series stays visible. */
 export function toggleHidden(hidden: ReadonlySet<string>, id: string, all: readonly string[]): ReadonlySet<string> {
   const next = new Set(hidden);
   if (!next.delete(id)) next.add(id);

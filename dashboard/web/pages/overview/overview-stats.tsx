@@ -17,7 +17,7 @@ export interface OverviewStatsProps {
   readonly overview: Overview | undefined;
 }
 
-/** What is there and was spent now; then how requests went in the range. */
+/** Present balance and spend, then figures of the range. */
 export function OverviewStats({ organization, overview }: OverviewStatsProps): ReactNode {
   return (
     <StatRow>
@@ -108,7 +108,7 @@ function WaitingNote({ totals, before, range }: Overview): ReactNode {
 
 const clock = new Intl.DateTimeFormat('en-US', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
-/** The day of budgets ends at midnight UTC, which is some other hour for who reads this. */
+/** The day of a budget ends at midnight UTC, so its end is shown in the reader's zone. */
 export function SpentToday({ organization }: { readonly organization: OrganizationView | undefined }): ReactNode {
   return <div className={styles.room}>{organization && <Budget {...organization} />}</div>;
 }

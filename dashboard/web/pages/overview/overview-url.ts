@@ -10,7 +10,7 @@ export const RANGES: readonly { readonly value: OverviewRange; readonly label: s
   { value: '30d', label: '30 d' },
 ];
 
-/** As figures are compared with it: `12% less than in the 24 hours before`. */
+/** For comparisons: `12% less than in the 24 hours before`. */
 export const RANGE_LABELS: Readonly<Record<OverviewRange, string>> = {
   '24h': '24 hours',
   '7d': '7 days',
@@ -21,7 +21,7 @@ export const readOverviewUrl = urlReader({ range: oneOf(['24h', '7d', '30d']), b
 
 export type OverviewUrlState = UrlState<typeof readOverviewUrl>;
 
-/** The default is left out of the URL, so that the plain link stays plain. */
+/** Leaves out the default, so that the plain link stays plain. */
 export function withRange(search: OverviewUrlState, range: OverviewRange): OverviewUrlState {
   return { ...search, range: range === DEFAULT_RANGE ? undefined : range };
 }

@@ -10,19 +10,22 @@ export interface OverviewQuestion {
 }
 
 export interface OverviewData {
-  /** Both absent: coming. They come together with what decides about banner and first steps, so that nothing moves afterwards. */
+  /**
+   * Both absent while loading. They arrive together with the banner and first steps, so that
+   * nothing moves.
+   */
   readonly organization: OrganizationView | undefined;
   readonly overview: Overview | undefined;
-  /** In the last seven days; absent where that cannot be had. */
+  /** Spend of the last seven days. Absent if it cannot be loaded. */
   readonly spentNanoUsd: string | undefined;
-  /** There was no request yet. */
+  /** Present before the first request. */
   readonly firstSteps: { readonly hasKey: boolean } | undefined;
-  /** What the page cannot be shown without. */
+  /** The failed query without which the page cannot be shown. */
   readonly failed: Pick<UseQueryResult<unknown, ApiProblem>, 'error' | 'refetch'> | undefined;
 }
 
 const REFRESH_MS = 15_000;
-/** An average of days changes slowly. */
+/** Daily averages change slowly. */
 const AVERAGE_REFRESH_MS = 5 * 60_000;
 
 export function useOverviewData({ id, range, by }: OverviewQuestion): OverviewData {
@@ -49,7 +52,7 @@ export function useOverviewData({ id, range, by }: OverviewQuestion): OverviewDa
   };
 }
 
-/** Neither in the range nor in the one before. */
+/** True without requests in this and the preceding range. */
 function isSilent({ totals, before }: Overview): boolean {
   return totals.requests + before.requests === 0;
 }

@@ -11,10 +11,13 @@ export interface CustomTimesProps {
   readonly onChange: (times: Times) => void;
 }
 
-/** A year that is half typed is a year too. */
+/** A half-typed year is also valid. */
 const EARLIEST_MS = Date.UTC(2000, 0);
 
-/** From and to in the reader's zone. What makes no sense stays in the boxes, and the list keeps the last that did. */
+/**
+ * From and to in the reader's zone. Invalid values stay in the boxes, and the list keeps the last
+ * valid ones.
+ */
 export function CustomTimes({ times: { fromMs, toMs }, onChange }: CustomTimesProps): ReactNode {
   const [draft, setDraft] = useState<Times>({ fromMs, toMs });
   useEffect(() => setDraft({ fromMs, toMs }), [fromMs, toMs]);

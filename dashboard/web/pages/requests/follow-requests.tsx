@@ -4,20 +4,20 @@ import { Button } from '../../components/button.tsx';
 import styles from './requests.module.css';
 
 export interface NewRequestsProps {
-  /** How many wait until the reader is back at the top. */
+  /** Number of requests that wait until the reader is at the top. */
   readonly count: number;
-  /** There are more of them. */
+  /** True if there are more than `count`. */
   readonly more: boolean;
   readonly onShow: () => void;
 }
 
-/** While one reads further down nothing moves; this says what has come, and leads to it. */
+/** Nothing moves while the user reads further down. The button shows how many requests are new. */
 export function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
   const words = `${count}${more ? '+' : ''} new ${count === 1 && !more ? 'request' : 'requests'}`;
   const show = () => {
     onShow();
     window.scrollTo({ top: 0 });
-    // The button is about to go.
+    // The button disappears.
     document.querySelector('h1')?.focus({ preventScroll: true });
   };
   return (
@@ -36,7 +36,7 @@ export interface FollowSwitchProps {
   readonly onChange: (paused: boolean) => void;
 }
 
-/** Whether new requests come in by themselves. */
+/** Switches the automatic update of the list. */
 export function FollowSwitch({ paused, onChange }: FollowSwitchProps): ReactNode {
   return (
     <span className={styles.follow}>

@@ -11,7 +11,7 @@ import styles from './requests.module.css';
 
 export interface RequestDetailsProps {
   readonly organization: string;
-  /** As much of it as is known: a row of the table until the whole is there. */
+  /** The row of the table until the details are loaded. */
   readonly request: RequestView | undefined;
   readonly detail: RequestDetail | undefined;
 }
@@ -53,7 +53,7 @@ export function RequestDetails({ organization, request, detail }: RequestDetails
   );
 }
 
-/** What only the whole request says. */
+/** Facts that only the details have. */
 function Origin({ detail }: Pick<RequestDetailsProps, 'detail'>): ReactNode {
   return (
     <>

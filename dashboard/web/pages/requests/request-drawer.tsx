@@ -12,14 +12,14 @@ import styles from './requests.module.css';
 
 export interface RequestDrawerProps {
   readonly organization: string;
-  /** Absent: closed. */
+  /** Absent while closed. */
   readonly id: string | undefined;
   readonly rows: readonly RequestView[] | undefined;
   readonly onOpen: (id: string) => void;
   readonly onClose: () => void;
 }
 
-/** Everything that is known of one request. The arrow keys walk the rows of the table behind it. */
+/** All about one request. The arrow keys select the neighbouring rows. */
 export function RequestDrawer({ organization, id, rows, onOpen, onClose }: RequestDrawerProps): ReactNode {
   const detail = useAsk(
     'GET /api/organizations/:organization/requests/:request',
@@ -74,7 +74,7 @@ function useArrowKeys(active: boolean, walk: (key: 'ArrowUp' | 'ArrowDown') => v
       event.preventDefault();
       walk(event.key);
     };
-    // Before the dialog, which keeps keys to itself.
+    // Runs before the dialog, which stops key events.
     window.addEventListener('keydown', listen, { capture: true });
     return () => window.removeEventListener('keydown', listen, { capture: true });
   }, [active, walk]);

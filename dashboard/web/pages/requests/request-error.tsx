@@ -6,7 +6,7 @@ import { Fact, Facts } from '../../components/facts.tsx';
 import { adviceFor, readableMessage } from '../../errors/error-advice.ts';
 import styles from './requests.module.css';
 
-/** What the code means and what to do about it. The request's own message is not kept. */
+/** Explains the error code. The message of the request is not stored. */
 export function RequestError({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;
@@ -27,7 +27,7 @@ export function RequestError({ code }: { readonly code: string }): ReactNode {
   );
 }
 
-/** What the code that is filtered for means. */
+/** Explains the code of the filter. */
 export function CodeNote({ code }: { readonly code: string }): ReactNode {
   const advice = adviceFor(code);
   if (advice === undefined) return null;

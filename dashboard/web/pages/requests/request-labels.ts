@@ -14,7 +14,7 @@ export function routeWords(route: string): string {
   return ROUTES[route] ?? route;
 }
 
-/** A stream that broke has status 200 and a code: it failed all the same. */
+/** A broken stream has status 200 and a code, and counts as failed. */
 export function statusTone({
   status,
   code,

@@ -10,7 +10,7 @@ import { resultChoice, resultChoices, resultFilter } from './result-choices.ts';
 export interface RequestsFiltersProps {
   readonly organization: string;
   readonly search: RequestsUrlState;
-  /** What is left out stays as it is. */
+  /** Absent fields stay unchanged. */
   readonly onChange: (next: RequestsUrlState) => void;
 }
 
@@ -44,7 +44,7 @@ export function RequestsFilters({ organization, search, onChange }: RequestsFilt
   const keys = useKeyChoices(organization, key);
   const models = useModelChoices(organization, model);
   const result = resultChoice(search);
-  // An id is looked for everywhere, so nothing else may stand there then.
+  // A search for an id ignores all filters, so changing one clears it.
   const choose = (next: RequestsUrlState) => onChange({ ...next, search: undefined });
   const chooseRange = (next: RangeChoice) => {
     if (next === 'custom')

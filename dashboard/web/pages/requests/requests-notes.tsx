@@ -38,7 +38,7 @@ export function NoRequests({ organization, search, filtered, pages }: NoRequests
   }
   if (filtered) {
     return (
-      <EmptyState icon="filter" title="No request fits these filters">
+      <EmptyState icon="filter" title="No request matches these filters">
         Choose a longer time, or take a filter away.
       </EmptyState>
     );
@@ -67,7 +67,9 @@ export interface RequestPages {
   readonly fetchNextPage: () => Promise<unknown>;
 }
 
-/** The way to older requests. A filter that fits very little is searched for in steps, and this says how far it came. */
+/**
+ * Loads older requests. A filter with few matches is searched in steps, and the text says how far.
+ */
 export function OlderRequests({ pages, shown }: { readonly pages: RequestPages; readonly shown: number }): ReactNode {
   const searchedToMs = pages.data?.pages.at(-1)?.searchedToMs;
   if (shown === 0) return null;
@@ -95,7 +97,7 @@ export function OlderRequests({ pages, shown }: { readonly pages: RequestPages; 
   );
 }
 
-/** Says that there were more refused requests than lines. */
+/** The number of omitted requests. */
 export function OmittedNote({ count }: { readonly count: number }): ReactNode {
   if (count === 0) return null;
   return (

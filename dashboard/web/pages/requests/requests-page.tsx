@@ -19,7 +19,7 @@ const TOP_PX = 240;
 
 export function RequestsPage(): ReactNode {
   const { id } = useOrganization();
-  // With a key, so that nothing of another organization is shown while this one's requests come.
+  // The key remounts for another organization, so that its requests never mix.
   return <RequestsOf key={id} organization={id} />;
 }
 
@@ -29,7 +29,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
   const [paused, setPaused] = useState(false);
   const { open, ...filters } = search;
   const filterText = JSON.stringify(filters);
-  // The drawer is not part of it: whoever opens one must not lose the list.
+  // Without the drawer, so that opening it keeps the list.
   const filter = useMemo(() => requestFilter(JSON.parse(filterText) as RequestsUrlState, Date.now()), [filterText]);
   const scrolledDown = useScrolledDown(TOP_PX);
   const log = useRequestLog(organization, filter, { following: canFollow(search) && !paused, holding: scrolledDown });
@@ -41,7 +41,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
     <>
       <PageHeader
         title="Requests"
-        description="What was asked with the organization’s keys, refused requests too."
+        description="Requests with the organization’s keys, refused ones included."
         actions={
           <>
             {canFollow(search) && <FollowSwitch paused={paused} onChange={setPaused} />}
@@ -89,7 +89,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
   );
 }
 
-/** Read out when the answer to a filter is there; not with every request that comes. */
+/** Announced when a filter has been applied, not for each new request. */
 function foundWords({ data, hasNextPage, isPlaceholderData }: ReturnType<typeof useRequestLog>['pages']): string {
   if (data === undefined || isPlaceholderData) return '';
   const count = data.pages.reduce((sum, { requests }) => sum + requests.length, 0);

@@ -9,11 +9,11 @@ import styles from './requests.module.css';
 import { CLIENT_LEFT } from './result-choices.ts';
 
 export interface RequestsTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly rows: readonly RequestView[] | undefined;
   readonly isNew: (request: RequestView) => boolean;
   readonly openId: string | undefined;
-  /** Of the filter before; the answer for the new one is on its way. */
+  /** True while rows of the previous filter are shown. */
   readonly stale: boolean;
   readonly onOpen: (request: RequestView) => void;
   readonly empty: ReactNode;
@@ -93,7 +93,7 @@ function Status({ of: request }: { readonly of: RequestView }): ReactNode {
   );
 }
 
-/** The model, or what else was asked for. */
+/** The model, or the route of a request without one. */
 function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
   const words = model ?? routeWords(route);
   return (

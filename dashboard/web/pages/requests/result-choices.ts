@@ -1,20 +1,22 @@
 import { CATALOGUE, type CatalogueEntry } from '../../../../core/errors/catalogue.ts';
 import type { RequestsUrlState } from './requests-url.ts';
 
-/** How a request ended, as one choice: everything, an outcome, a status or a code. */
+/** The result of a request as one choice: all, an outcome, a status or a code. */
 export type ResultUrlState = Pick<RequestsUrlState, 'outcome' | 'status' | 'code'>;
 
-/** Of a Select. */
 export interface ResultChoice {
   readonly value: string;
   readonly label: string;
   readonly group?: string;
 }
 
-/** A client that left before there was an answer. It has no code. */
+/** Status of a request whose client left before the response. It has no code. */
 export const CLIENT_LEFT = 499;
 
-/** Text of a choice: empty, `failed`, `429`, `rpm_exceeded`. A link may ask for several at once; the narrowest is shown. */
+/**
+ * Value of the choice: empty, `failed`, `429`, `rpm_exceeded`. If a link names several, the most
+ * specific one.
+ */
 export function resultChoice({ outcome, status, code }: ResultUrlState): string {
   return code ?? (status === undefined ? (outcome ?? '') : String(status));
 }
@@ -26,7 +28,7 @@ export function resultFilter(choice: string): ResultUrlState {
   return { ...nothing, code: choice === '' ? undefined : choice };
 }
 
-/** All of them, by status. What a link asks for is among them, whatever it is. */
+/** All results by status, and the present one even if it is unknown. */
 export function resultChoices(chosen: string): readonly ResultChoice[] {
   const byStatus = Map.groupBy(Object.entries<CatalogueEntry>(CATALOGUE), ([, { status }]) => status);
   const known: readonly ResultChoice[] = [

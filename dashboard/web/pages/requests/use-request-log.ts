@@ -7,27 +7,27 @@ import { followFromMs, leavesGap, mergeRequests, unknownRequests } from './merge
 
 const ENDPOINT = 'GET /api/organizations/:organization/requests';
 const FOLLOW_MS = 2_000;
-/** A page that is left open over night does not keep all of it: more than so many, and it begins anew. */
+/** Bound on the rows of a page that stays open. Beyond it the list starts again. */
 const MAX_SHOWN = 300;
 const NONE: readonly RequestView[] = [];
 
-/** What came while one was looking. */
+/** Requests that arrived after the pages were loaded. */
 interface Newer {
-  /** Of which filter. */
+  /** The filter that they belong to. */
   readonly of: string;
   readonly shown: readonly RequestView[];
   readonly waiting: readonly RequestView[];
-  /** More came than was told: what is shown has to begin anew. */
+  /** True if requests are missing, so that the list has to start again. */
   readonly gap: boolean;
 }
 
 export interface RequestLogOptions {
   readonly following: boolean;
-  /** The reader is further down, where nothing may move: what comes waits. */
+  /** The user reads further down, so new requests wait. */
   readonly holding: boolean;
 }
 
-/** Older pages as they are asked for, and in front of them what comes. */
+/** The loaded pages, with new requests before them. */
 export function useRequestLog(organization: string, filter: RequestFilter, options: RequestLogOptions) {
   const client = useQueryClient();
   const input = useMemo(() => ({ params: { organization }, query: filter }), [organization, filter]);
@@ -41,7 +41,7 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
   const isThere = pages.isSuccess && !pages.isPlaceholderData;
 
   const beginAnew = async () => {
-    // Everything loaded would be asked for again otherwise, page after page.
+    // Otherwise a refetch would load all pages again.
     client.setQueryData<typeof pages.data>(askPagesKey(ENDPOINT, input), (data) =>
       data ? { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) } : data,
     );
@@ -86,14 +86,14 @@ export function useRequestLog(organization: string, filter: RequestFilter, optio
 
 interface FollowOptions {
   readonly enabled: boolean;
-  /** When what is there was asked for. */
+  /** Moment of the last load. */
   readonly sinceMs: number;
-  /** Of the newest request that is known. */
+  /** Moment of the newest known request. */
   readonly newestMs: number | undefined;
   readonly take: (page: RequestPage) => void;
 }
 
-/** Asks for what arrived since the last look, and some minutes before it, as long as the page can be seen. */
+/** Asks for requests since the last look and some minutes before it, while the page is visible. */
 function useFollow(
   { params, query }: { readonly params: { readonly organization: string }; readonly query: RequestFilter },
   { enabled, sinceMs, newestMs, take }: FollowOptions,
@@ -124,7 +124,7 @@ function useFollow(
   }, [enabled, data]);
 }
 
-/** Whether the reader has left the top of the page. */
+/** True if the page is scrolled down by more than `byPx`. */
 export function useScrolledDown(byPx: number): boolean {
   const [down, setDown] = useState(false);
   useEffect(() => {

@@ -1,4 +1,7 @@
-/** Where to go after signing in: a page of ours, whatever the address says. `//other.example` would be somebody else's, with a tab between too. */
+/**
+ * Address after a sign-in, which is always our own. `//other.example` would lead elsewhere, even
+ * with a tab in between.
+ */
 export function backAddress(back: string | undefined): string {
   if (back === undefined || !/^\/(?![/\\])\S*$/.test(back)) return '/';
   return /^\/(?:sign-in|link)(?:[/?#]|$)/.test(back) ? '/' : back;

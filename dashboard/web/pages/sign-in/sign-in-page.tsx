@@ -49,7 +49,7 @@ export function SignInPage(): ReactNode {
   );
 }
 
-/** Who comes back to this tab may have signed in in another one meanwhile. */
+/** The user may have signed in in another tab meanwhile. */
 export function useSignedInElsewhere(onSession: (session: SessionView) => void): void {
   useEffect(() => {
     const look = () => {

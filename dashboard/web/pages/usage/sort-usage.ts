@@ -3,7 +3,6 @@ import type { Column, Order } from './usage-url.ts';
 
 const compareText = new Intl.Collator('en-US', { numeric: true }).compare;
 
-/** What a column sorts by. */
 function compare(column: Column, a: UsageRowView, b: UsageRowView): number {
   switch (column) {
     case 'day':
@@ -31,7 +30,7 @@ function compareAmounts(a: bigint, b: bigint): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Equal rows are newest first, then dearest first, so that every order is one order. */
+/** Equal rows are sorted newest first, then by cost, so that the order is total. */
 export function sortUsage(rows: readonly UsageRowView[], sort: Column, order: Order): readonly UsageRowView[] {
   const direction = order === 'asc' ? 1 : -1;
   return rows.toSorted(

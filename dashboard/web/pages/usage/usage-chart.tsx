@@ -26,7 +26,7 @@ const MEASURES: readonly { readonly value: Measure; readonly label: string }[] =
 const REFRESH_MS = 60_000;
 const NONE: ReadonlySet<string> = new Set();
 
-/** Always over days, whatever the table is grouped by; its colours are the table's models or keys. */
+/** Usage by day, whatever the groups of the table. Series are models or keys. */
 export function UsageChart({ organization, search, days, onSearch }: UsageChartProps): ReactNode {
   const { show = 'cost', key, model } = search;
   const others = chosenGroups(search).filter((group) => group !== 'day');
@@ -35,7 +35,7 @@ export function UsageChart({ organization, search, days, onSearch }: UsageChartP
   const input = (by: string) => ({ params, query: { ...days, by, key, model } });
   const endpoint = 'GET /api/organizations/:organization/usage';
   const detailed = useAsk(endpoint, input(['day', ...others].join(',')), options);
-  // Rows that are cut would leave days out. Days alone are never so many.
+  // Cut rows would leave out days. Days alone are never cut.
   const tooMany = detailed.data?.cut === true;
   const daily = useAsk(endpoint, input('day'), { ...options, enabled: tooMany });
   const { data, error, refetch } = tooMany ? daily : detailed;

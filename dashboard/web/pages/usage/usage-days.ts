@@ -1,7 +1,7 @@
 import { utcDay } from '../../format/format-instant.ts';
 import { day } from '../../search/url-values.ts';
 
-/** Days of UTC, both inclusive, as `2026-11-21`: usage is kept by them, as budgets are. */
+/** UTC days, both inclusive, as `2026-11-21`. Usage and budgets are kept by them. */
 export interface Days {
   readonly from: string;
   readonly to: string;
@@ -11,7 +11,7 @@ export const PRESETS = ['7d', '30d', '90d', 'month', 'last-month'] as const;
 export type Preset = (typeof PRESETS)[number];
 
 const DAY_MS = 86_400_000;
-/** More points than pixels say nothing; the server sets its own bound. */
+/** More days than a chart can show. The server has its own bound. */
 export const MAX_DAYS = 366;
 
 export function presetDays(preset: Preset, nowMs: number): Days {
@@ -35,7 +35,7 @@ export function presetDays(preset: Preset, nowMs: number): Days {
   }
 }
 
-/** Why these days cannot be shown, or `undefined`. */
+/** The reason why these days are invalid, or undefined. */
 export function objectionToDays({ from, to }: Days): string | undefined {
   if (day(from) === undefined || day(to) === undefined) return 'Choose a first and a last day.';
   const [fromMs, toMs] = [startMs(from), startMs(to)];
@@ -44,7 +44,7 @@ export function objectionToDays({ from, to }: Days): string | undefined {
   return undefined;
 }
 
-/** Every day of them; only of days without an objection. */
+/** All days of a valid range. */
 export function daysBetween({ from, to }: Days): string[] {
   const days: string[] = [];
   for (let day = from; day <= to && days.length < MAX_DAYS; day = addDays(day, 1)) days.push(day);

@@ -82,7 +82,7 @@ export interface CustomDaysProps {
   readonly onDays: (days: Days) => void;
 }
 
-/** Days that cannot be shown stay in the boxes with what is wrong with them; the page keeps the last ones that could. */
+/** Invalid days stay in the boxes with their problem. The page keeps the last valid ones. */
 export function CustomDays({ days, today, onDays }: CustomDaysProps): ReactNode {
   const [draft, setDraft] = useState<DayRange>(days);
   useEffect(() => setDraft(days), [days]);

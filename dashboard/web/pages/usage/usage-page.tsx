@@ -19,7 +19,7 @@ export function UsagePage(): ReactNode {
   const { id } = useOrganization();
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  // With a key, so that nothing of another organization is shown while this one's figures come.
+  // The key remounts for another organization, so that figures of the former one are never shown.
   return (
     <UsageOf key={id} id={id} search={search} onSearch={(next) => void navigate({ search: next, replace: true })} />
   );
@@ -34,7 +34,7 @@ interface UsageOfProps {
 function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {
   const params = { organization: id };
   const groups = chosenGroups(search);
-  // The days change at midnight only.
+  // Days change at midnight only.
   const today = utcDay(Date.now());
   const days = useMemo(() => daysOf(search, Date.parse(`${today}T00:00:00Z`)), [search, today]);
   const query = { ...days, by: groups.join(','), key: search.key, model: search.model };
@@ -59,8 +59,8 @@ function UsageOf({ id, search, onSearch }: UsageOfProps): ReactNode {
           <UsageChart organization={id} search={search} days={days} onSearch={onSearch} />
           {usage.data?.cut && (
             <Banner tone="neutral" title="The table is cut">
-              There are more rows than fit here: the newest, or the dearest, are shown and sorted. The total counts all
-              of them, and the CSV has them.
+              There are more rows than fit here: the newest, or the most expensive, are shown and sorted. The total
+              counts all of them, and the CSV has them.
             </Banner>
           )}
           <UsageTable

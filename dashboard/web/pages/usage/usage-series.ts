@@ -2,21 +2,21 @@ import type { UsageRowView } from '../../../contract/money.ts';
 import { dollars } from '../../format/format-money.ts';
 import type { Measure } from './usage-url.ts';
 
-/** What one colour of the chart stands for, with a value for each day. */
+/** A series of the chart, with a value for each day. */
 export interface DailySeries {
   readonly id: string;
   readonly label: string;
   readonly values: readonly number[];
 }
 
-/** As many as there are colours that can be told apart. */
+/** Number of distinguishable colours. */
 export const MAX_SERIES = 8;
 export const OTHERS = 'others';
 
 /**
- * Rows by day, and by model or key or both, as series: the dearest first, the rest together as one. That order whatever is measured, so that
- * a colour stays with its model. Days without a row are zero. A row of a day that is not asked for is left out, so that the chart never
- * says more than its axis.
+ * Daily series by model, key or both: the most expensive first, the rest as one sum. The order does
+ * not depend on the measure, so that colours stay. Missing days are zero; days outside the axis are
+ * left out.
  */
 export function usageSeries(
   rows: readonly UsageRowView[],

@@ -12,11 +12,11 @@ import styles from './usage.module.css';
 import { COLUMNS, type Column, type Order } from './usage-url.ts';
 
 export interface UsageTableProps {
-  /** Absent: coming. */
+  /** Absent while loading. */
   readonly rows: readonly UsageRowView[] | undefined;
   readonly total: UsageRowView | undefined;
   readonly groups: readonly UsageGroupName[];
-  /** To a key or a model. */
+  /** True if filtered by key or model. */
   readonly narrowed: boolean;
   readonly sorting: { readonly sort: Column; readonly order: Order; readonly onSort: (column: Column) => void };
 }
@@ -47,7 +47,7 @@ export function UsageTable({ rows, total, groups, narrowed, sorting }: UsageTabl
           },
         }}
         empty={
-          <EmptyState icon="usage" title="Nothing was used in these days">
+          <EmptyState icon="usage" title="No usage in these days">
             {narrowed ? 'Choose other days, another key or another model.' : 'Choose other days, or send a request.'}
           </EmptyState>
         }
@@ -84,7 +84,9 @@ const GROUP_COLUMNS: Readonly<Record<UsageGroupName, TableColumn<UsageRowView>>>
 
 type Figure = 'requests' | 'promptTokens' | 'cachedTokens' | 'completionTokens' | 'reasoningTokens';
 
-/** The last four are tokens. Cached ones are part of input, reasoning ones of output, beside which they stand. */
+/**
+ * The last four are tokens. Cached tokens are part of the input, reasoning tokens of the output.
+ */
 const FIGURES: readonly (readonly [Column, string, Figure])[] = [
   ['requests', 'Requests', 'requests'],
   ['input', 'Input', 'promptTokens'],
@@ -112,6 +114,6 @@ function columnsFor(
     cell: ({ costNanoUsd }) => <Money nanoUsd={costNanoUsd} />,
     total: total && <Money nanoUsd={total.costNanoUsd} />,
   };
-  // What matters most stands where a phone shows it without scrolling.
+  // The cost comes first, where a phone shows it without scrolling.
   return [...names, cost, ...figures];
 }

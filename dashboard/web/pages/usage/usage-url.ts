@@ -47,25 +47,28 @@ export function chosenGroups({ by }: UsageUrlState): readonly UsageGroupName[] {
   return by === undefined ? DEFAULT_GROUPS : groupsOf(by);
 }
 
-/** In one order whatever they were chosen in, so that equal questions have equal URLs. The last one stays: a table needs rows. */
+/**
+ * In a fixed order, so that equal choices have equal URLs. The last group stays: a table needs
+ * rows.
+ */
 export function toggleGroup(search: UsageUrlState, group: UsageGroupName): UsageUrlState {
   const chosen = chosenGroups(search);
   const groups = GROUPS.filter((name) => (name === group ? !chosen.includes(name) : chosen.includes(name)));
   if (groups.length === 0) return search;
   const { sort, order, ...rest } = search;
-  // A table that is sorted by a column which goes away falls back to its own order.
+  // If the sorted column goes away, the default order applies.
   const stays = sort === undefined || !GROUPS.some((name) => name === sort) || groups.some((name) => name === sort);
   return { ...rest, by: groups.join(','), ...(stays ? present({ sort, order }) : {}) };
 }
 
-/** Newest first where there are days, else dearest first. */
+/** Newest first if grouped by day, else by cost. */
 export function chosenSorting(search: UsageUrlState): { readonly sort: Column; readonly order: Order } {
   const groups = chosenGroups(search);
   const { sort = groups.includes('day') ? 'day' : 'cost', order } = search;
   return { sort, order: order ?? firstOrder(sort) };
 }
 
-/** A click on a column's head: sorted by it, and the other way round with the next click. */
+/** A click on a column head sorts by it, a second click reverses the order. */
 export function sortBy(search: UsageUrlState, column: Column): UsageUrlState {
   const { sort, order } = chosenSorting(search);
   const next = sort === column ? (order === 'asc' ? 'desc' : 'asc') : firstOrder(column);
