@@ -1,3 +1,4 @@
+import { present } from '../../../core/present.ts';
 import { ledgerPage } from '../../../database/ledger/ledger-pages.ts';
 import { type UsageQuery, usageRows } from '../../../database/ledger/usage-reads.ts';
 import { requestDetail } from '../../../database/request-log/request-columns.ts';
@@ -34,7 +35,7 @@ export const CSV_ROUTES: readonly Route[] = [
           ...from,
           limit,
         });
-        return { rows: entries, ...(next === undefined ? {} : { next }) };
+        return { rows: entries, ...present({ next }) };
       }),
   }),
   csvRoute('/api/organizations/:organization/usage.csv', {
@@ -54,7 +55,7 @@ function requestLines(database: Database, organizationId: string, { search, ...f
     }
     const from = before === undefined ? {} : { before };
     const { rows, next } = await findRequests(database, { organizationId, ...filter, ...from, limit });
-    return { rows: rows.map(requestDetail), ...(next === undefined ? {} : { next }) };
+    return { rows: rows.map(requestDetail), ...present({ next }) };
   });
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../../core/present.ts';
 import { SCOPES } from '../../../core/principal.ts';
 import type { KeySettings, KeyChange as StoredKeyChange } from '../../../database/administration/administration.ts';
 import type { KeyChange, KeyRestrictions } from '../../contract/keys.ts';
@@ -12,6 +13,7 @@ import {
   tokensPerMinute,
   wholeNumber,
 } from './input-fields.ts';
+import { storedLimits } from './limits.ts';
 
 /** Thirty days. A longer overlap defeats the purpose of a replacement. */
 const MAX_OVERLAP_HOURS = 720;
@@ -52,19 +54,12 @@ export function storedChange({ dailyBudgetNanoUsd, ...rest }: KeyChange): Stored
 }
 
 export function storedSettings(organizationId: string, restrictions: KeyRestrictions): KeySettings {
-  const { name, scopes, models, ipRanges, expiresAtMs, dailyBudgetNanoUsd } = restrictions;
-  const { requestsPerMinute, tokensPerMinute } = restrictions;
+  const { name, scopes, models, ipRanges, expiresAtMs } = restrictions;
   return {
     organizationId,
     name,
     scopes,
-    ...(models === undefined ? {} : { models }),
-    ...(ipRanges === undefined ? {} : { ipRanges }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    limits: {
-      ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-      ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-      ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudgetNanoUsd) }),
-    },
+    ...present({ models, ipRanges, expiresAtMs }),
+    limits: storedLimits(restrictions),
   };
 }

@@ -1,8 +1,10 @@
 import { utcDay } from '../../../core/clock.ts';
+import { present } from '../../../core/present.ts';
 import type { KeyRecord } from '../../../database/administration/administration.ts';
 import { type KeyCompanions, keyCompanions } from '../../../database/keys/key-companions.ts';
 import type { KeyStateName, KeyView } from '../../contract/keys.ts';
 import type { OrganizationCall } from '../http/route.ts';
+import { limitsView } from './limits.ts';
 
 /** Owners and operators manage every key of the organization. Members manage their own keys. */
 export function mayManage({ role, session }: OrganizationCall, { createdBy }: KeyRecord): boolean {
@@ -34,26 +36,12 @@ function companionsFor({ deps, organizationId }: OrganizationCall, keyIds: reado
 }
 
 function viewOf(call: OrganizationCall, key: KeyRecord, companions: KeyCompanions | undefined): KeyView {
-  const { models, ipRanges, expiresAtMs, revokedAtMs, limits } = key;
-  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
+  const { id, name, last4, scopes, models, ipRanges, expiresAtMs, createdAtMs, revokedAtMs, limits } = key;
   const { creator, lastUsedAtMs, lastAddress, spentTodayNanoUsd = 0n } = companions ?? {};
   return {
-    id: key.id,
-    name: key.name,
-    last4: key.last4,
-    state: stateOf(key, call.deps.nowMs()),
-    scopes: key.scopes,
-    ...(models === undefined ? {} : { models }),
-    ...(ipRanges === undefined ? {} : { ipRanges }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-    ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd: dailyBudgetNanoUsd.toString() }),
-    createdAtMs: key.createdAtMs,
-    ...(creator === undefined ? {} : { createdBy: creator }),
-    ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
-    ...(lastUsedAtMs === undefined ? {} : { lastUsedAtMs }),
-    ...(lastAddress === undefined ? {} : { lastAddress }),
+    ...{ id, name, last4, state: stateOf(key, call.deps.nowMs()), scopes, createdAtMs },
+    ...present({ models, ipRanges, expiresAtMs, revokedAtMs, lastUsedAtMs, lastAddress, createdBy: creator }),
+    ...limitsView(limits),
     spentTodayNanoUsd: spentTodayNanoUsd.toString(),
     mine: mayManage(call, key),
   };

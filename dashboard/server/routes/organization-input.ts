@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { present } from '../../../core/present.ts';
 import { DEFAULT_CONCURRENCY } from '../../../core/principal.ts';
 import type { NewOrganization, OrganizationChange } from '../../../database/administration/administration.ts';
 import type { NewOrganizationInput, OrganizationChangeInput } from '../../contract/operator.ts';
@@ -11,6 +12,7 @@ import {
   tokensPerMinute,
   wholeNumber,
 } from './input-fields.ts';
+import { storedLimits } from './limits.ts';
 
 const MAX_NOTE = 500;
 const MAX_REFERENCE = 200;
@@ -48,18 +50,14 @@ export const organizationCredit = z.strictObject({
 });
 
 export function storedSettings(id: string, input: NewOrganizationInput): NewOrganization {
-  const { dailyBudgetNanoUsd: budget } = input;
+  const { maxTokens } = input;
   return {
     id,
     name: input.name,
     allowMultipleCompletions: input.allowMultipleCompletions ?? false,
     concurrency: input.concurrency ?? DEFAULT_CONCURRENCY,
-    ...(input.maxTokens === undefined ? {} : { maxTokens: input.maxTokens }),
-    limits: {
-      ...(input.requestsPerMinute === undefined ? {} : { requestsPerMinute: input.requestsPerMinute }),
-      ...(input.tokensPerMinute === undefined ? {} : { tokensPerMinute: input.tokensPerMinute }),
-      ...(budget === undefined ? {} : { dailyBudgetNanoUsd: BigInt(budget) }),
-    },
+    ...present({ maxTokens }),
+    limits: storedLimits(input),
   };
 }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { utcDay } from '../../../core/clock.ts';
 import { newId } from '../../../core/ids.ts';
 import { formatUsd } from '../../../core/money.ts';
+import { present } from '../../../core/present.ts';
 import type {
   CreditResult,
   OrganizationRecord,
@@ -29,8 +30,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     input: z.strictObject({ search: text(200).exactOptional(), after: idOf('org').exactOptional() }),
     async answer({ deps, input: { search, after } }) {
       const found = await deps.administration.searchOrganizations({
-        ...(search === undefined ? {} : { search }),
-        ...(after === undefined ? {} : { beforeId: after }),
+        ...present({ search, beforeId: after }),
         limit: PAGE + 1,
       });
       const page = found.slice(0, PAGE);
@@ -49,7 +49,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { deps, input } = call;
       const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
       const { reference } = input;
-      const credit = { amountNanoUsd, note: 'Opening credit', ...(reference === undefined ? {} : { reference }) };
+      const credit = { amountNanoUsd, note: 'Opening credit', ...present({ reference }) };
       const created = await deps.administration.createOrganization(
         storedSettings(newId('org', deps.nowMs()), input),
         actorOf(call),
@@ -125,7 +125,7 @@ function rowOf(organization: OrganizationRecord, details: OrganizationDetails | 
   return {
     id: organization.id,
     name: organization.name,
-    ...(suspendedAtMs === undefined ? {} : { suspendedAtMs }),
+    ...present({ suspendedAtMs }),
     balanceNanoUsd: organization.balanceNanoUsd.toString(),
     spentTodayNanoUsd: spentTodayNanoUsd.toString(),
     usableKeys,

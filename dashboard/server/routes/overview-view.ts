@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../core/clock.ts';
+import { present } from '../../../core/present.ts';
 import type { OverviewCells, OverviewPeriod, SeriesCell } from '../../../database/process-reports/overview-reads.ts';
 import type {
   Overview,
@@ -82,8 +83,7 @@ function totalsOf({ totals, spend, firstEvents }: OverviewCells, isBefore: boole
     failures: sumOf(failures, 'requests'),
     promptTokens: sumOf(spent, 'promptTokens'),
     completionTokens: sumOf(spent, 'completionTokens'),
-    ...(firstEventP50Ms === undefined ? {} : { firstEventP50Ms }),
-    ...(firstEventP95Ms === undefined ? {} : { firstEventP95Ms }),
+    ...present({ firstEventP50Ms, firstEventP95Ms }),
     failureCodes: failures.slice(0, MAX_FAILURE_CODES).map(({ code, requests }) => ({ code, requests })),
   };
 }

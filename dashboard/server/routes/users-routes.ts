@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { newId } from '../../../core/ids.ts';
+import { present } from '../../../core/present.ts';
 import { findUser, listUsers, type UserRecord } from '../../../database/users/user-rows.ts';
 import { createUser, type KeysOfDisabled, setDisabled } from '../../../database/users/users.ts';
 import type { UserRow } from '../../contract/operator.ts';
@@ -17,8 +18,7 @@ export const USER_ROUTES: readonly Route[] = [
     input: z.strictObject({ search: text(200).exactOptional(), after: email.exactOptional() }),
     async answer({ deps, input: { search, after } }) {
       const found = await listUsers(deps.database, {
-        ...(search === undefined ? {} : { search }),
-        ...(after === undefined ? {} : { afterEmail: after }),
+        ...present({ search, afterEmail: after }),
         limit: PAGE + 1,
       });
       const users = found.slice(0, PAGE).map(rowOf);

@@ -1,3 +1,4 @@
+import { present } from '../../../core/present.ts';
 import { KNOWN_BROWSER_DAYS, rememberBrowser } from '../../../database/sign-in/known-browsers.ts';
 import type { SignInAttempt } from '../../../database/sign-in/sign-in-attempts.ts';
 import type { EntryCall } from '../http/route.ts';
@@ -17,8 +18,7 @@ export function attemptOf({ caller, cookies }: Pick<EntryCall, 'caller' | 'cooki
   return {
     email,
     address,
-    ...(claimedAddress === undefined ? {} : { claimedAddress }),
-    ...(browserHash === undefined ? {} : { browserHash }),
+    ...present({ claimedAddress, browserHash }),
   };
 }
 

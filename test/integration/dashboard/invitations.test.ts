@@ -190,7 +190,7 @@ describe('invitations', () => {
       dashboard.databaseUrl,
       `select action from audit_log where subject_id = '${userId}' order by id`,
     );
-    expect(events.map(({ action }) => action.split('..')[1])).toEqual([
+    expect(events.map(({ action }) => action.split('.')[1])).toEqual([
       'invited',
       'role_changed',
       'invited',

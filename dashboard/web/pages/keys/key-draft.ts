@@ -1,3 +1,4 @@
+import { present } from '../../../../core/present.ts';
 import type { KeyChange, KeyRestrictions, ScopeName } from '../../../contract/keys.ts';
 
 /** Values of the form. Empty lists and `undefined` do not restrict. */
@@ -46,10 +47,7 @@ export function restrictionsOf(draft: KeyDraft): KeyRestrictions {
     scopes: draft.scopes,
     ...(draft.models.length === 0 ? {} : { models: draft.models }),
     ...(draft.ipRanges.length === 0 ? {} : { ipRanges: draft.ipRanges }),
-    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
-    ...(requestsPerMinute === undefined ? {} : { requestsPerMinute }),
-    ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
-    ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd }),
+    ...present({ expiresAtMs, requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }),
   };
 }
 
