@@ -190,12 +190,7 @@ describe('invitations', () => {
       dashboard.databaseUrl,
       `select action from audit_log where subject_id = '${userId}' order by id`,
     );
-    expect(events.map(({ action }) => action.split('.')[1])).toEqual([
-      'invited',
-      'role_changed',
-      'invited',
-      'removed',
-    ]);
+    expect(events.map(({ action }) => action.split('.')[1])).toEqual(['invited', 'role_changed', 'invited', 'removed']);
   });
 
   it('of two organizations that are used at the same moment make one account', async () => {
