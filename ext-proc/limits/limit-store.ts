@@ -5,7 +5,7 @@ import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
 /** A request is over after `timeouts.total`; its charge has this much longer. */
 const CHARGED_WITHIN_MS = 60_000;
 
-/** Milliseconds from its admission for which the money of a hold stays in quarantine after its lease has lapsed: no living request is older. */
+/** Milliseconds from its admission for which the money of a hold stays in quarantine after its lease has expired: no living request is older. */
 export function quarantineMs({ totalTimeoutMs }: Pick<LiveHold, 'totalTimeoutMs'>): number {
   return totalTimeoutMs + CHARGED_WITHIN_MS;
 }
@@ -14,21 +14,21 @@ export function quarantineMs({ totalTimeoutMs }: Pick<LiveHold, 'totalTimeoutMs'
  * Windows, concurrency slots and holds. One admission is one atomic call: all rules pass and everything is taken, or the first failing
  * rule in the documented order is the answer and nothing is. Facts only, no HTTP. Methods reject with StoreUnavailable.
  *
- * A hold that is not renewed for a lease gives its slot up and goes into quarantine: its owner died, stands still or is cut off, and may charge it
+ * A hold that is not renewed for a lease loses its slot and goes into quarantine: its owner died, stands still or is cut off, and may charge it
  * yet, so its money stays held. Quarantine ends with a release, a renewal (the owner lives), or `quarantineMs` after the admission. A lease that
- * lapses even later is of a charge that waits in a spool, whose quarantine is as long and counts from the lapse.
+ * expires even later belongs to a charge that waits in a spool. Its quarantine is as long and counts from the expiry.
  */
 export interface LimitStore {
   /** Repeating a hold id that is held takes nothing more. */
   admit(request: AdmissionRequest): Promise<AdmissionResult>;
   /**
-   * Ends a hold, by its owner or by whoever settled it in its place, in quarantine or not: frees slot and money, corrects the token window,
+   * Ends a hold, by its owner or by the process that settled it in its place, in quarantine or not: frees slot and money, corrects the token window,
    * learns the newer snapshot. Repeating it changes nothing.
    */
   release(release: HoldRelease): Promise<void>;
   /** Extends the leases of live holds. What is in quarantine, or not known, is taken back in, whatever the limits are. */
   renew(holds: readonly LiveHold[], nowMs: number): Promise<Renewal>;
-  /** What is held against an organization's balance now, quarantine included. */
+  /** Sum of the holds against an organization's balance now, quarantine included. */
   heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd>;
   /** `read_rpm`: one read by a key, counted in the UTC minute. */
   takeRead(keyId: string, readsPerMinute: number, nowMs: number): Promise<ReadResult>;
@@ -55,7 +55,7 @@ export interface AdmissionRequest {
   readonly snapshot: AccountSnapshot;
 }
 
-/** What a store needs to know of a hold that its process still has. */
+/** Facts that a store needs of a hold that its process still has. */
 export interface LiveHold {
   readonly holdId: string;
   readonly organizationId: string;
@@ -71,7 +71,7 @@ export interface LiveHold {
 export interface Renewal {
   /** Ids that the store did not know, and knows now. */
   readonly takenBack: readonly string[];
-  /** Those of them that it did not know while it admitted others: for a time their money could be given away. */
+  /** Ids among `takenBack` that were unknown while the store admitted others: for a time their money was available to others. */
   readonly exposed: readonly string[];
   readonly failed: readonly FailedRenewal[];
 }
@@ -124,11 +124,11 @@ export interface HoldRelease {
   readonly organizationId: string;
   readonly keyId: string;
   readonly nowMs: number;
-  /** What was really used: the tpm windows of the admission minute are corrected to it. */
+  /** Tokens really used: the tpm windows of the admission minute are corrected to them. */
   readonly tokensUsed: number;
   /** The state after the charge committed. Absent: nothing was charged. */
   readonly snapshot?: AccountSnapshot;
-  /** Without a snapshot: it is not known here whether it was charged. Nobody is believed then who read before now. */
+  /** Without a snapshot: it is unknown whether the hold was charged. Snapshots read before now are not trusted then. */
   readonly mayBeCharged?: boolean;
 }
 

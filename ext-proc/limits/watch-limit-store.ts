@@ -8,7 +8,7 @@ export function watchLimitStore(
   metrics: Pick<StoreMetrics, 'limitStoreCall' | 'admissionRefused'>,
   clock: Pick<Clock, 'monotonicMs'>,
 ): LimitStore {
-  /** Looks on: whoever asked gets the store's own promise. */
+  /** Observes a call: the caller gets the store's own promise. */
   function timed<T>(
     operation: LimitStoreOperation,
     call: () => Promise<T>,

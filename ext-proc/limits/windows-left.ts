@@ -1,13 +1,13 @@
 import type { AdmissionRequest, Window, Windows } from './limit-store.ts';
 
-/** What was counted in one minute, of an organization or of a key. */
+/** Counts of one minute, of an organization or a key. */
 export interface WindowUse {
   readonly requests: number;
   readonly tokens: number;
   readonly resetsAtMs: number;
 }
 
-/** Of the limits that exist, what is left; of key and organization the one with less. */
+/** Rest of the limits that exist; of key and organization the one with less. */
 export function windowsLeft(
   { organizationLimits: ofOrganization, keyLimits: ofKey }: Pick<AdmissionRequest, 'organizationLimits' | 'keyLimits'>,
   organization: WindowUse,

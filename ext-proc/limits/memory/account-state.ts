@@ -4,22 +4,26 @@ import type { AccountSnapshot } from '../../../core/principal.ts';
 import { emptyWindow, type MinuteWindow } from './minute-window.ts';
 
 /**
- * What the store remembers of an organization or key, and when it may believe a snapshot of PostgreSQL.
+ * State of an organization or key in the store, and the rules by which it trusts a snapshot.
  *
- * Claim: whenever an admission is decided, the remembered balance includes every charge of a hold that is no longer held here. Proof, for
- * an organization (a key's spend is the same with its own entry):
- * 1. An entry begins untrusted. A snapshot that arrives then may have been read long ago, before charges whose holds were released under
- *    an entry that was evicted since. So it is answered with "read again", and only a caller that was told so may make the entry trusted:
- *    it read after the entry began, so its snapshot has every charge that was committed before.
- * 2. A charge committed after the entry began belongs to a hold of this entry (no other store admits on this database, see
- *    postgres/memory-mode-lock.ts), and an entry with holds is never evicted. Its release brings a snapshot that includes it, in the
- *    same call that frees the hold. One that was freed without (its process died, or its release was lost on the way, and its quarantine is
- *    over or somebody released it who does not know) may have been charged before: the entry is untrusted again, and only who reads after
- *    that is believed. (A charge later than all of that is the exception: it takes no more than is left, DESIGN 3.)
- * 3. Snapshots are ordered by sequence, and the newest stays. So from (1) and (2) on, what is remembered only gets newer: a late, repeated
- *    or reordered snapshot changes nothing.
- * 4. Another epoch means that the database may have gone back, and sequences cannot be compared: the entry is untrusted again, everybody
- *    who was told before that has to be told again, and what comes back then replaces what was remembered. Holds stay as they are.
+ * Claim: at each admission the stored balance includes every charge of a hold that is no longer held
+ * here. Proof, for an organization (a key's spend follows the same rules with its own state):
+ * 1. A state begins untrusted. The first snapshot may have been read long ago, before charges whose
+ *    holds were released under a state that was evicted since. So the store replies "read again".
+ *    Only a caller with that reply can make the state trusted: it reads after the state began, so its
+ *    snapshot has every charge that was committed before.
+ * 2. A charge committed after the state began belongs to a hold of this state: no other store admits
+ *    on this database (database/limits-ownership/memory-mode-lock.ts), and a state with holds is
+ *    never evicted. The release of the hold brings a snapshot that includes the charge, in the same
+ *    call that frees the hold. A hold may be freed without one: its process died, its release was
+ *    lost and its quarantine is over, or a process released it that does not know of the charge. Then
+ *    the state is untrusted again, and only later reads are trusted. (A charge later than all of that
+ *    is the exception: it takes at most what is left, see docs/design.md, "Holds are leases".)
+ * 3. Snapshots are ordered by sequence, and the newest stays. So from (1) and (2) on the state only
+ *    gets newer: a late, repeated or reordered snapshot changes nothing.
+ * 4. Another epoch means that the database may have gone back in time, and sequences cannot be
+ *    compared: the state is untrusted again, every caller that was asked to read before is asked
+ *    again, and the next snapshot replaces the state. Holds stay as they are.
  */
 export interface OrganizationState {
   epoch: string | undefined;
@@ -30,7 +34,7 @@ export interface OrganizationState {
   readonly keys: Map<string, KeyState>;
   /** One for each live hold. */
   slots: number;
-  /** Those in quarantine too. */
+  /** Number of holds, those in quarantine too. */
   holds: number;
   heldNanoUsd: NanoUsd;
   readonly heldByDay: Map<UtcDay, NanoUsd>;
@@ -40,7 +44,7 @@ export interface OrganizationState {
 
 export interface KeyState {
   trusted: boolean;
-  /** Holds-to-be that were told to read again since this entry and the organization's began. */
+  /** Ids of callers that were asked to read again since this state and the organization's began. */
   readonly toldToRead: Set<string>;
   readonly spent: Map<UtcDay, Spent>;
   holds: number;
@@ -83,7 +87,7 @@ export function newKey(): KeyState {
   };
 }
 
-/** Takes an admission's snapshot in. False: it cannot be believed, the caller has to read again. */
+/** Takes an admission's snapshot in. False: it is not trusted, the caller has to read again. */
 export function believe(
   organization: OrganizationState,
   key: KeyState,
@@ -106,8 +110,8 @@ export function believe(
 }
 
 /**
- * Takes in what a settlement brought back. Of another epoch it cannot be kept, and its hold is freed all the same: whoever was told to read
- * may have read before that charge.
+ * Takes in the snapshot of a settlement. A snapshot of another epoch cannot be kept, and its hold is
+ * freed all the same: a caller that was asked to read may have read before that charge.
  */
 export function learn(organization: OrganizationState, key: KeyState | undefined, snapshot: AccountSnapshot): void {
   if (organization.epoch === snapshot.ledgerEpoch) remember(organization, key, snapshot);
@@ -145,7 +149,7 @@ function rememberSpent(
   spent.set(account.day, { sequence: account.sequence, nanoUsd: account.spentNanoUsd });
 }
 
-/** Everybody has to read again, also who was told before. */
+/** Requires every caller to read again, also callers that were asked before. */
 export function distrust(organization: OrganizationState): void {
   organization.trusted = false;
   for (const key of organization.keys.values()) key.toldToRead.clear();

@@ -3,7 +3,7 @@ import type { NanoUsd } from '../../../core/money.ts';
 import { type AdmissionRequest, type LiveHold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
-/** What an admitted request keeps: a slot while it is live, and money of its organization's balance and of both budgets of its day. */
+/** Hold of an admitted request: a slot while it is live, and money of its organization's balance and of both budgets of its day. */
 export interface Hold {
   readonly organization: OrganizationState;
   readonly key: KeyState;
@@ -14,24 +14,24 @@ export interface Hold {
   readonly quarantineMs: number;
   /** No living request is older. */
   readonly requestEndsAtMs: number;
-  /** Of the lease, or of the quarantine. */
+  /** End of the lease, or of the quarantine. */
   endsAtMs: number;
 }
 
 export interface Holds {
   find(holdId: string): Hold | undefined;
   take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void;
-  /** What this store does not know: without its tokens, because their windows may be forgotten too. */
+  /** Registers an unknown hold: without its tokens, because their windows may be lost too. */
   takeBack(live: LiveHold, nowMs: number, organization: OrganizationState, key: KeyState): void;
   free(holdId: string, hold: Hold): void;
-  /** Whether it was still held, be it in quarantine. */
+  /** True if it was still held, in quarantine or not. */
   renew(holdId: string, nowMs: number): boolean;
   /** Puts into quarantine what was not renewed in time, and frees what was there for long enough. */
   lapse(nowMs: number): void;
 }
 
 export function createHolds(leaseMs: number): Holds {
-  /** In the order of their lapse, because every lease is as long as the others and a renewed one moves to the end. */
+  /** In the order of expiry, because every lease is as long as the others and a renewed one moves to the end. */
   const live = new Map<string, Hold>();
   const quarantined = new Map<string, Hold>();
 

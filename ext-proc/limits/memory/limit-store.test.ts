@@ -7,7 +7,7 @@ import { createMemoryLimitStore } from './limit-store.ts';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** What every limit store does is in test/contract; here is what only this one can show. */
+/** Behaviour of this store alone; test/contract has that of every limit store. */
 describe('the limit store in memory', () => {
   const START = 20_778 * 86_400_000;
 

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../../../core/clock.ts';
 
-/** What one organization or key has used of one UTC minute. */
+/** Use of one UTC minute by an organization or a key. */
 export interface MinuteWindow {
   minute: number;
   requests: number;

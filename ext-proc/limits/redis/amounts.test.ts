@@ -19,7 +19,7 @@ it('amounts are exact doubles, and beyond them err low: less is available, more 
       if (nano <= LARGEST && nano >= -LARGEST - 1n) expect(available).toBe(nano);
       if (nano >= 0n && nano <= LARGEST) expect(taken).toBe(nano);
       expect(available).toBeLessThanOrEqual(LARGEST);
-      // What is too large to be exact never fits, whatever is available.
+      // An amount too large to be exact never fits.
       if (nano > LARGEST) expect(taken).toBeGreaterThan(LARGEST);
       if (nano >= 0n) expect(available).toBeLessThanOrEqual(nano);
       else expect(available).toBeLessThan(0n);

@@ -1,4 +1,4 @@
--- What is believed of a snapshot; memory/account-state.ts has the rules and their proof. A snapshot is
+-- Trust in snapshots; memory/account-state.ts has the rules and their proof. A snapshot is
 --   ledger epoch, the organization's sequence, day, balance, spent, the key's sequence, day, spent
 
 -- Newest by sequence; of another generation: nothing is known.
@@ -36,12 +36,12 @@ local function learn(turn, org, key, at)
   end
 end
 
--- Everybody has to read again, also who was told before.
+-- Requires every caller to read again, also callers that were asked before.
 local function distrust(org)
   org.trusted, org.round, org.begins = false, org.round + 1, true
 end
 
--- Whether who comes with this epoch may be believed; if not, it is told to read again.
+-- True if a caller with this epoch is trusted; otherwise it has to read again.
 local function believe(org, key, epoch, hold_id)
   if org.trusted and org.epoch ~= epoch then
     distrust(org)

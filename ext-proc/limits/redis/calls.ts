@@ -7,7 +7,7 @@ export interface RedisCalls {
   readonly oneSlot: boolean;
   /** Runs one script. Rejects with StoreUnavailable, soon, while Redis is away. */
   run(name: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** Connects anew, to where the address leads now. */
+  /** Connects again, to the present target of the address. */
   reconnect(): void;
   close(): Promise<void>;
 }

@@ -79,7 +79,7 @@ export async function connectToAny(address: RedisAddress, options: ConnectionOpt
   for (const { host, port } of address.nodes) {
     const redis = new Redis({
       ...shared,
-      // Behind one address there may be several servers, told apart by name.
+      // Behind one address there may be several servers, distinguished by name.
       ...(shared.tls && isIP(host) === 0 ? { tls: { ...shared.tls, servername: host } } : {}),
       host,
       port,
@@ -89,7 +89,7 @@ export async function connectToAny(address: RedisAddress, options: ConnectionOpt
       enableOfflineQueue: false,
       retryStrategy: retryAfterMs,
     });
-    // `connect` rejects with "Connection is closed"; why, is told here.
+    // `connect()` hides the cause; the `error` event has it.
     let reason: unknown;
     redis.on('error', (error) => {
       reason = error;
@@ -143,7 +143,7 @@ function nodeOptions(address: RedisAddress, { answerMs = ANSWER_MS }: Connection
     disconnectTimeout: CLOSE_MS,
     commandTimeout: answerMs,
     socketTimeout: answerMs,
-    // What was sent and not answered is not sent again: it may have been done.
+    // A command without a reply is not sent again: it may have been executed.
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     // A master that became a replica: the address leads to the new one, if to any.

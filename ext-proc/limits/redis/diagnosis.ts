@@ -3,7 +3,7 @@ import { parseRedisUrl } from './redis-url.ts';
 import { refuseMissingRights } from './rights.ts';
 import { asStoreError } from './unavailable.ts';
 
-/** What there is to know of a Redis that keeps limits. */
+/** State of a Redis that keeps limits. */
 export interface RedisDiagnosis {
   /** `7.0.15` */
   readonly version: string;
@@ -11,7 +11,7 @@ export interface RedisDiagnosis {
   readonly mode: string;
   /** `master` or `slave` */
   readonly role: string;
-  /** Of a cluster: `ok` or `fail`. */
+  /** State of a cluster: `ok` or `fail`. */
   readonly clusterState?: string;
   readonly maxmemoryPolicy: string;
   /** 0: as much as there is. */
@@ -19,7 +19,7 @@ export interface RedisDiagnosis {
   readonly usedMemoryBytes: number;
   readonly clients: number;
   readonly maxClients: number;
-  /** It writes what it holds to disk. */
+  /** True if it writes its data to disk. */
   readonly persistent: boolean;
   /** The last attempt to do so failed; some settings then refuse all writes. */
   readonly persistenceFailed: boolean;
@@ -32,7 +32,7 @@ export interface RedisDiagnosis {
 const PINGS = 5;
 const QUIET = { info: () => {}, warn: () => {} };
 
-/** Of a cluster, one node. Reads only. Rejects with StoreUnavailable, or RedisRefused where the URL is none or its user lacks rights. */
+/** Reads one node of a cluster. Changes nothing. Rejects with StoreUnavailable, or RedisRefused if the URL is invalid or its user lacks rights. */
 export async function diagnoseRedis(url: string): Promise<RedisDiagnosis> {
   const redis = await connectToAny(parseRedisUrl(url), { url, log: QUIET });
   try {

@@ -1,5 +1,5 @@
--- Tells shards their fences, and says which have none. The lease for which a new incarnation admits nothing begins here: whatever another master
--- was asked by somebody who had not read the new fence has ended when it is over.
+-- Gives shards their fences, and returns those without one. The lease for which a new incarnation admits nothing begins here: every call that another master
+-- got from a process without the new fence has ended when it is over.
 --
 -- KEYS  the shards
 -- ARGV  1 clock (shared.lua)   2 lease in ms   3… for each shard: the incarnation that had no fence before it was raised, the fence; or '', ''

@@ -96,7 +96,7 @@ function addSnapshot(asked: (string | number)[], { ledgerEpoch, organization, ke
 /** As the script returns it: what the header of holds-n.lua says, one after the other. */
 export type HoldsReply = readonly (string | number)[];
 
-/** What Redis replied to the requests of one call, by their positions. */
+/** Replies of Redis to the requests of one call, by their positions. */
 export interface HoldsOutcomes {
   readonly outcomes: readonly Outcome<HoldResult>[];
   /** A shard was closed to one of the admissions. */
@@ -132,18 +132,18 @@ function outcomeOf(
   return { ok: true, value: admissionResult(request.asked, verdict, reply, at, serverNowMs) };
 }
 
-/** Nothing is known then of what the admission took. */
+/** The outcome of the admission is unknown then. */
 export const ANSWERED_AS_RELEASE = 'Redis: an admission was answered as a release';
 
 const FORGOT = 'Redis lost what was held; admissions wait until the live holds are known again';
 
-/** Of a server that was a master and is another's replica-to-be without knowing it. */
+/** Message about a former master that does not know of the new one. */
 export const FENCED_OFF = 'this Redis is not the master any more: another one was opened in its place';
 
 type Decided = 'admitted' | Refused['rule'];
 type Verdict = 'done' | 'closed' | 'fenced_off' | 'failed' | 'read_again' | Decided;
 
-/** Of the reply's parts, the verdict included. */
+/** Number of parts of a reply, the verdict included. */
 const LENGTHS: Readonly<Record<Verdict, number>> = {
   ...{ done: 1, closed: 1, fenced_off: 1, failed: 2, read_again: 2 },
   ...{ admitted: 8, concurrency: 8, requests: 8, tokens: 8, daily_budget: 8, balance: 8 },
@@ -159,7 +159,7 @@ function admissionResult(
   const number = (offset: number): number => reply[at + 1 + offset] as number;
   const day = number(0);
   if (verdict === 'read_again') return { kind: verdict, day };
-  // Moments are told by the caller's clock, so that what is left of a window is right whatever the difference between the two.
+  // Times are converted to the caller's clock, so that the rest of a window is right for any difference between the clocks.
   const aheadMs = request.nowMs - serverNowMs;
   const minuteEndsMs = (number(1) + 1) * MINUTE_MS + aheadMs;
   const windows = windowsLeft(

@@ -6,7 +6,7 @@
 --       organization begins, the newest fence that is known of its shard, n hold ids, n requests:
 --         take, key id, tokens, amount, concurrency, ms of quarantine from now, the organization's rpm, tpm, daily budget, the key's, snapshot
 --         free, key id, tokens used, snapshot
---         disown, key id, tokens used, '': freed by whoever does not know whether it was charged
+--         disown, key id, tokens used, '': released by a process that does not know whether it was charged
 --       tokens, concurrency, quarantine, rpm and tpm are numbers, everything else is text; a limit or snapshot that there is not is ''
 -- Returns  now, then for each request one of
 --         done | closed | fenced_off | failed, error | read_again, day
@@ -26,7 +26,7 @@ local function open_shard(name, newest)
   if turn.has_admissions then
     shard.incarnation, shard.open, shard.at, shard.fenced_off = incarnation_of(name, run, now, steps, turn.lease_ms, newest)
   else
-    -- Whether it is over is asked by admissions and renewals: what is told to one that is over is lost with it.
+    -- Only admissions and renewals detect the end of an incarnation: a release to an ended one is lost with it.
     local marker = redis.call('HMGET', name, 'incarnation', 'touched', 'skipped')
     shard.incarnation, shard.at = marker[1], shard_clock(name, now, steps and marker[1], marker[2], marker[3], 0, turn.lease_ms, false)
   end
@@ -66,7 +66,7 @@ for i = 1, #KEYS do
     end
   else
     local message = type(answers) == 'table' and answers.err or answers
-    -- What somebody did to the keys of one organization is no matter of the others; anything else is, as that memory is full.
+    -- Damage to the keys of one organization concerns no other; every other error does, for example full memory.
     if not (string.find(message, '^WRONGTYPE') or string.find(message, '^user_script:')) then
       return redis.error_reply(message)
     end

@@ -36,7 +36,7 @@ export interface RedisLimitStoreOptions extends ConnectionOptions {
   /** A hold that is not renewed for this long goes into quarantine; a store that forgot admits nothing for as long. */
   readonly leaseMs: number;
   /**
-   * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and `nowMs` only tells what the caller's clock says at
+   * `server`: minutes, days and leases are by the clock of Redis, one for all processes, and `nowMs` is only the caller's clock at
    * that moment. `caller`: by `nowMs`, for tests. A function: the clock of Redis as a test sets it, Unix milliseconds.
    */
   readonly clock: 'server' | 'caller' | (() => number);
@@ -62,7 +62,7 @@ const HOLDS = { maxBatch: 100, maxInFlight: 1, paceMs: 0, maxWaiting: 20_000 };
 /** Windows, slots and holds in Redis, shared by every gateway process. The promises are the interface's; memory/limit-store.ts shows them plainly. */
 export async function createRedisLimitStore(options: RedisLimitStoreOptions): Promise<RedisLimitStore> {
   const { leaseMs, fences } = options;
-  // What is held is never forgotten before it is freed. The store looks at the time of its keys once a minute.
+  // Keys of holds never expire before their release. The store renews their expiry once a minute.
   const idleMs = (options.idleMs ?? IDLE_MS) + MINUTE_MS + leaseMs + LONGEST_QUARANTINE_MS;
   const connection = await connectRedis(options);
   const isCallers = options.clock === 'caller';

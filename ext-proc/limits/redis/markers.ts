@@ -7,7 +7,7 @@ import type { StoreLog } from './connection.ts';
 import { createOpening, type Shard } from './opening.ts';
 import { allShardKeys, STORE_KEY } from './shards.ts';
 
-/** What tells that Redis forgot: a marker in every shard, and the name of the whole store. */
+/** Detects Redis data loss: one marker key per shard, plus a key that names the store. */
 export interface Markers extends SharedStore {
   /** Milliseconds until every shard is open to admissions. */
   opensInMs(): Promise<number>;
@@ -34,7 +34,7 @@ const TOLD_MS = 3_000;
 
 export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, log }: MarkersOptions): Markers {
   const all: readonly Shard[] = allShardKeys().map((key, number) => ({ key, number }));
-  /** Each is what one call may be told of. */
+  /** Groups of shards; one call may name one group. */
   const shardGroups: readonly (readonly Shard[])[] = connection.oneSlot ? all.map((shard) => [shard]) : [all];
   const opening = createOpening(connection, { shardGroups, leaseMs, fences });
   let kept: { readonly name: string; readonly onOther: () => void } | undefined;
@@ -67,7 +67,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     return kept !== undefined && (await name(kept.name)) === kept.name;
   }
 
-  /** Whoever raises a fence tells it to Redis a moment later; what lasts longer is another server. The address may lead to the right one. */
+  /** A raised fence reaches Redis a moment later; a longer difference means another server. The address may lead to the right one. */
   function noteFencedOff(isFencedOff: boolean): void {
     const nowMs = performance.now();
     if (!isFencedOff) fencedOffSinceMs = undefined;
@@ -79,7 +79,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     }
   }
 
-  /** It was right when the process connected. What is evicted is found by then, but what dead processes held is forgotten with it. */
+  /** The policy was right when the process connected. Evictions are detected, but the holds of dead processes are lost with them. */
   function tellOfEviction(policy: string): void {
     if (policy !== '' && policy !== evictsBy) {
       log.warn(
@@ -115,7 +115,7 @@ export function createMarkers(connection: RedisCalls, { leaseMs, clock, fences, 
     touching = true;
     Promise.all([touchShards(false, ''), giveNameBack()])
       .catch((error: unknown) => {
-        // That Redis is away is told where the connection is kept.
+        // The connection reports an unavailable Redis.
         if (!(error instanceof StoreUnavailable)) log.warn({ error: String(error) }, 'Redis does not take its markers');
       })
       .finally(() => {

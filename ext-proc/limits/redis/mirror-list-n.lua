@@ -4,7 +4,7 @@
 -- ARGV  1 most of a shard
 -- Returns  organization|generation id, text, one after the other
 
--- What somebody else wrote in the place of one shard keeps nobody from the others.
+-- A damaged key of one shard does not hide the others.
 local found = {}
 for i = 1, #KEYS, 2 do
   local ids = redis.pcall('ZRANGEBYSCORE', KEYS[i], '-inf', '+inf', 'LIMIT', '0', ARGV[1])

@@ -1,4 +1,4 @@
--- The name of this Redis, by which two of them are told apart; given to it where it has none.
+-- The name of this Redis, which distinguishes two of them; set if it has none.
 --
 -- KEYS  1 the hash that holds it
 -- ARGV  1 a name, or '' to give none

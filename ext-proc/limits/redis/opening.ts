@@ -7,14 +7,14 @@ export interface Shard {
 }
 
 export interface OpeningOptions {
-  /** Each is what one call may be told of. */
+  /** Groups of shards; one call may name one group. */
   readonly shardGroups: readonly (readonly Shard[])[];
   readonly leaseMs: number;
   readonly fences: ShardFences;
 }
 
 /**
- * Opens new incarnations: finds those that have no fence, raises their fences in PostgreSQL, tells them. A fence goes to the very incarnation that
+ * Opens new incarnations: finds those without a fence, raises their fences in PostgreSQL, and gives them their fence. A fence goes to the very incarnation that
  * was found before it was raised; what has begun since gets one of its own. So no two servers ever open a shard with the same fence.
  */
 export function createOpening(connection: RedisCalls, { shardGroups, leaseMs, fences }: OpeningOptions) {
@@ -38,7 +38,7 @@ export function createOpening(connection: RedisCalls, { shardGroups, leaseMs, fe
       shards.filter((_, index) => incarnations[index] !== ''),
     );
     if (without.length === 0) return;
-    // Another process was quicker, and tells them; else they are found again with the next touch.
+    // Another process was quicker and gives them their fences; otherwise the next touch finds them again.
     if (!(await fences.raise(without.map(({ number }) => number)))) return;
     await Promise.all(found.map(({ shards, incarnations }) => tell(shards, clock, incarnations)));
   }

@@ -1,5 +1,5 @@
 -- An organization, or a key of it, as one call works on it: read when it is opened, written when it is saved. Functions are few, and take what
--- they need from `turn`: a script makes its functions anew for each call, and forty of them cost 27 us. Numbers become text here, with %d: where
+-- they need from `turn`: a script makes its functions again for each call, and forty of them cost 27 us. Numbers become text here, with %d: where
 -- Redis does it, it takes 2 us each.
 
 local function text(number)

@@ -17,7 +17,7 @@ export interface RedisAddress {
 export interface RedisTlsFiles {
   /** Instead of the authorities that Node trusts. */
   readonly authority?: string;
-  /** What this side shows, where the server asks for it. */
+  /** Client certificate, for servers that ask for one. */
   readonly client?: { readonly certificate: string; readonly privateKey: string };
 }
 

@@ -43,7 +43,7 @@ local function release(turn, org, hold_id, may_be_charged)
   if epoch ~= '' and epoch == org.epoch then
     learn(turn, org, org.keys[key_id] or open_key(turn, org, key_id), at)
   elseif epoch ~= '' or may_be_charged then
-    -- What it cost is not known here, and it is freed all the same: whoever was told to read may have read before that charge.
+    -- The charge is unknown here, and the hold is freed all the same: a caller that was asked to read may have read before that charge.
     distrust(org)
   end
   return { 'done' }

@@ -7,11 +7,11 @@ export interface OrganizationKeys {
   readonly holds: string;
   readonly leases: string;
   readonly quarantine: string;
-  /** Of the hashes of the organization's API keys. */
+  /** Prefix of the hashes of the organization's API keys. */
   readonly keyPrefix: string;
 }
 
-/** Of no shard: the name belongs to the whole store. */
+/** Key of the store's name; it belongs to no shard. */
 export const STORE_KEY = 'gateway:{store}:name';
 
 const TAGS = Array.from({ length: SHARDS }, (_, index) => `gateway:{${index}}`);

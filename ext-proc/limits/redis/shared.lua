@@ -9,8 +9,8 @@
 --   key    incarnation, trusted (the generation in which it is), held:DAY, spent:DAY, day, minute, requests, tokens
 --   holds  hold id -> until/span|key id|day|minute|tokens|amount, with a q in front while it is in quarantine: no living request of this hold is
 --          older than `until`, which is `span` ms after the admission
---   leases live hold ids, scored by the ms of their lapse        quarantine  hold ids, scored by the ms of its end
---   told   incarnation/generation/round/hold id of callers that were told to read again
+--   leases live hold ids, scored by the ms of their expiry       quarantine  hold ids, scored by the ms of its end
+--   `told` incarnation/generation/round/hold id of callers that were asked to read again
 -- The money of a hold is in `held` and `held:DAY` for as long as it is in `holds`, live or in quarantine (limit-store.ts says when that ends).
 -- Leases, quarantines, `opens` and `known` are of the shard's own clock (shard_clock); minutes, days and `touched` of this server's.
 -- A `spent:DAY` is generation|sequence|amount and is worth nothing in another generation; memory/account-state.ts has the rules and their proof.
@@ -25,7 +25,7 @@ local SHARD_TTL_MS = 30 * 86400000
 local LONGEST_GAP_MS = 10000
 -- Less than what is idle is kept for beyond the last quarantine.
 local EXPIRING_GAP_MS = 300000
--- Of a hold that the former release took: its `timeouts.total` by default, and a minute.
+-- Span of a hold of the former release: the default `timeouts.total`, and a minute.
 local FORMER_SPAN_MS = '960000'
 
 -- Unix milliseconds, and whether they are of a clock that may step: this server's, which every process shares, or one that a test steps (~ms).
@@ -56,7 +56,7 @@ local function begin_incarnation(shard, run, now, steps, opens, nonce)
 end
 
 -- The shard's own clock. Every process touches the shard every five seconds; over a longer gap, and over a step back, this clock stands: this
--- server's clock was set, or it stood still, or nobody could reach it, and nothing lapses because of that. After a long one keys may have expired
+-- server's clock was set, or it stood still, or no process could reach it, and nothing expires because of that. After a long one keys may have expired
 -- before their time: for one lease live holds are taken back in. A call that only releases does not keep what it found (`keeps`): it has to work
 -- when memory is full. Returns the clock, and when the shard opens.
 local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms, keeps)
@@ -79,7 +79,7 @@ local function shard_clock(shard, now, steps, touched, skipped, opens, lease_ms,
 end
 
 -- Ms until a shard that forgot is open. A clock that went back keeps it closed for no more than another lease, and one that was open before
--- not at all: whatever is held has lapsed or is known by then, whichever clock counts.
+-- not at all: every hold has expired or is known by then, by either clock.
 local function opens_in(shard, opens, now, lease_ms)
   local left = opens - now
   if opens == 0 or (left > 0 and left <= lease_ms) then
@@ -90,14 +90,14 @@ local function opens_in(shard, opens, now, lease_ms)
   return left
 end
 
--- Of this server process. Asking for it costs 4 us, and nothing else tells at once that it was restarted, failed over or restored.
+-- Id of this server process. Reading it costs 4 us, and only it shows at once a restart, failover or restore.
 local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
 
--- What is kept here belongs to one incarnation of the shard. It ends when the shard's marker is gone (flushed) or was made by another server
+-- State here belongs to one incarnation of the shard. The incarnation ends when the shard's marker is gone (flushed) or was made by another server
 -- process. A new incarnation knows no holds, so for one lease it only takes back in the live ones that their processes renew; that lease begins when
--- it is told its fence, which was raised in PostgreSQL (fence-shards-n.lua). `newest`: the newest fence of this shard that the caller has read
+-- it gets its fence, which was raised in PostgreSQL (fence-shards-n.lua). `newest`: the newest fence of this shard that the caller has read
 -- there. Where it is newer, another server was made master in this one's place, and this one must not admit or renew anything.
 -- Returns it, whether it admits, the shard's clock, and whether it is fenced off.
 local function incarnation_of(shard, run, now, steps, lease_ms, newest)
@@ -140,8 +140,8 @@ local function parts(record)
   return key_id, day, minute, tokens, amount, '0', FORMER_SPAN_MS, string.sub(record, 1, 1) == 'q'
 end
 
--- Whose lease is over goes into quarantine, and whose quarantine is over is free. A hold that is freed here may have been charged, by a process
--- whose release never came: nobody is believed who read before now. Returns whether the organization has to be read again.
+-- Moves holds with an expired lease into quarantine, and frees those whose quarantine is over. A hold that is freed here may have been charged, by a process
+-- whose release never came: snapshots read before now are not trusted. Returns whether the organization has to be read again.
 local function lapse(org, holds, leases, quarantine, key_prefix, ends, at, ttl_ms)
   local over = redis.call('ZRANGEBYSCORE', leases, '-inf', string.format('%d', at), 'WITHSCORES', 'LIMIT', '0', MOST_LAPSED)
   if #over == 0 and not (ends and ends <= at) then
@@ -221,7 +221,7 @@ local function recover(shard, incarnation, org, holds, leases, quarantine, at, l
   end
 end
 
--- Whether an organization without a hash had one that did not expire.
+-- True if an organization without a hash had one that did not expire.
 local function is_lost(shard, incarnation, id, leases, quarantine, at, ttl_ms)
   for spans_ago = 0, 1 do
     local of, kept_at = string.match(redis.call('HGET', known_of(shard, at, spans_ago), id) or '', '^(.-)|(%d+)$')

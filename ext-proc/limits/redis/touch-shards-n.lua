@@ -1,8 +1,8 @@
--- Keeps the markers of shards from expiring and their clocks going, begins a new incarnation where the present one is over, or where `anew` says
--- that what is kept there must not be believed any more.
+-- Keeps the markers of shards from expiring and their clocks going, begins a new incarnation if the present one is over, or if `anew` says
+-- that its state must not be trusted any more.
 --
 -- KEYS  the shards
--- ARGV  1 clock (shared.lua)   2 lease in ms   3 nonce, by which open-shards-n.lua knows the incarnation   4 anew: 1 or 0
+-- ARGV  1 clock (shared.lua)   2 lease in ms   3 nonce, by which open-shards-n.lua knows the incarnation   4 `anew`: 1 or 0
 --       5… the newest fence that is known of each
 -- Returns  ms until all of them admit, a lease while one has no fence   the maxmemory-policy by which this server may evict keys, '' where it
 --       does not   how many shards are fenced off

@@ -2,7 +2,7 @@ import { tlsProblem } from '../../../core/net/tls-problem.ts';
 import { StoreUnavailable } from '../../../core/store-unavailable.ts';
 import { RedisRefused } from './refused.ts';
 
-/** What a server answers while it cannot serve, or no longer serves this slot. Anything else it refuses is a mistake of ours. */
+/** Replies of a server that cannot serve now, or no longer serves this slot. Every other refusal is a bug. */
 const NOT_NOW =
   /^(LOADING|BUSY|MASTERDOWN|READONLY|OOM|NOREPLICAS|MISCONF|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|UNBLOCKED|NOAUTH|WRONGPASS|NOPERM|ERR max number of clients|ERR The user executing the script)/;
 
@@ -17,7 +17,7 @@ export function asStoreError(error: unknown): unknown {
   return new StoreUnavailable(`Redis: ${tlsProblem(error) ?? error.message}`);
 }
 
-/** What a script says of keys that somebody else wrote to. */
+/** Error of a script for keys that another program has written. */
 export function refusedByScript(message: string): Error {
   return new Error(`Redis: ${message}`);
 }
