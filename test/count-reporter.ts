@@ -10,7 +10,7 @@ export interface NamedTest {
 
 /** Counts of one file, or of errors outside of files. test/run.ts adds them up over all test runs. */
 export interface TestCounts {
-  /** Undefined: it cannot be run again by itself. */
+  /** Undefined: it cannot be run alone. */
   readonly file?: { readonly path: string; readonly project: string };
   readonly passed: number;
   readonly failed: readonly NamedTest[];

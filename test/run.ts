@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NamedTest, TestCounts } from './count-reporter.ts';
+import { QUARANTINE } from './quarantine.ts';
 
 interface VitestRun {
   readonly projects: readonly string[];
@@ -24,8 +25,8 @@ const VITEST_RUNS: readonly VitestRun[] = [
   { projects: ['long'], maxWorkers: 1, asked: true },
 ];
 const RUN_TIMEOUT_MS = 30 * 60_000;
-/** More files than this are not run again. */
-const MAX_FILES_AGAIN = 5;
+/** With more files that failed than this, none is run alone: that is no disturbance. */
+const MOST_FILES_ALONE = 5;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const inCi = process.env.CI === 'true';
@@ -80,25 +81,23 @@ function failure(test: string): TestCounts {
 }
 
 /**
- * Runs files that failed once more, each with the machine for itself: it tells what is broken from what four neighbours disturbed. More than a
- * few of them are no disturbance.
+ * Runs files that failed alone, for the report only: a test that then passes was disturbed by its neighbours, or leans on
+ * another file. Returns the names of the tests that passed alone.
  */
-async function runAgain(counts: readonly TestCounts[]): Promise<readonly TestCounts[]> {
-  const isAgain = ({ file, failed }: TestCounts) => file !== undefined && failed.length > 0;
-  if (counts.filter(isAgain).length > MAX_FILES_AGAIN) return counts;
-  const again: TestCounts[] = [];
-  for (const each of counts) {
-    if (each.file === undefined || !isAgain(each)) {
-      again.push(each);
-      continue;
-    }
-    const { path, project } = each.file;
-    process.stdout.write(`\nOnce more, by itself: ${path}\n`);
-    const second = await runVitest({ projects: [project], maxWorkers: 1 }, [path]);
-    // A run that did not find the file proves nothing.
-    again.push(...(second.some(({ file }) => file?.path === path) ? second : [each]));
+async function passedAlone(counts: readonly TestCounts[]): Promise<ReadonlySet<string>> {
+  const passed = new Set<string>();
+  const files = counts.filter(({ file, failed }) => file !== undefined && failed.length > 0);
+  if (files.length > MOST_FILES_ALONE) return passed;
+  for (const { file, failed } of files) {
+    if (file === undefined) continue;
+    process.stdout.write(`\nAlone, for the report: ${file.path}\n`);
+    const alone = await runVitest({ projects: [file.project], maxWorkers: 1 }, [file.path]);
+    const failedAgain = alone.flatMap((again) => again.failed.map(({ test }) => test));
+    // A run that did not find the file says nothing about its tests.
+    if (!alone.some((again) => again.file?.path === file.path)) continue;
+    for (const { test } of failed) if (!failedAgain.includes(test)) passed.add(test);
   }
-  return again;
+  return passed;
 }
 
 /** Side by side: each has stretches in which it uses one core. */
@@ -121,31 +120,37 @@ function runChecks(): Promise<readonly TestCounts[]> {
   );
 }
 
-function tell(heading: string, tests: readonly NamedTest[]): void {
+function report(heading: string, tests: readonly NamedTest[]): void {
   if (tests.length === 0) return;
   process.stdout.write(`\n${heading}:\n`);
   for (const { test, reason } of tests) process.stdout.write(`  ${test}\n    ${reason}\n`);
 }
 
 const runs = VITEST_RUNS.filter(({ asked }) => !asked || inCi || filters.length > 0);
-const first: TestCounts[] = filters.length === 0 ? [...(await runChecks())] : [];
-for (const each of runs) first.push(...(await runVitest(each, filters)));
-const final = inCi ? await runAgain(first) : first;
+const counts: TestCounts[] = filters.length === 0 ? [...(await runChecks())] : [];
+for (const each of runs) counts.push(...(await runVitest(each, filters)));
 
-const failed = final.flatMap((counts) => counts.failed);
-const skipped = final.flatMap((counts) => counts.skipped);
-tell(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
+const inQuarantine = ({ test }: NamedTest) => QUARANTINE.some((entry) => entry.test === test);
+const allFailed = counts.flatMap(({ failed }) => failed);
+const failed = allFailed.filter((each) => !inQuarantine(each));
+const skipped = counts.flatMap((each) => each.skipped);
+const alone = inCi ? await passedAlone(counts) : new Set<string>();
+report(`Skipped${inCi ? ', which counts as failed with CI=true' : ''}`, skipped);
 if (runs.length < VITEST_RUNS.length) {
   process.stdout.write(
     '\nNot run: the projects faults and long of test/README.md. `CI=true npm test` runs everything.\n',
   );
 }
-const firstOnly = first
-  .flatMap((counts) => counts.failed)
-  .filter(({ test }) => !failed.some((each) => each.test === test));
-tell('Failed beside others, passed alone', firstOnly);
-tell('Failed', failed);
-const passedCount = final.reduce((sum, { passed }) => sum + passed, 0);
+report('In quarantine, failed, not counted', allFailed.filter(inQuarantine));
+report(
+  'Failed, passed alone: disturbed by its neighbours, or leaning on another file',
+  failed.filter(({ test }) => alone.has(test)),
+);
+report(
+  'Failed',
+  failed.filter(({ test }) => !alone.has(test)),
+);
+const passedCount = counts.reduce((sum, { passed }) => sum + passed, 0);
 const failedCount = failed.length + (inCi ? skipped.length : 0);
 process.exitCode = failedCount === 0 && passedCount > 0 ? 0 : 1;
 process.stdout.write(`\n${passedCount} passed, ${failedCount} failed\n`);
