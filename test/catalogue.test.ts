@@ -44,9 +44,6 @@ upstream_config_error 500 api_error
 no_capacity 503 service_unavailable_error
 upstream_error 503 api_error`;
 
-/** Codes whose part of the gateway is not built yet. One that is used by now must leave this list. */
-const NOT_YET_USED: readonly ErrorCode[] = [];
-
 const entries = Object.entries<CatalogueEntry>(CATALOGUE);
 const placesOf = (entry: CatalogueEntry) => [...entry.message.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 
@@ -130,6 +127,7 @@ describe('a refusal', () => {
   });
 });
 
+/** Codes are members of a type and read by name: no tool finds one that nothing names. */
 describe('code and catalogue', () => {
   const sources = sourceFiles(['core', 'database', 'ext-proc']).filter(
     ({ path }) => path !== 'core/errors/catalogue.ts',
@@ -137,7 +135,7 @@ describe('code and catalogue', () => {
   const used = (code: string) => sources.some(({ text }) => text.includes(`'${code}'`));
 
   it.each(entries.map(([code]) => code))('%s is used', (code) => {
-    expect(used(code)).toBe(!NOT_YET_USED.some((unused) => unused === code));
+    expect(used(code)).toBe(true);
   });
 });
 
