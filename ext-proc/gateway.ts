@@ -23,7 +23,7 @@ import type { Tracing } from './tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 import type { LedgerReads } from './turns/reads-in-turns.ts';
 
-/** Everything one request goes through, in order (DESIGN 3): route, authenticate, authorize, endpoint, answer, one line in each log. */
+/** The steps of one request, in order (docs/life-of-a-request.md): route, authenticate, authorize, endpoint, response, access line, row of the request log. */
 export interface GatewayDeps extends ChatDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
@@ -84,7 +84,7 @@ async function decide(deps: Parts, exchange: Exchange, record: RequestRecord): P
     return isRefusal(result) ? (countRefusal(deps, call, result) ?? result) : result;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    // In the request's own line: while a store is away every request fails alike, and a stack for each would bury the log.
+    // Logged in the request's own line: while a store is unavailable every request fails alike, and a stack for each would flood the log.
     record.problem = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
     return refuse('no_capacity');
   }
@@ -105,7 +105,7 @@ async function authorize(deps: Parts, exchange: Exchange, record: RequestRecord)
   const { key, organization } = principal;
   const limit = config.limits.refusedRequestsPerMinute;
   const unusable = checkKey(key, arrivedAtMs);
-  // For itself alone: whoever found it must not shut its organization out.
+  // Counts for the key alone: a finder of the key must not shut its organization out.
   if (unusable) return noted(deps, deps.refused.take(key.id, limit, arrivedAtMs)) ?? unusable;
   const denied = authorizeCaller(principal, address, route);
   // Before the limit in the order of checks, so that it stays what it is beyond it.
@@ -145,7 +145,7 @@ function serve(deps: GatewayDeps, call: Call): EndpointResult | Promise<Endpoint
   }
 }
 
-/** `read_rpm`: the GET endpoints cost no money, but each is a query (INTERFACE 5). */
+/** `read_rpm`: the GET endpoints cost no money, but each is a query. */
 async function takeRead(deps: GatewayDeps, principal: Principal, config: GatewayConfig) {
   const { limits, clock } = deps;
   if (deps.turns.ledger.isCrowded(principal.organization.id)) return tooManyAtOnce(deps);

@@ -52,7 +52,7 @@ const LOG_FLUSH_MS = 2_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
 const workerIndex = Number(process.env.WORKER_INDEX ?? '0');
-/** Of several processes the first speaks for all: it writes Envoy's files and has the metrics address. */
+/** The first of several processes writes Envoy's files and has the metrics address. */
 const isFirst = workerIndex === 0;
 
 async function main(): Promise<void> {

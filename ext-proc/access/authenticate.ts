@@ -5,7 +5,7 @@ import type { Key, Principal } from '../../core/principal.ts';
 import type { KeyStore } from '../../database/keys/key-store.ts';
 
 /**
- * INTERFACE 5: the scheme in any case, one or more spaces. The key is visible ASCII and at most 256 characters, checked before
+ * docs/interface.md, "Decisions on open points": the scheme in any case, one or more spaces. The key is visible ASCII and at most 256 characters, checked before
  * anything is hashed or asked, so that a header of 64 KiB costs no more than a wrong key.
  */
 const AUTHORIZATION = /^bearer +(sk-gw-[\x21-\x7e]{1,250})$/i;
@@ -25,7 +25,7 @@ export async function authenticate(
   return principal ?? refuse('invalid_api_key');
 }
 
-/** Whether the key is still good. */
+/** Refusal of a revoked or expired key. */
 export function checkKey({ revokedAtMs, expiresAtMs }: Key, nowMs: number): Refusal | undefined {
   if (revokedAtMs !== undefined) return refuse('key_revoked');
   return expiresAtMs !== undefined && expiresAtMs <= nowMs ? refuse('key_expired') : undefined;

@@ -4,10 +4,10 @@ import { inRanges, normalizeAddress } from '../../core/net/ip-ranges.ts';
 const MAX_HOPS = 64;
 
 /**
- * The address a request comes from (INTERFACE 2, `trusted_proxies`): the socket's peer, unless that is a trusted proxy. Then the last
+ * The address a request comes from (`trusted_proxies` of the configuration): the socket's peer, unless that is a trusted proxy. Then the last
  * address in X-Forwarded-For that is not a trusted proxy's; if all are, the leftmost. Envoy appends the peer itself to that header
- * (`use_remote_address`), which is one more trusted entry to step over. An entry that is no address ends the walk: whoever wrote it
- * did not know who called, so nothing left of it can be believed, and the request counts as coming from that proxy.
+ * (`use_remote_address`), which is one more trusted entry to step over. An entry that is no address ends the search: its writer
+ * did not know the caller, so nothing left of it can be trusted, and the request counts as coming from that proxy.
  */
 export function clientAddress(
   peer: string,

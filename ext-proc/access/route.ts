@@ -7,7 +7,7 @@ export interface Route {
   readonly name: RouteName;
   /** Absent: any valid key. */
   readonly scope?: Scope;
-  /** What stands after the first `?`, exactly as sent; empty when there is none. */
+  /** Text after the first `?`, exactly as sent; empty if there is none. */
   readonly query: string;
 }
 

@@ -95,7 +95,7 @@ function admissionRequest(candidate: Candidate, principal: Principal, nowMs: num
   };
 }
 
-/** What a provider reads is not bounded by the context window that is configured: it may have a larger one. */
+/** The configured context window does not bound the hold: the provider may have a larger one. */
 function holdFor({ model }: ModelChoice, { inputTokens }: ChatRequest, outputTokens: number): NanoUsd {
   const ceiling = model.tokenizer === 'bytes' ? inputTokens.normalizedCeiling : inputTokens.ceiling;
   return worstCaseNanoUsd(model.prices, ceiling, outputTokens);
@@ -109,7 +109,7 @@ function mayFit({ rule, availableNanoUsd }: Refused, { chat, choice, principal }
   return likely <= (rule === 'balance' ? availableNanoUsd : budgetLeft(principal));
 }
 
-/** Of organization and key, as PostgreSQL had it, without what is held. */
+/** Smaller rest of the two daily budgets, as PostgreSQL had them, without holds. */
 function budgetLeft({ organization, key, account }: Principal): NanoUsd {
   const left = [
     [organization.limits.dailyBudgetNanoUsd, account.organization.spentNanoUsd] as const,

@@ -43,7 +43,7 @@ const part = (url: string) => ({ role: 'user', content: [{ type: 'image_url', im
 /** Leaves alone what an earlier defect has set already. */
 const unlessSet = (body: Record<string, unknown>, fields: object) => Object.assign(body, { ...fields, ...body });
 
-/** INTERFACE 4, "Request order of checks", as far as it is pure. Several defects of one place stand in one list. */
+/** docs/interface.md, "Order of checks", as far as it is pure. Several defects of one place are one list. */
 const ORDER: readonly (readonly Defect[])[] = [
   [
     ['route_not_found', 'method', (s) => Object.assign(s, { method: 'GET' })],

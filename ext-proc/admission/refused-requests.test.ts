@@ -42,7 +42,7 @@ describe('refused requests', () => {
     await settled();
     expect(takeAll(other, 9)).toBe(3);
     await settled();
-    // One more tells this one what the other has counted.
+    // One more request brings the count of the other process.
     expect(takeAll(one, 1)).toBe(1);
     await settled();
     expect(one.check('org-1', 10, START)).toMatchObject({ code: 'rpm_exceeded' });

@@ -27,7 +27,7 @@ interface Window {
   endsAtMs: number;
   /** Counted here. */
   own: number;
-  /** The part of `own` that the store was told. */
+  /** Part of `own` that the store has counted. */
   told: number;
   isTelling: boolean;
   /** By other processes, as far as the store has said. */

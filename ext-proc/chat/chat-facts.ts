@@ -2,7 +2,7 @@ import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
 import { PromptRecorder } from './prompt-record.ts';
 
-/** What the rules for the fields of a request find out while they check it. */
+/** Facts that the rules for the fields find while they check a request. */
 export interface ChatFacts {
   stream: boolean;
   includeUsage: boolean;

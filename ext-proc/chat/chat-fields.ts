@@ -8,7 +8,7 @@ const LONGEST_IDENTITY = 512;
 const LONGEST_LEVEL = 64;
 const LONGEST_STOP = 8192;
 
-/** INTERFACE 4: the accepted top-level fields, with the rule for each. Null values never get here: they are absent. */
+/** docs/interface.md, "Request fields": the accepted top-level fields, with the rule for each. Null values never get here: they are absent. */
 export const CHAT_FIELDS: ReadonlyMap<string, FieldRule> = new Map<string, FieldRule>([
   ['model', (cursor) => void cursor.skip()],
   ['messages', checkMessages],
@@ -71,7 +71,7 @@ function numberRule({ min, max, integer = false }: NumberBounds, note?: Note<num
   };
 }
 
-/** Of any size: providers differ in what they take. */
+/** Integer of any size: providers accept different ranges. */
 function integerRule(...[cursor, , field]: Parameters<FieldRule>): ReturnType<FieldRule> {
   const isInteger = cursor.kind() === 'number' && Number.isInteger(cursor.number());
   return isInteger ? undefined : invalidField(field, 'must be an integer');

@@ -18,7 +18,7 @@ export interface ChatRequest {
   readonly hasTools: boolean;
   readonly hasImages: boolean;
   readonly hasRemoteImages: boolean;
-  /** Where the first of them stands, as an error's `param`. */
+  /** Place of the first remote image, as an error's `param`. */
   readonly remoteImageParam?: string;
   readonly reasoningEffort?: string;
   readonly inputTokens: InputTokens;
@@ -39,7 +39,7 @@ export interface ChatRequest {
   tokensLeftOut(): number;
 }
 
-/** Two numbers (DESIGN 4): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */
+/** Two numbers (docs/design.md, "Delivery"): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */
 export interface TokenBounds {
   readonly estimate: number;
   readonly ceiling: number;
@@ -48,7 +48,7 @@ export interface TokenBounds {
 export interface InputTokens extends TokenBounds {
   /** The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer. */
   readonly normalizedCeiling: number;
-  /** What both have for all but plain text: frames of messages, tools, images. */
+  /** Part of both numbers for everything but plain text: frames of messages, tools, images. */
   readonly besidesText: TokenBounds;
   /** Ceiling of the images alone. Absent: there are none. */
   readonly imageCeiling?: number;

@@ -14,8 +14,8 @@ export interface ModelChoice {
 const LONGEST_ECHO = 128;
 
 /**
- * Everything after the fields' own rules, in the order of INTERFACE 4, from `n_not_allowed` to `upstream_config_error`. `inputTokens` is
- * what the input is taken for.
+ * Everything after the fields' own rules, in the order of docs/interface.md, "Order of checks", from `n_not_allowed` to `upstream_config_error`. `inputTokens` is
+ * the number of input tokens to check with.
  */
 export function checkModel(
   chat: ChatRequest,

@@ -35,7 +35,7 @@ async function choose(chat: ChatRequest, config: GatewayConfig, boundTokens: Bou
   return chosen;
 }
 
-/** The estimate finds long words dearer than they are. */
+/** The estimate of long words is too high. */
 const CHEAP = 'internationalization '.repeat(400);
 const TRUTH = encode(CHEAP).length;
 

@@ -18,7 +18,7 @@ export interface ImagePlace extends Span {
 }
 
 export const TEXT = 0;
-/** Definitions of tools, and fields that the gateway does not know, as JSON: templates write them anew. */
+/** Definitions of tools, and fields that the gateway does not know, as JSON: templates serialize them again. */
 export const JSON_TEXT = 1;
 
 /** Writes it while a request is checked. */

@@ -9,7 +9,7 @@ export interface BodyField {
   readonly end: number;
 }
 
-/** What the gateway sets; whatever the client sent under these names is left out. `model` and the limit's own name come with it. */
+/** Fields that the gateway sets; the client's values are dropped. `model` and the limit's own name are among them. */
 const REPLACED: ReadonlySet<string> = new Set(['model', 'max_tokens', 'max_completion_tokens']);
 
 export type SentFacts = Pick<ChatFacts, 'stream' | 'otherStreamOptions' | 'identities'>;

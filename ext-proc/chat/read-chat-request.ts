@@ -12,7 +12,7 @@ import type { ImageSize } from './tokens/image-size.ts';
 import { imageSource } from './tokens/image-source.ts';
 
 /**
- * Reads and checks the body of a chat completion, in the order of INTERFACE 4, from a compressed body to a field of the wrong type.
+ * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of checks", from a compressed body to a field of the wrong type.
  * Pure: the same bytes always get the same answer. All that takes time by the length of the body is done in steps of some ms; the rules
  * take one, which is bounded by the number of values.
  */

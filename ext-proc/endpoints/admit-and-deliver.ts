@@ -27,7 +27,7 @@ export interface ServingDeps {
 /** A request that is well formed and may be served. */
 export interface Admissible extends ChosenChat {
   readonly generationId: string;
-  /** It has an Idempotency-Key, and is the attempt that works on it. */
+  /** Claim on the idempotency key, if the request has one. */
   readonly attempt?: KeyedAttempt;
 }
 
@@ -40,7 +40,7 @@ async function admitOrFree(
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day);
     if (isRefusal(again) || checkKey(again.key, deps.clock.nowMs())) return undefined;
-    // Of a ledger that may lack charges of the one before.
+    // Another ledger may lack charges of the former one.
     return again.account.ledgerEpoch === principal.account.ledgerEpoch ? again : undefined;
   };
   const step = trace?.step('admit');

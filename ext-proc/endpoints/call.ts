@@ -29,7 +29,7 @@ export interface CallNotes {
   usage?: TokenUsage;
   costNanoUsd?: NanoUsd;
   attempts?: readonly string[];
-  /** That answered, or was tried last. */
+  /** Provider that answered, or was tried last. */
   provider?: string;
   timeToFirstEventMs?: number;
   clientGone?: boolean;
@@ -43,7 +43,7 @@ export type EndpointResult =
   /** The endpoint answered the exchange itself, or there is nobody left to answer. */
   | { readonly kind: 'answered'; readonly status: number; readonly refusal?: Refusal };
 
-/** The size limit is for all requests (SPEC, Limits). The body of a read is never read, so that what it declares is all there is to judge. */
+/** The size limit is for all requests. The body of a read is never read, so only its declared size is checked. */
 export function checkDeclaredSize({ exchange, config }: Call): Refusal | undefined {
   const limitBytes = config.limits.requestBodyBytes;
   if (Number(exchange.header('content-length') ?? 0) <= limitBytes) return undefined;

@@ -59,7 +59,7 @@ function takeTurns<Result>(
   return judging.run(principal.organization.id, steps, () => exchange.gone);
 }
 
-/** One answer for a key, however often it is asked for (INTERFACE 4). */
+/** One response for a key, however often it is requested (docs/interface.md, "Idempotency"). */
 async function completeOnce(
   deps: ChatDeps,
   call: Call,

@@ -182,7 +182,7 @@ export class Room {
     this.shrinkTo(0);
   }
 
-  /** For the budget: frees it, and tells. */
+  /** Evicts the memory for the budget, and notifies its owner. */
   giveUp(): void {
     this.release();
     this.yieldsTo?.giveUp();

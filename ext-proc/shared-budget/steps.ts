@@ -1,4 +1,4 @@
-/** Work in steps of bounded length: whoever drives it may let others work between two of them. */
+/** Work in steps of bounded length: its driver may let others work between two steps. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
 /** All steps at once. */

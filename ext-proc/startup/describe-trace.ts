@@ -4,7 +4,7 @@ import type { RequestRecord } from '../request-log/request-record.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
-/** What the span of the whole request says: less than its log line, which has its trace id, and nothing of who called from where. */
+/** Attributes of the whole request's span: fewer than in its log line, which has the trace id, and nothing about the caller. */
 export function describeTrace({ root }: RequestTrace, exchange: Exchange, record: RequestRecord): void {
   const { route, principal, notes, status, code } = record;
   // A path that is no route is the client's own text.
@@ -19,7 +19,7 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, record
   root.set('gen_ai.request.model', notes.model);
   if (notes.costNanoUsd !== undefined) root.set('gateway.cost_usd', usdNumber(notes.costNanoUsd));
   if (code === undefined) return;
-  // What is the caller's own fault is told, and is no failure of ours.
+  // The caller's own faults are recorded, but are no failure of the gateway.
   if (hasFailed({ status, code })) root.fail(code);
   else root.set('error.type', code);
 }

@@ -6,7 +6,7 @@ import type { SpooledCharge } from '../billing/spool/spool-lines.ts';
 import { endInOrder, type GatewayParts } from './end-in-order.ts';
 
 let done: string[] = [];
-/** Of the requests in flight: how many each look at them finds. */
+/** Numbers of requests in flight that successive looks find. */
 let left: number[] = [];
 let spooled: readonly SpooledCharge[] = [];
 let openHolds = 0;

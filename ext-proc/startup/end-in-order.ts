@@ -4,18 +4,18 @@ import type { Transport } from '../transport/start.ts';
 import type { EnvoyLeaving } from './envoy-leaving.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 
-/** What a gateway process consists of, as far as its end is concerned. */
+/** Parts of a gateway process that have to end. */
 export interface GatewayParts {
   readonly transport: Pick<Transport, 'drain' | 'endUploads' | 'close'>;
   readonly envoy: Pick<EnvoyLeaving, 'handedOut' | 'close'>;
   readonly money: Pick<OpenAccounting, 'accounting' | 'openHolds' | 'close' | 'closeSpool' | 'spool'>;
   readonly tokens: { estimateAfter(delayMs: number): void };
   readonly log: Log;
-  /** Nobody new should come. */
+  /** Refuses new requests. */
   refuse(): void;
   /** Closes what only requests need. */
   closeServing(): Promise<unknown>;
-  /** Tells whoever keeps the limits next that nothing is held and nothing left to be charged here. */
+  /** Records for the next owner of the limits that nothing is held and nothing is left to charge. */
   leaveLimits(): Promise<unknown>;
   /** Closes what charges need. */
   closeStores(): Promise<unknown>;
@@ -66,7 +66,7 @@ export async function endInOrder(parts: GatewayParts, drainMs: number): Promise<
   return 1;
 }
 
-/** Whether it came to its end in time. Its timer keeps the process, which would else end here when nothing but the wait is left. */
+/** True if `closing` ended in time. Its timer keeps the process alive, which would otherwise end while only the wait is left. */
 async function within(closing: Promise<unknown>, limitMs: number): Promise<boolean> {
   const late = Promise.withResolvers<false>();
   const timer = setTimeout(() => late.resolve(false), limitMs);

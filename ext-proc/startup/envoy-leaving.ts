@@ -71,7 +71,7 @@ export function followEnvoyLeaving({ paths, log, pollMs = POLL_MS }: EnvoyLeavin
   };
 }
 
-/** Where nobody is left to drain: a supervisor does all of it. */
+/** For deployments in which a supervisor drains Envoy. */
 export const ENVOY_STAYS: EnvoyLeaving = {
   notReady: () => undefined,
   handedOut: async () => {},

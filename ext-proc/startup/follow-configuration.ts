@@ -19,7 +19,7 @@ export interface FollowingOptions {
   readonly path: string;
   readonly initial: LoadedConfig;
   readonly paths: RuntimePaths;
-  /** Of several processes one writes Envoy's files; the others wait until Envoy has what they need. */
+  /** True for the one process that writes Envoy's files; the others wait until Envoy has their clusters. */
   readonly writes: boolean;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'configurationRead' | 'watchConfiguration'>;

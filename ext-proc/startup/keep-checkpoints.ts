@@ -4,7 +4,7 @@ import type { Log } from '../../core/log/log.ts';
 import { openCheckpointKey } from '../../database/checkpoints/checkpoint-key.ts';
 import type { CheckpointStore } from '../../database/checkpoints/checkpoints.ts';
 
-/** Processes that start together look at different times; whoever comes second finds nothing to do. */
+/** Processes that start together look at different times; the second one finds nothing to do. */
 const LOOK_EVERY_MS = 5 * MINUTE_MS;
 
 /** Writes the ledger's checkpoints every hour, signed with the data folder's key, until it is stopped. Returns how to stop. */

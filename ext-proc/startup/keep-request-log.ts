@@ -25,7 +25,7 @@ export interface KeptRequestLog extends RequestLog {
   addRefused(entry: RequestLogEntry | undefined, isUnusable: boolean): boolean;
 }
 
-/** What is written beside the requests, on one connection. */
+/** Logs that are written beside the requests, on one connection. */
 export interface KeptLogs {
   readonly requestLog: KeptRequestLog;
   readonly attempts: ProviderAttemptLog;

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../../core/log/log.ts';
 import type { OpenAccounting } from './open-accounting.ts';
 
-/** What the process has that somebody else must not wait for in vain. */
+/** Resources of the process that a successor waits for. */
 export interface Leaving {
   readonly money: Pick<OpenAccounting, 'openHolds'> & {
     readonly accounting: Pick<OpenAccounting['accounting'], 'cut' | 'replaySpool'>;
     readonly spool: Pick<OpenAccounting['spool'], 'pending'>;
   };
   readonly log: Log;
-  /** Nobody new should come. */
+  /** Refuses new requests. */
   refuse(): void;
 }
 

@@ -24,7 +24,7 @@ const RENEW_EVERY_MS = 4_000;
 /** A new master of Redis admits 15 s after its fence was raised: until then cancelling, counting and a commit have to be done. */
 const RENEW_WITHIN_MS = 9_000;
 const RETRY_MS = 1_000;
-/** They look every second, and send then. */
+/** Other processes look every second, and send then. */
 const OTHERS_TAKE_MS = 3_000;
 
 export interface OpeningOptions {
@@ -33,7 +33,7 @@ export interface OpeningOptions {
   readonly attempts: ProviderAttempts;
   /** Absent: no other process shares the limits. */
   readonly mirror?: SpoolMirror | undefined;
-  /** Of Idempotency-Keys. */
+  /** Lease of claims on idempotency keys. */
   readonly claimLeaseMs: number;
   readonly spoolFolder: string;
   readonly workerIndex: number;
@@ -42,7 +42,7 @@ export interface OpeningOptions {
   readonly log: Log;
 }
 
-/** What holds money while a request runs, and charges it: leases, spool, accounting, claims. */
+/** Parts that hold money while a request runs, and charge it: leases, spool, accounting, claims. */
 export interface OpenAccounting {
   readonly accounting: Accounting;
   readonly claims: Claims;
@@ -56,7 +56,7 @@ export interface OpenAccounting {
   closeSpool(): Promise<void>;
 }
 
-/** Resolves when the charges that a crash left in the spool are in the balances, before anybody is admitted against them (DESIGN 3). */
+/** Resolves when the charges that a crash left in the spool are in the balances, before any request is admitted against them (docs/design.md, "The journal"). */
 export async function openAccounting(options: OpeningOptions): Promise<OpenAccounting> {
   const { database, limits, claimLeaseMs, clock, metrics, log } = options;
   const holds = keepHolds(options, () => accounting.cut());

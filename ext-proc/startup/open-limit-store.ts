@@ -16,7 +16,7 @@ export type OpenedLimitStore =
       readonly kind: 'open';
       readonly limits: LimitStore;
       /**
-       * How long nothing is admitted yet: above 0 while a store that forgot waits to be told what is held, or a former owner may still charge.
+       * Time until admissions open: above 0 while a store that lost its data waits for holds to be registered again, or a former owner may still charge.
        * Rejects with StoreUnavailable.
        */
       readonly opensInMs: () => Promise<number>;
@@ -59,7 +59,7 @@ async function openMemory(options: OpenLimitStoreOptions): Promise<OpenedLimitSt
       'a process with another data folder kept the limits of this database and may still charge: nothing is admitted until it must have noticed',
     );
   }
-  // Store and process die together, so no lease is needed to free what a dead process held; and one that could lapse, because the wall
+  // Store and process die together, so no lease is needed to free what a dead process held; and a lease that could expire, because the wall
   // clock jumped or the process stood still, would free the hold of a request that is alive.
   const limits = createMemoryLimitStore({ leaseMs: Number.POSITIVE_INFINITY });
   return {

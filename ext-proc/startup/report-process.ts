@@ -17,7 +17,7 @@ export interface ReportingOptions extends Omit<ReportSources, 'gatewayVersion' |
   readonly log: Log;
 }
 
-/** What this process says of itself in `gateway_processes`, until it ends. */
+/** Reports this process in `gateway_processes`, until it ends. */
 export function reportProcess(options: ReportingOptions): ProcessReporter {
   const { databaseUrl, workerIndex, paths, log, clock } = options;
   const startedAtMs = Math.round(clock.nowMs() - process.uptime() * 1000);

@@ -6,7 +6,7 @@ import { createDatabaseTurns, type TurnLimits } from './database-turns.ts';
 let endAll = async (): Promise<void> => undefined;
 afterEach(() => endAll());
 
-/** Calls that end when they are told to. */
+/** Calls that end on request. */
 function turnsOf(limits: Partial<TurnLimits> = {}) {
   const turns = createDatabaseTurns({ atOnce: 3, eachAtOnce: 2, eachWaiting: 5, waitMs: 60_000, ...limits });
   const begun: string[] = [];

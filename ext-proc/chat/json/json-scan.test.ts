@@ -132,7 +132,7 @@ it('refuses a number that is longer than any reader takes', () => {
 });
 
 describe('against JSON.parse', () => {
-  /** Where the two differ on purpose. */
+  /** Messages about inputs that the two treat differently on purpose. */
   const refusedOnPurpose = /not an object|half of a surrogate pair|out of range|deeper than/;
 
   function compare(text: string): void {

@@ -88,7 +88,7 @@ function appendUtf8(text: Uint8Array, at: number, point: number): number {
   return length;
 }
 
-/** What the letter after a backslash stands for; 0 where there is no such escape. */
+/** Character of the letter after a backslash; 0 if there is no such escape. */
 export const SHORT_ESCAPES = new Uint8Array(256);
 for (const [letter, text] of Object.entries({
   '"': '"',

@@ -20,7 +20,7 @@ function counter(options: Partial<TokenCounterOptions> = {}) {
 const ENGLISH = 'The quick brown fox jumps over the lazy dog, and 12345 numbers follow it. '.repeat(60);
 
 describe('counting tokens', () => {
-  // What is told here is what it counts, not when it gives up.
+  // These tests are about counts, not about the time limit.
   const { countTokens, boundTokens } = counter({ timeoutMs: 60_000 });
 
   test('counts each text as the tokenizer does', async () => {

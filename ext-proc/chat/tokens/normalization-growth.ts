@@ -60,7 +60,7 @@ export class NormalizationGrowth {
   }
 }
 
-/** Of one character: by how much it grows alone, whether it is a mark, by how much more it grows in pieces. */
+/** Bits of one character: its growth alone, whether it is a mark, its further growth in pieces. */
 const GROWTH_BITS = 0xff;
 const IS_MARK = 0x100;
 const IN_PIECES_SHIFT = 9;

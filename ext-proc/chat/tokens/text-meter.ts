@@ -121,7 +121,7 @@ export class TextMeter {
     return state === LONG_SIGNS ? this.#addMoreSigns(bytes, pos, end) : pos;
   }
 
-  /** What goes on from a run of signs that is long already: only repeats of one sign have tokens of their own. */
+  /** Continues a long run of signs: only repeats of one sign have tokens of their own. */
   #addMoreSigns(bytes: Uint8Array, start: number, end: number): number {
     let pos = start;
     for (; pos < end; pos++) {
@@ -173,7 +173,7 @@ const MEASURED_WHOLE = 32 * 1024;
 /** Short, so that a body of many scripts is met in all its parts: 1.3 % off on average at 100 KB, 6 % at worst (measured). */
 const BLOCK = 256;
 const SAMPLED = 4;
-/** Which of four blocks is measured only this process knows: a text whose dear parts lie where nobody looks would be cheap. */
+/** Secret choice of the measured block among four: a client could otherwise hide expensive parts in the blocks that are not measured. */
 const SECRET = randomInt(2 ** 32);
 
 /** One of each four, by the last step of MurmurHash3. */

@@ -38,7 +38,7 @@ function tokensOf(body: object): InputTokens {
 }
 
 const tokensOfText = (content: string) => tokensOf({ messages: [{ role: 'user', content }] });
-/** What OpenAI adds to a single message: 3 for it, 1 for its role, 3 to begin the answer. */
+/** Tokens that OpenAI adds to a single message: 3 for it, 1 for its role, 3 to begin the response. */
 const FRAME = 7;
 
 function trueCounts(text: string): { o200k: number; cl100k: number } {

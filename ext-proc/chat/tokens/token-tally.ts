@@ -6,13 +6,13 @@ import { imageTokens } from './image-tokens.ts';
 import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**
- * Counts a prompt twice (DESIGN 4). The estimate is what common tokenizers make of it. The ceiling rests on one fact: tokenizers over
+ * Counts a prompt twice (docs/design.md, "Delivery"). The estimate is the count of common tokenizers. The ceiling rests on one fact: tokenizers over
  * bytes, or that fall back to bytes, never make more tokens than the text has bytes in UTF-8, as they read it: some normalize it first. To that come what chat templates put
  * around messages, calls and tools, and the instructions some of them add on their own.
  */
 export class TokenTally {
   readonly #text: TextMeter;
-  /** Tool definitions and unknown fields, which templates write anew. */
+  /** Tool definitions and unknown fields, which templates serialize again. */
   readonly #json: TextMeter;
   #estimate = REQUEST.estimate;
   #ceiling = REQUEST.ceiling;
@@ -54,7 +54,7 @@ export class TokenTally {
     const [text, json] = [this.#text, this.#json];
     const besidesText = {
       estimate: this.#estimate + Math.ceil(json.estimatedTokens()),
-      // Templates write JSON anew, with indentation (which at most doubles it) and letters outside ASCII as six characters for two bytes.
+      // Templates serialize JSON again, with indentation (which at most doubles it) and letters outside ASCII as six characters for two bytes.
       ceiling: this.#ceiling + 2 * json.bytes() + json.bytesOutsideAscii(),
     };
     const ceiling = besidesText.ceiling + text.bytes();
