@@ -7,7 +7,7 @@ export interface Prices {
   readonly outputPicoUsd: bigint;
 }
 
-/** Tokens of a generation. Cached tokens are part of prompt tokens, reasoning tokens part of completion tokens (INTERFACE 5). */
+/** Tokens of a generation. Cached tokens are part of prompt tokens, reasoning tokens part of completion tokens. */
 export interface TokenUsage {
   readonly promptTokens: number;
   readonly completionTokens: number;

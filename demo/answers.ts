@@ -1,4 +1,4 @@
-/** What the demo model says. It is not a language model: the texts are fixed, and say so. */
+/** Texts of the demo model. It is not a language model: the texts are fixed, and say so. */
 
 export interface Message {
   readonly role: string;

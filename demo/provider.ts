@@ -29,7 +29,7 @@ try {
   process.exit(1);
 }
 
-/** A terminal or /dev/null tells nothing about the parent. */
+/** Only a pipe shows the end of the parent; a terminal or /dev/null does not. */
 function standardInputIsPipe(): boolean {
   const kind = fstatSync(0);
   return kind.isFIFO() || kind.isSocket();

@@ -17,7 +17,7 @@ export interface DemoProviderOptions {
   readonly host?: string;
   /** Silence before each word. */
   readonly paceMs?: number;
-  /** What "slow" waits for. */
+  /** Wait of "slow". */
   readonly slowMs?: number;
 }
 
@@ -31,7 +31,7 @@ export async function startDemoProvider(options: DemoProviderOptions): Promise<D
       response.destroy();
     });
   });
-  // Loopback unless told: the demo answers anybody who can reach it.
+  // Loopback by default: the demo answers every client that can reach it.
   server.listen(options.port, options.host ?? '127.0.0.1');
   await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
   return {

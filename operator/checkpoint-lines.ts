@@ -1,6 +1,6 @@
 import type { Checkpoint } from '../database/checkpoints/checkpoints.ts';
 
-/** What `ledger checkpoints` prints: amounts as text, because JSON's numbers are not exact enough for what is signed. */
+/** JSON of `ledger checkpoints`: amounts as text, because JSON's numbers are not exact enough for signed amounts. */
 export function checkpointJson(checkpoint: Checkpoint) {
   return {
     organization_id: checkpoint.organizationId,

@@ -22,7 +22,7 @@ export interface CommandCall {
   readonly env: Environment;
 }
 
-/** Reads all values first, so that nothing is changed when one of them is wrong, and all that are wrong are told. */
+/** Reads all values first, so that nothing is changed if one is wrong, and all wrong ones are reported. */
 export async function onDatabase<T>(
   call: CommandCall,
   readValues: (values: ValueReader) => T,
@@ -47,7 +47,7 @@ export function unknown(kind: 'org' | 'key', id: string): Result {
 const NOUN = { org: 'organization', key: 'key' };
 const EXAMPLE = { org: 'org-01ARZ3NDEKTSV4RRFFQ69G5FAV', key: 'key-01ARZ3NDEKTSV4RRFFQ69G5FAV' };
 
-/** Who is at work, for ledger and audit log: the account of this machine. */
+/** Actor for ledger and audit log: the account on this machine. */
 export function operatorHere(): Actor {
   return { actor: `${accountName()}@${hostname()}` };
 }

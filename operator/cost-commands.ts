@@ -9,7 +9,7 @@ import { type Result, refused } from './result.ts';
 import { table } from './table.ts';
 
 const GROUPS = ['model', 'provider', 'organization'] as const;
-/** What the subject of a row is called with `--json`. */
+/** Member of a row's subject with `--json`. */
 const MEMBER = { model: 'model', provider: 'provider', organization: 'organization_id' } as const;
 
 const report: Command = {

@@ -2,12 +2,12 @@ import { newId } from '../core/ids.ts';
 import type { CommandCall } from './command.ts';
 import type { Result } from './result.ts';
 
-/** Of `--reference`, or one of our own: there before the first try, so that a repetition books nothing twice. */
+/** Reference of `--reference`, or a new one: known before the first try, so that a repetition books nothing twice. */
 export function referenceOf({ flags }: CommandCall): string {
   return flags.get('reference')?.trim() || newId('crd', Date.now());
 }
 
-/** Of a credit that may be booked or not, because its answer was lost: says with what to repeat it. */
+/** Adds the reference for a repetition to a result whose reply was lost. */
 export function withReference(result: Result, reference: string): Result {
   if (result.kind !== 'refused') return result;
   const { message } = result;

@@ -1,11 +1,11 @@
-/** What one look at a part of the deployment found. */
+/** Result of one check of a part of the deployment. */
 export interface Finding {
-  /** What was looked at: `database clock`, `provider openai`. */
+  /** Checked part: `database clock`, `provider openai`. */
   readonly check: string;
   /** `problem`: requests fail, or money is at stake, now or very soon. `skipped`: it could not be looked at, because of something else. */
   readonly verdict: 'ok' | 'warning' | 'problem' | 'skipped';
   readonly found: string;
-  /** What to do about it. */
+  /** Advice for the operator. */
   readonly advice?: string;
 }
 

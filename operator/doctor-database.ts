@@ -10,7 +10,7 @@ import {
 import { type Finding, ok, problem, skipped, warning } from './doctor-check.ts';
 import { clockFinding, latencyFinding } from './doctor-clock.ts';
 
-/** What the migrations and the embedded server are tested with. */
+/** Oldest version that the migrations are tested with. */
 const OLDEST_VERSION = 140_000;
 /** Each request waits for the database at least twice: for its key and for its charge. */
 const SLOW_MS = 10;
@@ -55,7 +55,7 @@ export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<Looked
 }
 
 function away(where: string, { message, cause }: StoreUnavailable): Finding {
-  // What pg says names user, database and address, never the password.
+  // Messages of pg name user, database and address, never the password.
   const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
   const advice = `${adviceFor(cause)} Until then every request is answered no_capacity.`;
   return problem('database', `not reachable at ${where} (${message}${why})`, advice);

@@ -11,7 +11,7 @@ export async function lookAtDemo(isConfigured: boolean, { database, readable }: 
       'Take it out of the configuration in production: the next empty database would get an operator and a key.';
     found.push(warning('demo', '`demo: true` is configured', advice));
   }
-  // Told by the checks of the database itself.
+  // The checks of the database itself report that.
   if (database === undefined || !readable) return found;
   try {
     if (await database.hasEnabledUser(DEMO_EMAIL)) {

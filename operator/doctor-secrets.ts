@@ -5,9 +5,9 @@ import { type Finding, ok, problem, warning } from './doctor-check.ts';
 
 export interface SecretPlaces {
   readonly configPath: string;
-  /** What the configuration refers to: secrets, and with TLS the private key and the certificate. */
+  /** Files that the configuration names: secrets, and with TLS the private key and the certificate. */
   readonly files: readonly string[];
-  /** Of these files the one that is shown to whoever connects. */
+  /** The certificate among these files, which every client sees. */
   readonly certificatePath: string | undefined;
   readonly paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'probeKey'>;
 }
@@ -16,7 +16,7 @@ const OTHERS_READ = 0o004;
 const OTHERS_WRITE = 0o002;
 const OTHERS = 0o007;
 
-/** Who may read what is secret on this machine. The group is not minded: containers share their files that way. */
+/** Checks the modes of secret files on this machine. The group is ignored: containers share their files that way. */
 export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Finding[]> {
   const { configPath, files, certificatePath, paths } = places;
   const secretFiles = files.filter((path) => path !== certificatePath);
@@ -48,13 +48,13 @@ async function readableByAll(path: string): Promise<Finding | undefined> {
   return warning('secrets', `everybody on this machine can read ${path}`, `chmod o-rwx ${path}`);
 }
 
-/** Whoever gets to the sockets can speak to Envoy's admin and to providers. */
+/** Reports open socket folders: a user with access can speak to Envoy's admin and to providers. */
 async function open(folder: string): Promise<Finding | undefined> {
   if (((await modeOf(folder)) & OTHERS) === 0) return undefined;
   return warning('secrets', `everybody on this machine can enter ${folder}`, `chmod o-rwx ${folder}`);
 }
 
-/** What is not there is nobody's to read. */
+/** Mode of a file; 0 for a missing one. */
 async function modeOf(path: string): Promise<number> {
   return stat(path).then(
     ({ mode }) => mode,

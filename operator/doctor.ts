@@ -36,7 +36,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
   const path = configPath(env);
   const loaded = await loadConfig(path, env, { secrets: 'checked' });
   const database = lookAtConfiguredDatabase(env);
-  // Each check that waits for it tells of its failure.
+  // Each check that waits for it reports its failure.
   database.catch(() => undefined);
   try {
     const findings = await runChecks([
@@ -63,7 +63,7 @@ async function examine(env: Environment): Promise<readonly Finding[]> {
     const isElsewhere = env.DATABASE_URL !== undefined && !existsSync(path);
     return [...configurationFindings(loaded, path, isElsewhere), ...findings];
   } finally {
-    // Not waited for: a connection that hangs was told of already.
+    // Not awaited: a hanging connection was reported already.
     database.then((looked) => looked.database?.close()).catch(() => undefined);
   }
 }
@@ -135,7 +135,7 @@ function resultOf(findings: readonly Finding[]): Result {
   return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text };
 }
 
-/** What to do stands below what was found. */
+/** Lists findings, each with its advice below. */
 function listOf(findings: readonly Finding[]): string {
   return table(
     findings.flatMap(({ check, verdict, found, advice }) => [

@@ -35,7 +35,7 @@ export function keyState(key: KeyRecord, nowMs: number): KeyState {
   return key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs ? 'expired' : 'usable';
 }
 
-/** What `--json` prints: absent restrictions are null, amounts are USD. */
+/** JSON of a key: absent restrictions are null, amounts are USD. */
 export function keyJson(key: KeyRecord, nowMs: number) {
   const { limits } = key;
   return {

@@ -1,7 +1,7 @@
 import { runCommandLine } from './command-line.ts';
 import type { Result } from './result.ts';
 
-/** The operator command line (INTERFACE 3): what was done goes to standard output, what was not to standard error, or all of it as JSON. */
+/** The operator command line: success goes to standard output, failure to standard error, or both as JSON. */
 
 const EXIT_STATUS = { done: 0, refused: 1, usage: 2 } as const;
 

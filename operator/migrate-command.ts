@@ -4,7 +4,7 @@ import type { Command } from './command.ts';
 import { withPool } from './database.ts';
 import { type Result, refused } from './result.ts';
 
-/** What every process of this version does when it starts as the owner of the tables, and what the others need done before. */
+/** Migrates as every process does that starts as the owner of the tables; other processes need it done before. */
 export const MIGRATE: Command = {
   name: 'migrate',
   summary: 'Bring the database schema forward, and give the roles of each process their rights.',

@@ -13,7 +13,7 @@ export interface CreateOrganizationOptions extends Partial<OrganizationSettings>
   readonly name: string;
   /** Absent or zero: the balance begins at zero without an entry. */
   readonly creditNanoUsd?: NanoUsd;
-  /** Of the opening credit. */
+  /** Reference of the opening credit. */
   readonly reference?: string;
 }
 
@@ -38,7 +38,7 @@ export function createOrganization(
   );
 }
 
-/** What `--json` prints: absent limits are null, amounts are USD. */
+/** JSON of an organization: absent limits are null, amounts are USD. */
 export function organizationJson(organization: OrganizationRecord) {
   const { limits } = organization;
   return {

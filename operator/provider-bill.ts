@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { DAY_MS, type UtcDay } from '../core/clock.ts';
 
-/** What a provider says it was asked on one day for one of its models. */
+/** A provider's count of one day and model. */
 export interface BilledUsage {
   readonly day: UtcDay;
   /** As the provider calls it. */
@@ -22,7 +22,7 @@ export const BILL_HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,
 const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_LINES = 200_000;
 const MAX_PROBLEMS = 20;
-/** What the database is asked about at once. */
+/** Most days of one query. */
 const MAX_DAYS = 400;
 const MAX_MODELS = 1000;
 

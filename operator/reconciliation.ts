@@ -11,7 +11,7 @@ export interface Compared {
   /** Charged and uncharged together. */
   readonly gateway: number;
   readonly charged: number;
-  /** Of the gateway's, what the provider did not report: counted by a tokenizer or estimated. */
+  /** Part of the gateway's tokens that the provider did not report: counted by a tokenizer or estimated. */
   readonly counted: number;
 }
 
@@ -30,7 +30,7 @@ export interface Reconciliation {
   /** Days of models that were compared. */
   readonly compared: number;
   readonly differences: readonly Difference[];
-  /** Of everything that was compared, by reason. */
+  /** Uncharged tokens of the comparison, by reason. */
   readonly uncharged: UnchargedTokens;
 }
 

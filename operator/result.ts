@@ -1,4 +1,4 @@
-/** How a command ended; main.ts turns it into output and exit status (INTERFACE 3). */
+/** Result of a command; main.ts turns it into output and exit status. */
 export type Result =
   | { readonly kind: 'done'; readonly json: object; readonly text: string }
   /** Exit status 1. With `json`, that is what `--json` prints. */

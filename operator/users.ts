@@ -46,7 +46,7 @@ async function newPassword() {
   return { password, passwordHash };
 }
 
-/** What `--json` prints. */
+/** JSON of a user. */
 export function userJson(user: UserRecord) {
   return {
     id: user.id,

@@ -1,5 +1,5 @@
-// Judges what `npm audit --omit=dev --json` says of the lock file: `npm audit … | node scripts/audit.mjs` fails on vulnerabilities that are
-// high or critical. A registry that answers no such questions (a mirror, for one) fails nothing, and is told of. Plain JavaScript, because
+// Judges the output of `npm audit --omit=dev --json`: `npm audit … | node scripts/audit.mjs` fails on vulnerabilities that are
+// high or critical. A registry that answers no such questions (a mirror, for one) fails nothing, and is reported. Plain JavaScript, because
 // it runs before set-up.
 import { text } from 'node:stream/consumers';
 

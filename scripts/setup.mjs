@@ -41,7 +41,7 @@ function say(text) {
   if (!quiet) process.stderr.write(`${text}\n`);
 }
 
-/** What changes afterwards is compiled, and kept, by the program that starts next. */
+/** Compiles the programs; later changes are compiled, and kept, by the program that starts next. */
 function compilePrograms() {
   say('Compiling …');
   mkdirSync(compiled, { recursive: true });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What of package-lock.json ends up in somebody's hands: the packages of the processes, and those that the page is built from. */
+/** Packages of package-lock.json that are distributed: those of the processes, and those that the page is built from. */
 export interface ShippedPackage {
   readonly name: string;
   readonly version: string;
@@ -14,7 +14,7 @@ export interface ShippedPackage {
   readonly part: 'server' | 'page';
 }
 
-/** What dashboard/web imports; the build puts it into the page, with all that it imports itself. */
+/** Packages that dashboard/web imports; the build puts them into the page, with all that they import. */
 export const PAGE_PACKAGES = [
   'react',
   'react-dom',

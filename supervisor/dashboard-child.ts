@@ -5,7 +5,7 @@ import type { Environment } from './envoy-child.ts';
 import { compileCache, type Settings } from './settings.ts';
 
 const START_TIMEOUT_MS = 30_000;
-/** It gives its requests three seconds. */
+/** Longer than the three seconds that the dashboard gives its requests. */
 const STOP_TIMEOUT_MS = 5_000;
 /** Its port may be taken until somebody changes that: no reason for a line every few seconds. */
 const LONGEST_DELAY_MS = 30_000;

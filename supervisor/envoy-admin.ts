@@ -22,7 +22,7 @@ export function askEnvoyAdmin(socketPath: string, method: 'GET' | 'POST', path: 
   });
 }
 
-/** Envoy goes on serving, but tells its clients to open no further requests on their connections. */
+/** Starts a drain: Envoy continues to serve, and asks its clients to send no further requests on their connections. */
 export async function beginEnvoyDrain(socketPath: string): Promise<void> {
   await askEnvoyAdmin(socketPath, 'POST', '/drain_listeners?graceful&skip_exit');
 }

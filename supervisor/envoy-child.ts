@@ -74,7 +74,7 @@ export async function startEnvoy(options: EnvoyOptions, signal: AbortSignal): Pr
 function envoyArguments({ paths, env, threads, drainTimeoutMs }: EnvoyOptions): string[] {
   return [
     ...['-c', join(paths.envoyDir, 'envoy.yaml')],
-    // Nobody restarts it in place, and shared memory would be left behind by every kill -9.
+    // Envoy is never restarted in place, and every kill -9 would leave shared memory behind.
     '--disable-hot-restart',
     ...['--concurrency', env.ENVOY_CONCURRENCY ?? String(threads)],
     // Its main component warns of every SIGTERM, which is how we end it; ext_proc of every request that found the process away, which

@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 const MAX_FOLDERS = 64;
 
 /**
- * Tells when something happens in the folders that files stand in. Folders, because a file that is replaced by rename is another file, and
- * Kubernetes replaces not the file but a symbolic link beside it (`..data`). Where the system cannot tell, the caller's polling does.
+ * Reports changes in the folders of files. Folders, because a file that is replaced by rename is another file, and
+ * Kubernetes replaces not the file but a symbolic link beside it (`..data`). If the system reports no change, the caller's polling finds it.
  */
 export class FolderWatch {
   readonly #onEvent: () => void;

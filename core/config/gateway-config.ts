@@ -32,7 +32,7 @@ export interface CheckedConfig extends SharedConfig {
   readonly models: ReadonlyMap<string, Model<KeylessProvider>>;
 }
 
-/** As the gateway process works with it: one immutable snapshot; a request keeps the one it began with (DESIGN 5). */
+/** Configuration of the gateway process: immutable; a request keeps the one it began with. */
 export interface GatewayConfig extends CheckedConfig {
   /** Absent: no request is traced. */
   readonly tracing?: TracingConfig;
@@ -69,7 +69,7 @@ export interface DashboardSessionConfig {
   readonly freshPasswordMs: number;
 }
 
-/** Where spans of requests go, in OpenTelemetry's protocol over HTTP. */
+/** Target of the spans, in OpenTelemetry's protocol over HTTP. */
 export interface TracingConfig {
   readonly otlpUrl: string;
   /** Sent with every export; some are secret. */
@@ -105,9 +105,9 @@ export interface KeylessProvider {
   readonly baseUrl: URL;
   readonly outputLimitField: string;
   readonly onDisconnect?: 'abort' | 'drain';
-  /** It bills nothing for a stream that is cancelled before its first event, so the client that left pays nothing either. */
+  /** The provider bills nothing for a stream that is cancelled before its first event, so a client that left pays nothing either. */
   readonly billPromptOnDisconnect?: false;
-  /** It is told which trace a request belongs to: for servers of the operator's own. */
+  /** Sends the trace of a request to the provider: for servers of the operator's own. */
   readonly sendTraceparent?: true;
   /** PEM bundle for https, shared by all providers. */
   readonly trustedCaPath?: string;
@@ -116,7 +116,7 @@ export interface KeylessProvider {
 }
 
 export interface Provider extends KeylessProvider {
-  /** Absent: no Authorization header is sent (local models). A secret that is missing is told by the `problem` of the models. */
+  /** Absent: no Authorization header is sent (local models). A missing secret is reported by the `problem` of the models. */
   readonly apiKey?: string;
 }
 
@@ -128,9 +128,9 @@ export interface Model<OfProvider extends KeylessProvider = Provider> {
   readonly maxOutputTokens: number;
   readonly defaultOutputTokens: number;
   readonly prices: Prices;
-  /** What its input can be counted with before it is served; `bytes`: with nothing, its tokenizer is not known. */
+  /** Tokenizer that can count the input before the request is served; `bytes`: the tokenizer is unknown. */
   readonly tokenizer: Tokenizer | 'bytes';
-  /** Those that can work, tried in order. Empty exactly when `problem` is set. */
+  /** Usable targets, tried in order. Empty exactly when `problem` is set. */
   readonly targets: readonly Target<OfProvider>[];
   readonly disabled: boolean;
   /** Why this model answers `upstream_config_error`: unknown provider, missing secret. For the log, not for clients. */

@@ -3,7 +3,7 @@ import { CONFIG_FILE } from './schema.ts';
 
 /**
  * The JSON Schema that editors complete and check the file by. `node core/config/json-schema.ts > config/gateway.schema.json` writes
- * it anew; a test compares.
+ * it again; a test compares.
  */
 export function configJsonSchema(): object {
   return {

@@ -49,7 +49,7 @@ export interface RefusedConfig {
 const MAX_PROBLEMS = 100;
 
 /**
- * Reads and validates the configuration file whole: either all of it is usable, or every problem is told. Each process says which secrets it
+ * Reads and validates the configuration file whole: either all of it is usable, or every problem is reported. Each process declares the secrets that it
  * needs, and has no others in its configuration.
  */
 export function loadConfig(path: string, env: Environment, options?: { readonly secrets: 'all' }): Promise<LoadResult>;
@@ -134,7 +134,7 @@ export async function loadConfig(
   return { ok: true, config, warnings: inFileOrder(told.map((warning) => ({ file: path, ...warning }))), ...others };
 }
 
-/** A missing secret of a provider only takes its models out (INTERFACE 2); anywhere else a missing value is a problem. */
+/** A missing secret of a provider only takes its models out (docs/interface.md, "Configuration"); anywhere else a missing value is a problem. */
 function isMissingSecret({ path, elsewhere }: Missing): boolean {
   return elsewhere && path.length === 3 && path[0] === 'providers' && path[2] === 'api_key';
 }
@@ -148,7 +148,7 @@ function referenceProblems(missing: readonly Missing[]): SourceProblem[] {
   return missing.map(({ path, reason, line, column }) => ({ line, column, message: `${nameOf(path)}: ${reason}` }));
 }
 
-/** Where a reference gave nothing, that is told already. */
+/** Skips places whose reference gave nothing: those are reported already. */
 function schemaProblems(
   issues: readonly z.core.$ZodIssue[],
   tree: YamlTree,
@@ -193,7 +193,7 @@ function nameOf(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** A certificate or key that is replaced is a change, so that a pair that does not fit is told, and one that was repaired is in force. */
+/** A certificate or key that is replaced is a change, so that a pair that does not match is reported, and a repaired one becomes active. */
 async function withTlsFiles(
   { text, contents, secrets }: { text: TextFileResult; contents: ReadonlyMap<string, Lookup>; secrets: Secrets },
   source: ConfigSource,

@@ -14,7 +14,7 @@ export function formatProblem(problem: Problem): string {
   return `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`;
 }
 
-/** Sorted by place; what was found twice is told once. */
+/** Sorts problems by place and removes duplicates. */
 export function inFileOrder(problems: readonly Problem[]): Problem[] {
   const sorted = problems.toSorted(
     (a, b) => a.line - b.line || a.column - b.column || (a.message < b.message ? -1 : 1),

@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 
 /**
  * The Envoy cluster of one provider. It lives beside the loader because its content gives it its name: a changed cluster is another
- * cluster, and Envoy never has to touch one that streams are running on (DESIGN 5). The provider's secret is no part of it.
+ * cluster, and Envoy never has to touch one that streams are running on. The provider's secret is no part of it.
  */
 export interface ProviderEndpoint {
   readonly baseUrl: URL;
@@ -94,8 +94,8 @@ function discovery(host: string): Cluster {
 }
 
 /**
- * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is left alone for 5 s, and 10 s at most when it fails again,
- * so that requests go to the next target at once instead of waiting for a time-out. Any success starts the count anew; a 500 or 429 does
+ * After 20 failures in a row (no connection, reset, 502, 503, 504) a provider is ejected for 5 s, and 10 s at most when it fails again,
+ * so that requests go to the next target at once instead of waiting for a time-out. Any success resets the count; a 500 or 429 does
  * not count. A provider on the loopback is never ejected: its refusals cost nothing, and it should answer the moment it is up.
  */
 function ejection(host: string): Cluster {

@@ -24,7 +24,7 @@ export function readYaml(text: string, resolve: TextResolver): YamlResult {
   // Without prettyErrors the parser does not copy the source line into its messages. Repeated names are found by the tree: the parser
   // compares each with all before it, which took a sixth of the time for 2,000 models.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false, version: '1.2' });
-  // After a syntax error the rest is guesswork: only the first is told.
+  // After a syntax error the rest is guesswork: only the first is reported.
   const fault = [...document.errors, ...document.warnings][0];
   if (fault !== undefined) return { ok: false, problems: [syntaxProblem(fault, lines)] };
   if (document.contents === null) return refused('the file is empty');

@@ -32,7 +32,7 @@ export interface Missing extends Position {
   readonly path: Path;
   /** Such as `the environment variable OPENAI_API_KEY is not set`. */
   readonly reason: string;
-  /** It can be set right outside the file, as opposed to a reference that is written wrongly. */
+  /** True if it can be corrected outside the file, as opposed to a reference that is written wrongly. */
   readonly elsewhere: boolean;
   /** The file is there, and this user may not read it. */
   readonly forbidden: boolean;

@@ -23,7 +23,7 @@ export interface WatchOptions<Config extends SharedConfig> {
   readonly onProblems: (problems: readonly Problem[]) => void;
   /** In force from now on. */
   readonly onChange: (config: Config, notes: ReloadNotes) => void;
-  /** How often the files are read where the system tells of no change (network and bind mounts). */
+  /** Interval of reading the files if the system reports no change (network and bind mounts). */
   readonly pollMs?: number;
   /** How soon the first attempt is repeated that may succeed later; then ever more slowly. */
   readonly firstRetryMs?: number;
@@ -154,7 +154,7 @@ function createRetry(work: () => void, firstMs: number) {
   };
 }
 
-/** What a running process cannot change stays as it is. Only names are told: a store's URL holds a password. */
+/** Keeps the fields that a running process cannot change. Only their names are reported: a store's URL contains a password. */
 function keepFixed<Config extends SharedConfig>(
   current: Config,
   { config: next, storesChanged }: LoadedConfig<Config>,

@@ -3,7 +3,7 @@ import type { Missing } from './references.ts';
 import { CONFIG_FILE, type ConfigFile, MODEL, type ModelEntry, PROVIDER, type ProviderEntry } from './schema.ts';
 import type { Path } from './yaml-tree.ts';
 
-/** What rules between fields look at. `undefined`: it is wrong by itself, or depends on something that is missing. */
+/** Parts of the file for the rules between fields. `undefined`: the part is wrong by itself, or depends on a missing one. */
 export interface RightParts {
   readonly listen: ConfigFile['listen'] | undefined;
   readonly stores: ConfigFile['stores'] | undefined;
@@ -12,7 +12,7 @@ export interface RightParts {
   readonly models: Readonly<Record<string, ModelEntry>>;
 }
 
-/** Of a file that is refused: what is wrong between two fields is told together with what is wrong in a third. */
+/** Valid parts of a refused file: problems between two fields are reported together with those of a third. */
 export function rightParts(value: unknown, missing: readonly Missing[]): RightParts {
   const file = mapping(value);
   // A section that lacks what a reference should have given says something else than it means.
@@ -42,7 +42,7 @@ function mapping(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-/** Of the provider or model at the path, looked at by itself. */
+/** Problems of the provider or model at the path, by itself. */
 export function problemsOfEntry([section, name]: Path, value: unknown): readonly z.core.$ZodIssue[] {
   const schema = section === 'providers' ? PROVIDER : section === 'models' ? MODEL : undefined;
   const entry = mapping(mapping(value)[String(section)])[String(name)];

@@ -8,7 +8,7 @@ export interface RuleProblem {
   readonly message: string;
 }
 
-/** What must hold between fields that are each fine by themselves. */
+/** Rules between fields that are each valid by themselves. */
 export function checkRules(file: RightParts): RuleProblem[] {
   return [
     ...checkPorts(file),
@@ -44,7 +44,7 @@ function checkWorkers({ workers = 1, stores }: RightParts): RuleProblem[] {
   ];
 }
 
-/** What the provider's manual shows in its first example; every request would be answered 404. */
+/** Rejects the URL of a provider's first example: every request would be answered 404. */
 function checkProvider(path: Path, { base_url }: ProviderEntry): RuleProblem[] {
   if (!base_url.pathname.endsWith('/chat/completions')) return [];
   return [{ path: [...path, 'base_url'], message: 'must end before /chat/completions, which is put behind it' }];

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** Where the processes of one deployment find each other: files under the data folder, sockets in a folder with a short path. */
+/** Paths by which the processes of one deployment find each other: files under the data folder, sockets in a folder with a short path. */
 export interface RuntimePaths {
   readonly dataDir: string;
   /** Generated bootstrap and xDS files; Envoy watches it. */
@@ -10,13 +10,13 @@ export interface RuntimePaths {
   readonly postgresDir: string;
   /** Mode 0700. Also where the embedded PostgreSQL's socket is found. */
   readonly socketDir: string;
-  /** Where gateway process `index` takes ext_proc streams, and where it serves what Envoy routes back to it. */
+  /** Sockets on which gateway process `index` takes ext_proc streams, and serves routed requests. */
   extProcSocket(index: number): string;
   streamSocket(index: number): string;
   /** Envoy's egress listener: provider calls go in here. */
   readonly egressSocket: string;
   readonly envoyAdminSocket: string;
-  /** Where gateway process `index`, if it is not the first, gives its metrics to the first. */
+  /** Socket on which gateway process `index`, if it is not the first, gives its metrics to the first. */
   metricsSocket(index: number): string;
   /** The key of readiness probes, shared by the gateway processes. */
   readonly probeKey: string;

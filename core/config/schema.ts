@@ -5,7 +5,7 @@ import { parsePrice, parseShare } from './quantities.ts';
 import { duration, flag, list, matching, named, oneOf, read, readText, section, size, whole } from './schema-fields.ts';
 
 /**
- * The configuration file, field by field (INTERFACE 2), with its defaults and bounds. Strict: an unknown field is a problem that lists the
+ * The configuration file, field by field, with its defaults and bounds. Strict: an unknown field is a problem that lists the
  * accepted ones. Rules between fields stand in rules.ts.
  */
 
@@ -17,7 +17,7 @@ const KIB = 1024;
 const MAX_BODY_BYTES = 256 * KIB * KIB;
 const MAX_STORED_BYTES = 1024 * KIB ** 3;
 const MAX_TOKENS = 100_000_000;
-/** A charge that PostgreSQL does not take in time is in the spool before its hold lapses (open-accounting.ts). */
+/** A charge that PostgreSQL does not take in time is in the spool before its hold expires. */
 const LONGEST_STATEMENT_MS = 5 * SECOND_MS;
 
 const address = readText('an IP address and a port, such as 127.0.0.1:8080 or "[::]:8080"', parseAddress);
@@ -72,7 +72,7 @@ const limits = section({
   refused_rpm: whole(1, 10_000_000).prefault(3000),
 });
 
-/** Nothing waits longer than `total`, whatever `first_byte` and `stream_idle` say. */
+/** `total` bounds all waits, also larger values of `first_byte` and `stream_idle`. */
 const timeouts = section({
   first_byte: duration(100, HOUR_MS).prefault('120s'),
   stream_idle: duration(100, HOUR_MS).prefault('120s'),
@@ -129,7 +129,7 @@ export const MODEL = section({
   disabled: flag.prefault(false),
 });
 
-/** Those of the request itself are ours. */
+/** Headers of the export; those of the HTTP request itself are reserved. */
 const HEADER_NAME =
   'the name of a header such as authorization or x-api-key, and none that describes the body or the connection';
 const headerName = matching(

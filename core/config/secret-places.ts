@@ -1,8 +1,8 @@
 import type { Path } from './yaml-tree.ts';
 
 /**
- * How a process loads what the configuration holds of secrets. `all`: the gateway process, which sends them. `checked`: they are looked for and
- * judged, so that one that is missing is told, and nothing of them is kept. `none`: neither read nor followed.
+ * Manner in which a process loads secrets. `all`: the gateway process, which sends them. `checked`: they are looked for and
+ * checked, so that a missing one is reported, and none is kept. `none`: neither read nor followed.
  */
 export type Secrets = 'all' | 'checked' | 'none';
 

@@ -34,7 +34,7 @@ export interface SnapshotInput extends SettingsInput {
 
 export interface Snapshot {
   readonly config: GatewayConfig;
-  /** What cannot work although it is well formed. */
+  /** Well-formed parts that cannot work. */
   readonly warnings: readonly { readonly path: Path; readonly message: string }[];
 }
 
@@ -143,7 +143,7 @@ function tracing({ otlp_url, headers, sample }: NonNullable<ConfigFile['tracing'
   return { otlpUrl: tracesUrl(otlp_url), headers, sampleRatio: sample };
 }
 
-/** Of a collector that is named without a path: where OTLP over HTTP takes traces (OTLP specification, "Default URL"). */
+/** Completes the URL of a collector without a path (OTLP specification, "Default URL"). */
 function tracesUrl(otlpUrl: string): string {
   const url = new URL(otlpUrl);
   if (url.pathname === '/') url.pathname = '/v1/traces';
@@ -168,7 +168,7 @@ function provider(name: string, entry: ProviderEntry, trustedCa: TrustedCa): Pro
 interface TargetProblem {
   readonly index: number;
   readonly message: string;
-  /** The provider is not declared, as opposed to declared and unusable, which is told once at the provider. */
+  /** The provider is not declared, as opposed to declared and unusable, which is reported once at the provider. */
   readonly unknown: boolean;
 }
 

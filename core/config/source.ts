@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readTextFile, type TextFileResult } from './read-text-file.ts';
 import { type Lookup, readReferencedFiles } from './references.ts';
 
-/** What a configuration was read from: enough to tell later whether anything of it changed. */
+/** Sources of a configuration: enough to detect later changes. */
 export interface ConfigSource {
   /** Files that the configuration refers to with `${file:…}`, and those of the certificate, as far as they are loaded; absolute. */
   readonly files: readonly string[];

@@ -12,7 +12,7 @@ test.each([
   ['stores: {postgres: "postgres://h/d"}', 'postgres://h/d', false],
   ['stores: {postgres: "postgres://h/other"}', 'postgres://h/d', true],
   ['workers: 1', 'embedded', false],
-  // The operator's own DATABASE_URL stands above the file for ever.
+  // The operator's own DATABASE_URL always overrides the file.
   ['stores: {postgres: "postgres://h/d"}', undefined, false],
 ])('%s, where the supervisor started with %s: changed %s', async (text, atStart, changed) => {
   const env = { DATABASE_URL: 'postgres://socket/d', [POSTGRES_OF_FILE]: atStart };

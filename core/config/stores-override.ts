@@ -16,7 +16,7 @@ export interface OverriddenStores {
   readonly changed: boolean;
 }
 
-/** DATABASE_URL and REDIS_URL stand above the file (INTERFACE 1). */
+/** DATABASE_URL and REDIS_URL override the file. */
 export function overrideStores(
   stores: RightParts['stores'],
   env: Readonly<Record<string, string | undefined>>,

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { readTextFile } from './read-text-file.ts';
 
-/** Where Linux distributions and macOS keep the certificates that the system trusts. */
+/** Bundles of the certificates that Linux distributions and macOS trust. */
 const SYSTEM_BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',

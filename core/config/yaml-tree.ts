@@ -52,12 +52,12 @@ export class YamlTree {
     this.value = this.#read(document.contents, []);
   }
 
-  /** Of the value at the path; where there is none, of the name of the nearest thing around it. */
+  /** Position of the value at the path; without one, of the name of the nearest enclosing entry. */
   positionOf(path: Path): Position {
     return this.#values.get(JSON.stringify(path)) ?? this.#around(path);
   }
 
-  /** Of the name itself. */
+  /** Position of the name itself. */
   positionOfName(path: Path): Position {
     return this.#names.get(JSON.stringify(path)) ?? this.positionOf(path);
   }
@@ -78,7 +78,7 @@ export class YamlTree {
     if (path.length > MAX_DEPTH) return this.#refuse(position, `nested more than ${MAX_DEPTH} levels deep`);
     if (isAlias(node)) {
       if (++this.#aliases > MAX_ALIASES) {
-        // Nothing more is read: every alias after it would be one too many as well.
+        // Stops reading: every further alias would be one too many as well.
         this.#nodes += MAX_NODES;
         return this.#refuse(position, `more than ${MAX_ALIASES} aliases`);
       }

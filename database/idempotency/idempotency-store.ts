@@ -1,5 +1,5 @@
 /**
- * Claims on idempotency keys and the responses that are replayed for them (DESIGN 3). The finished response is written by the ledger, in
+ * Claims on idempotency keys and the responses that are replayed for them (docs/design.md, "Idempotency"). The finished response is written by the ledger, in
  * the transaction that charges it; so a replay and its charge cannot disagree. Methods reject with StoreUnavailable.
  */
 export interface IdempotencyStore {

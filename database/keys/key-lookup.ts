@@ -101,7 +101,7 @@ export interface LimitsClaim {
 }
 
 /**
- * Reads callers, many in one query (DESIGN 3). `owner` is the mark of this process, or of the store it shares: once another mark
+ * Reads callers, many in one query (docs/design.md, "Authentication without a cache"). `owner` is the mark of this process, or of the store it shares: once another mark
  * is in the database, nothing is admitted here any more.
  */
 export function createKeyLookup(

@@ -40,7 +40,7 @@ const ANSWER_MARGIN_MS = 500;
 const BATCH_BYTES = 16 * 1024 * 1024;
 
 /**
- * The fence (DESIGN 3): ends the claim. `undefined`: another request has the key, and this one must not be charged. Otherwise the number of
+ * The fence of a claim (docs/design.md, "Idempotency"): ends the claim. `undefined`: another request has the key, and this one must not be charged. Otherwise the number of
  * stored bytes, which the charge counts; 0 for a response that alone is larger than `boundBytes`.
  */
 export async function endClaim(

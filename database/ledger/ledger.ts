@@ -21,7 +21,7 @@ export interface Ledger {
   /** Writes what the operator bears of a generation; once for each reason. Rejects with StoreUnavailable. */
   lose(loss: Loss): Promise<void>;
   /**
-   * Keeps a charge that the ledger refused for its values, so that it is neither lost nor blocks others (DESIGN 3). `delivered`: its
+   * Keeps a charge that the ledger refused for its values, so that it is neither lost nor blocks others (docs/design.md, "Charges"). `delivered`: its
    * client got the response, or may have; otherwise the client got an error that says that nothing is billed.
    */
   deadLetter(settlement: Settlement | ClaimedSettlement, reason: unknown, delivered: boolean): Promise<void>;

@@ -61,7 +61,7 @@ type AccountAfter = readonly [
 /** Commits a batch whole, or rejects and commits nothing. */
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
 
-/** Group commit (DESIGN 3). */
+/** Group commit (docs/design.md, "Charges"). */
 export function createSettlementWriter(
   pool: pg.Pool,
   { severalProcesses = false, onBatch, onLoss }: BatchOptions,

@@ -14,7 +14,7 @@ export interface ProcessReports {
   close(): Promise<void>;
 }
 
-/** A process whose last report is older is gone, or cannot reach PostgreSQL: what it held lapses soon, if it has not yet (INTERFACE 5, leases). */
+/** A process whose last report is older has ended, or cannot reach PostgreSQL: its holds expire soon. */
 export const REPORT_FRESH_MS = 10_000;
 
 export interface ReportingProcess {

@@ -14,7 +14,7 @@ export function streamClusterName(index: number): string {
   return `gateway-stream-${index}`;
 }
 
-/** Where the bootstrap, the provider clusters, the bound of Envoy's log and the TLS secret are written. */
+/** Path of the bootstrap; the provider clusters, the bound of Envoy's log and the TLS secret are beside it. */
 export function bootstrapPath(paths: RuntimePaths): string {
   return join(paths.envoyDir, 'envoy.yaml');
 }
@@ -59,7 +59,7 @@ export function renderBootstrap(config: GatewayConfig, paths: RuntimePaths, seed
   set([...CDS, 'watched_directory', 'path'], paths.envoyDir);
   set([...INGRESS, 'address', 'socket_address', 'address'], config.listen.api.host);
   set([...INGRESS, 'address', 'socket_address', 'port_value'], config.listen.api.port);
-  // Envoy opens `::` for IPv6 alone unless told; everything else on the machine, Node too, takes both there.
+  // Envoy opens `::` for IPv6 alone by default; other programs, Node too, accept both there.
   if (config.listen.api.host === '::') document.setIn([...INGRESS, 'address', 'socket_address', 'ipv4_compat'], true);
   set([...LOG_RATE, 'path_config_source', 'path'], logRatePath(paths));
   set([...INGRESS_HTTP, 'local_reply_config', 'mappers'], document.createNode(localReplyMappers()));

@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 
-/** What Envoy's admin says about the cluster file. */
+/** State of the cluster file in Envoy's admin. */
 export interface ClusterState {
-  /** Of the file that was last accepted whole. */
+  /** Version of the file that was last accepted whole. */
   readonly version: string;
   /** Files refused so far: not valid, or not readable as a DiscoveryResponse. */
   readonly refusals: number;
@@ -104,10 +104,10 @@ interface DrainInfo {
   readonly command_line_options?: { readonly drain_time?: string };
 }
 
-/** What is still to be handed to clients. */
+/** Data that clients have not received yet. */
 export interface IngressLoad {
   readonly requests: number;
-  /** Of answers that are complete for us, and that their clients have not taken yet. */
+  /** Bytes of responses that are complete for the process and that their clients have not taken yet. */
   readonly bufferedBytes: number;
 }
 

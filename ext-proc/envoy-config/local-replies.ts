@@ -4,7 +4,7 @@ import { MAX_HEADER_BYTES } from '../transport/request-head.ts';
 import { ON_EVERY_ANSWER } from '../transport/response-head.ts';
 
 /**
- * What clients get where Envoy answers by itself (INTERFACE 4): the envelope with the catalogue's texts, so that they cannot drift. The
+ * Responses that Envoy makes by itself (docs/interface.md, "Errors"): the envelope with the catalogue's texts, so that they cannot drift. The
  * first mapper that fits decides. Answers of the process do not pass through here: StreamedImmediateResponse is no local reply.
  */
 export interface LocalReplyMapper {
@@ -25,7 +25,7 @@ export function localReplyMappers(): readonly LocalReplyMapper[] {
       status('EQ', 429),
       refuse('rpm_exceeded', { problem: 'Too many requests from this address.' }, { retryAfterSeconds: 1 }),
     ),
-    // HTTP/1.0, mostly of a proxy in front that nobody told to speak a later one: it cannot say where a stream was cut.
+    // HTTP/1.0, mostly from a proxy in front with its default settings: it cannot signal a cut stream.
     mapper(
       status('EQ', 426),
       refuse('invalid_request', { problem: 'This version of HTTP is not accepted; use HTTP/1.1 or HTTP/2.' }),

@@ -17,9 +17,9 @@ type NotLoaded = Omit<Extract<PublishResult, { ok: false }>, 'ok'>;
 
 export interface PublisherOptions {
   readonly paths: RuntimePaths;
-  /** Of several gateway processes one writes the file; the others only wait until Envoy has what they need. */
+  /** True for processes that only wait until Envoy has their clusters; one of several processes writes the file. */
   readonly follows?: boolean;
-  /** What went wrong when nobody was waiting: clusters that could not be taken out. */
+  /** Receives errors of work in the background: clusters that could not be removed. */
   readonly onFault: (message: string) => void;
   /** Longest wait for Envoy to load and warm the clusters; a name server's silence takes 6 s of it. */
   readonly confirmWithinMs?: number;
@@ -28,7 +28,7 @@ export interface PublisherOptions {
 }
 
 const POLL_MS = 25;
-/** Of many processes that wait for one that cannot write. */
+/** Longest pause between polls of processes that wait for one that cannot write. */
 const LONGEST_POLL_MS = 400;
 /** The process that writes may be starting just now. */
 const FOLLOW_WITHIN_MS = 30_000;
@@ -83,7 +83,7 @@ export class ClusterPublisher {
     return { ok: true, confirmed: before !== undefined };
   }
 
-  /** Whoever writes has read the same configuration, a moment earlier or later. */
+  /** Waits for the writing process, which has read the same configuration a moment earlier or later. */
   async #follow(next: GatewayConfig): Promise<PublishResult> {
     const wanted = [...clustersOf(next).keys()];
     const withinMs = this.#options.confirmWithinMs ?? FOLLOW_WITHIN_MS;

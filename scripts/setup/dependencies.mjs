@@ -54,7 +54,7 @@ export function installDependencies(root, say) {
 
 function runNpm(root, say) {
   say('Installing the npm dependencies …');
-  // Nothing here needs install scripts; the flag also keeps npm 11 from listing those that it has not run. And `engines` is the Node that
+  // No package needs install scripts; the flag also keeps npm 11 from listing those that it has not run. And `engines` is the Node that
   // runs the gateway, which this very step brings.
   const flags = ['ci', '--ignore-scripts', '--engine-strict=false', '--no-audit', '--no-fund', '--loglevel=error'];
   const own = process.env.npm_execpath;

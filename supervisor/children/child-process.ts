@@ -23,7 +23,7 @@ export interface StopStep {
 /** An ordinary user that root runs a child as. */
 export interface ChildUser {
   readonly uid: number;
-  /** It may enter and read every folder, so that it reaches its own below a closed one, such as /root. */
+  /** True if it may enter and read every folder, so that it reaches its own below a closed one, such as /root. */
   readonly searchesAll: boolean;
 }
 

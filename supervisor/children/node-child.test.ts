@@ -8,7 +8,7 @@ import { isStartFailure } from './supervised-process.ts';
 
 const never = new AbortController().signal;
 
-/** What is not waited for in vain may take its time, on a machine that is busy. */
+/** Generous limit of waits: a busy machine may take long. */
 const PATIENT_MS = 30_000;
 
 function start(behaviour: string, times: { startMs?: number; stopMs?: number } = {}, signal = never) {

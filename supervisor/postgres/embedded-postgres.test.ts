@@ -27,7 +27,7 @@ const NOBODY = 65_534;
 const SOMEBODY = 1;
 
 beforeAll(async () => {
-  // What a crash in the middle of an earlier initialisation leaves behind.
+  // The remains of a crash in the middle of an earlier initialization.
   mkdirSync(join(paths.dataDir, 'postgres.new-1', 'base'), { recursive: true });
   const server = await start(paths);
   await query(server.url, 'CREATE TABLE kept (word text)', "INSERT INTO kept VALUES ('yes')");

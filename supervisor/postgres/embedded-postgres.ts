@@ -140,7 +140,7 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in between; the caller looks again.
+    // The process ended in between; the caller looks again.
   }
 }
 
@@ -154,7 +154,7 @@ function serverProcesses(folder: string): number[] {
           readlinkSync(`/proc/${pid}/cwd`) === folder && readFileSync(`/proc/${pid}/comm`, 'utf8') === 'postgres\n'
         );
       } catch {
-        // It has ended, or it belongs to another user and works elsewhere.
+        // The process has ended, or it belongs to another user and works elsewhere.
         return false;
       }
     });
