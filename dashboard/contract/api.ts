@@ -13,7 +13,7 @@ import type { SessionApi } from './session.ts';
 export interface Api extends SessionApi, OrganizationApi, KeysApi, RequestLogApi, MoneyApi, PeopleApi, OperatorApi {}
 
 export type Endpoint = keyof Api;
-export type Answer<E extends Endpoint> = Api[E]['answer'];
+export type ResponseOf<E extends Endpoint> = Api[E]['response'];
 export type Body<E extends Endpoint> = Api[E] extends { body: infer B } ? B : never;
 export type Query<E extends Endpoint> = Api[E] extends { query: infer Q } ? Q : never;
 

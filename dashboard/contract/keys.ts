@@ -55,17 +55,17 @@ export interface KeyChange {
 
 export interface KeysApi {
   /** Newest first: all keys that are not revoked, and the newest thousand revoked ones. */
-  'GET /api/organizations/:organization/keys': { query: Empty; answer: { keys: readonly KeyView[] } };
-  'POST /api/organizations/:organization/keys': { body: KeyRestrictions; answer: CreatedKeyView };
-  'GET /api/organizations/:organization/keys/:key': { query: Empty; answer: KeyView };
-  'PATCH /api/organizations/:organization/keys/:key': { body: KeyChange; answer: KeyView };
-  'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; answer: KeyView };
+  'GET /api/organizations/:organization/keys': { query: Empty; response: { keys: readonly KeyView[] } };
+  'POST /api/organizations/:organization/keys': { body: KeyRestrictions; response: CreatedKeyView };
+  'GET /api/organizations/:organization/keys/:key': { query: Empty; response: KeyView };
+  'PATCH /api/organizations/:organization/keys/:key': { body: KeyChange; response: KeyView };
+  'POST /api/organizations/:organization/keys/:key/revocation': { body: Empty; response: KeyView };
   /**
    * Creates a key with the same settings. The old one is revoked after so many hours, at most 720;
    * 0 is now.
    */
   'POST /api/organizations/:organization/keys/:key/replacement': {
     body: { revokeOldAfterHours: number };
-    answer: CreatedKeyView;
+    response: CreatedKeyView;
   };
 }

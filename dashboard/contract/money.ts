@@ -51,7 +51,7 @@ export interface MoneyApi {
     /** `toMs` is exclusive. */
     query: { kind?: 'credit' | 'charge'; fromMs?: number; toMs?: number; before?: number };
     /** Newest first; `next` is the `before` of the older page. */
-    answer: { entries: readonly LedgerEntryView[]; next?: number };
+    response: { entries: readonly LedgerEntryView[]; next?: number };
   };
   'GET /api/organizations/:organization/usage': {
     /**
@@ -63,8 +63,8 @@ export interface MoneyApi {
      * Newest day first, then by cost. `total` includes rows that `rows` leaves out; the CSV has
      * them all.
      */
-    answer: { rows: readonly UsageRowView[]; total: UsageRowView; cut: boolean };
+    response: { rows: readonly UsageRowView[]; total: UsageRowView; cut: boolean };
   };
   /** Empty while no gateway process has reported yet. */
-  'GET /api/organizations/:organization/models': { query: Empty; answer: { models: readonly ModelView[] } };
+  'GET /api/organizations/:organization/models': { query: Empty; response: { models: readonly ModelView[] } };
 }

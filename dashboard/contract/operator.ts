@@ -130,34 +130,34 @@ export interface SystemView {
 export interface OperatorApi {
   'GET /api/organizations': {
     query: { search?: string; after?: string };
-    answer: { organizations: readonly OrganizationRow[]; next?: string };
+    response: { organizations: readonly OrganizationRow[]; next?: string };
   };
-  'POST /api/organizations': { body: NewOrganizationInput; answer: OrganizationView };
-  'PATCH /api/organizations/:organization': { body: OrganizationChangeInput; answer: OrganizationView };
-  'POST /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
-  'DELETE /api/organizations/:organization/suspension': { body: Empty; answer: OrganizationView };
+  'POST /api/organizations': { body: NewOrganizationInput; response: OrganizationView };
+  'PATCH /api/organizations/:organization': { body: OrganizationChangeInput; response: OrganizationView };
+  'POST /api/organizations/:organization/suspension': { body: Empty; response: OrganizationView };
+  'DELETE /api/organizations/:organization/suspension': { body: Empty; response: OrganizationView };
   /**
    * Negative amounts correct. A reference is booked once over all organizations; a repetition is a
    * `conflict` of the field `reference`.
    */
   'POST /api/organizations/:organization/credits': {
     body: { amountNanoUsd: string; note?: string; reference?: string };
-    answer: OrganizationView;
+    response: OrganizationView;
   };
   'GET /api/users': {
     query: { search?: string; after?: string };
-    answer: { users: readonly UserRow[]; next?: string };
+    response: { users: readonly UserRow[]; next?: string };
   };
   'POST /api/users': {
     body: { email: string; operator: boolean; organizationId?: string; role?: 'owner' | 'member' };
-    answer: { user: UserRow; link: LinkView };
+    response: { user: UserRow; link: LinkView };
   };
   /** A link to set a new password. The old one works until then. */
-  'POST /api/users/:user/reset': { body: Empty; answer: LinkView };
+  'POST /api/users/:user/reset': { body: Empty; response: LinkView };
   /** Revokes the active keys of the user in all organizations, unless they are kept. */
-  'POST /api/users/:user/disablement': { body: { keepKeys?: boolean }; answer: UserRow };
-  'DELETE /api/users/:user/disablement': { body: Empty; answer: UserRow };
-  'GET /api/mapping': { query: Empty; answer: MappingView };
-  'GET /api/system': { query: Empty; answer: SystemView };
-  'GET /api/audit': { query: AuditFilter & { before?: string; organization?: string }; answer: AuditPage };
+  'POST /api/users/:user/disablement': { body: { keepKeys?: boolean }; response: UserRow };
+  'DELETE /api/users/:user/disablement': { body: Empty; response: UserRow };
+  'GET /api/mapping': { query: Empty; response: MappingView };
+  'GET /api/system': { query: Empty; response: SystemView };
+  'GET /api/audit': { query: AuditFilter & { before?: string; organization?: string }; response: AuditPage };
 }

@@ -66,9 +66,9 @@ export interface OverviewTotals {
 }
 
 export interface OrganizationApi {
-  'GET /api/organizations/:organization': { query: Empty; answer: OrganizationView };
+  'GET /api/organizations/:organization': { query: Empty; response: OrganizationView };
   'GET /api/organizations/:organization/overview': {
     query: { range: OverviewRange; by: OverviewGroup };
-    answer: Overview;
+    response: Overview;
   };
 }

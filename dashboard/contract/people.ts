@@ -67,7 +67,7 @@ export interface AuditPage {
 }
 
 export interface PeopleApi {
-  'GET /api/organizations/:organization/members': { query: Empty; answer: { members: readonly MemberView[] } };
+  'GET /api/organizations/:organization/members': { query: Empty; response: { members: readonly MemberView[] } };
   /**
    * An invitation with its link, whether or not the address has an account. If an operator asks, an
    * existing account is added instead, once the request confirms with `known` that it belongs to
@@ -75,18 +75,18 @@ export interface PeopleApi {
    */
   'POST /api/organizations/:organization/members': {
     body: { email: string; role: 'owner' | 'member'; known?: true };
-    answer: { member: MemberView; link?: LinkView };
+    response: { member: MemberView; link?: LinkView };
   };
-  'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; answer: MemberView };
+  'PATCH /api/organizations/:organization/members/:user': { body: { role: 'owner' | 'member' }; response: MemberView };
   /**
    * Revokes the member's active keys or hands them to an owner: to the user `keysTo`, or with
    * `revokeKeys: false` to the caller.
    */
   'DELETE /api/organizations/:organization/members/:user': {
     body: { revokeKeys?: boolean; keysTo?: string };
-    answer: Empty;
+    response: Empty;
   };
   /** A new link for a pending invitation. The former link stops working. */
-  'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; answer: LinkView };
-  'GET /api/organizations/:organization/audit': { query: AuditFilter & { before?: string }; answer: AuditPage };
+  'POST /api/organizations/:organization/members/:user/invitation': { body: Empty; response: LinkView };
+  'GET /api/organizations/:organization/audit': { query: AuditFilter & { before?: string }; response: AuditPage };
 }

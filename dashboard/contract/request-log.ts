@@ -76,7 +76,7 @@ export interface RequestLogApi {
      * from some minutes back, by id.
      */
     query: RequestFilter & { readonly before?: string; readonly after?: string };
-    answer: RequestPage;
+    response: RequestPage;
   };
-  'GET /api/organizations/:organization/requests/:request': { query: Empty; answer: RequestDetail };
+  'GET /api/organizations/:organization/requests/:request': { query: Empty; response: RequestDetail };
 }

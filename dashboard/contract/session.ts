@@ -57,29 +57,29 @@ export interface DeviceView {
 }
 
 export interface SessionApi {
-  'GET /api/session': { query: Empty; answer: SessionView };
-  'POST /api/session': { body: { email: string; password: string }; answer: SessionView };
-  'DELETE /api/session': { body: Empty; answer: Empty };
-  'POST /api/password-links/inspection': { body: { token: string }; answer: PasswordLinkView };
+  'GET /api/session': { query: Empty; response: SessionView };
+  'POST /api/session': { body: { email: string; password: string }; response: SessionView };
+  'DELETE /api/session': { body: Empty; response: Empty };
+  'POST /api/password-links/inspection': { body: { token: string }; response: PasswordLinkView };
   /**
    * Redeems the link and signs in. A reset sets the password. An invitation creates an account with
    * it, or verifies it if the address has an account: a mismatch is `wrong_password` and counts as
    * a sign-in attempt.
    */
-  'POST /api/password-links/use': { body: { token: string; password: string }; answer: SessionView };
+  'POST /api/password-links/use': { body: { token: string; password: string }; response: SessionView };
   /** Accepts an invitation as the signed-in user. */
-  'POST /api/invitations/acceptance': { body: { token: string }; answer: SessionView };
+  'POST /api/invitations/acceptance': { body: { token: string }; response: SessionView };
   /**
    * Ends every other session of the user. A wrong `current` is `wrong_password` and counts as a
    * sign-in attempt.
    */
-  'PUT /api/password': { body: { current: string; next: string }; answer: Empty };
+  'PUT /api/password': { body: { current: string; next: string }; response: Empty };
   /**
    * Credit, new operators and links to accounts need a password that was given within
    * `dashboard.session.fresh_password`, at sign-in or here. Otherwise the response is
    * `password_needed`.
    */
-  'POST /api/password/confirmation': { body: { password: string }; answer: Empty };
-  'GET /api/devices': { query: Empty; answer: { devices: readonly DeviceView[] } };
-  'DELETE /api/devices/:device': { body: Empty; answer: Empty };
+  'POST /api/password/confirmation': { body: { password: string }; response: Empty };
+  'GET /api/devices': { query: Empty; response: { devices: readonly DeviceView[] } };
+  'DELETE /api/devices/:device': { body: Empty; response: Empty };
 }

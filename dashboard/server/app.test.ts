@@ -51,12 +51,12 @@ const get = (path: string, headers: Record<string, string> = {}) => fetch(`${ori
 
 describe('a failure', () => {
   it('says nothing of what it was', async () => {
-    const answer = await get('/api/defect');
-    expect(answer.status).toBe(500);
+    const response = await get('/api/defect');
+    expect(response.status).toBe(500);
     const message = 'Something failed on our side. It has been logged.';
-    expect(await answer.json()).toEqual({ problem: 'internal', message });
-    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await response.json()).toEqual({ problem: 'internal', message });
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
   it('is recorded, but not that somebody left in the middle of a body', async () => {
@@ -81,36 +81,36 @@ describe('a failure', () => {
   });
 
   it('of the database asks for patience', async () => {
-    const answer = await get('/api/away');
-    expect(answer.status).toBe(503);
+    const response = await get('/api/away');
+    expect(response.status).toBe(503);
     const message = 'The database does not respond at the moment.';
-    expect(answer.headers.get('retry-after')).toBe('5');
-    expect(await answer.json()).toEqual({ problem: 'unavailable', message, retryAfterSeconds: 5 });
+    expect(response.headers.get('retry-after')).toBe('5');
+    expect(await response.json()).toEqual({ problem: 'unavailable', message, retryAfterSeconds: 5 });
   });
 });
 
 describe('the page', () => {
   it.each([['/'], ['/sign-in'], ['/o/org-1/keys'], ['/link']])('is what %s shows', async (path) => {
-    const answer = await get(path);
-    expect([answer.status, await answer.text()]).toEqual([200, PAGE]);
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const response = await get(path);
+    expect([response.status, await response.text()]).toEqual([200, PAGE]);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     // The browser revalidates it each time.
-    expect(answer.headers.get('cache-control')).toBe('no-cache');
+    expect(response.headers.get('cache-control')).toBe('no-cache');
   });
 
   it('is not sent again to whoever has it', async () => {
     const etag = (await get('/')).headers.get('etag') ?? '';
-    const answer = await get('/', { 'if-none-match': etag });
-    expect([answer.status, await answer.text()]).toEqual([304, '']);
-    expect(answer.headers.get('x-frame-options')).toBe('DENY');
+    const response = await get('/', { 'if-none-match': etag });
+    expect([response.status, await response.text()]).toEqual([304, '']);
+    expect(response.headers.get('x-frame-options')).toBe('DENY');
     expect((await get('/', { 'if-none-match': '"other"' })).status).toBe(200);
   });
 
   it('has files that may be kept for ever, because their names change', async () => {
-    const answer = await get('/assets/main-abc123.js');
-    expect(await answer.text()).toBe(SCRIPT);
-    expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    const response = await get('/assets/main-abc123.js');
+    expect(await response.text()).toBe(SCRIPT);
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
   });
 
   it.each([
@@ -121,8 +121,8 @@ describe('the page', () => {
     ['/assets/..%2f..%2fpackage.json'],
     ['/..%2fpackage.json'],
   ])('has no file %s', async (path) => {
-    const answer = await get(path);
-    expect([answer.status, await answer.text()]).toEqual([404, 'There is no such file.\n']);
+    const response = await get(path);
+    expect([response.status, await response.text()]).toEqual([404, 'There is no such file.\n']);
   });
 
   it.each<[string, string | null, (body: Buffer) => Buffer]>([
@@ -130,20 +130,20 @@ describe('the page', () => {
     ['gzip', 'gzip', gunzipSync],
     ['identity', null, (body) => body],
   ])('comes to a browser that takes %s encoded as %s', async (accepted, encoding, decode) => {
-    const answer = await rawBody('/assets/main-abc123.js', accepted);
-    expect(answer.encoding).toBe(encoding);
-    expect(answer.vary).toBe('accept-encoding');
-    expect(decode(answer.body).toString()).toBe(SCRIPT);
+    const response = await rawBody('/assets/main-abc123.js', accepted);
+    expect(response.encoding).toBe(encoding);
+    expect(response.vary).toBe('accept-encoding');
+    expect(decode(response.body).toString()).toBe(SCRIPT);
   });
 
   /** `fetch` would decode the body. */
   function rawBody(path: string, accepted: string) {
     return new Promise<{ body: Buffer; encoding: string | null; vary: string | undefined }>((resolve, reject) => {
-      request(`${origin}${path}`, { headers: { 'accept-encoding': accepted } }, (answer) => {
+      request(`${origin}${path}`, { headers: { 'accept-encoding': accepted } }, (response) => {
         const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('end', () => {
-          const { vary, 'content-encoding': encoding = null } = answer.headers;
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => {
+          const { vary, 'content-encoding': encoding = null } = response.headers;
           resolve({ body: Buffer.concat(chunks), encoding, vary });
         });
       })
@@ -157,8 +157,8 @@ describe('a page that was not built', () => {
   it('says how to build it', async () => {
     const app = createApp([], DEPS, await loadStaticFiles(join(folder, 'missing')), createLog('silent'));
     const bare = await listenOn(app, { host: '127.0.0.1', port: 0 });
-    const answer = await fetch(`http://127.0.0.1:${bare.port}/`);
-    expect([answer.status, await answer.text()]).toEqual([503, expect.stringContaining('node scripts/setup.mjs')]);
+    const response = await fetch(`http://127.0.0.1:${bare.port}/`);
+    expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('node scripts/setup.mjs')]);
     await bare.close();
   });
 });

@@ -21,12 +21,12 @@ export async function limitChanges(
   if (counted.allowed) return undefined;
   const { by, retryAfterSeconds } = counted;
   const whose = by === 'organization' ? 'Your organization has' : 'You have';
-  const message = `${whose} changed too much in too short a time. Try again in ${waitWords(retryAfterSeconds)}.`;
+  const message = `${whose} changed too much in too short a time. Try again in ${waitText(retryAfterSeconds)}.`;
   return problem('too_many_requests', message, { retryAfterSeconds });
 }
 
 /** `40 seconds`, `3 hours` */
-function waitWords(seconds: number): string {
+function waitText(seconds: number): string {
   if (seconds < 90) return seconds === 1 ? 'a second' : `${seconds} seconds`;
   const minutes = Math.ceil(seconds / 60);
   return minutes < 90 ? `${minutes} minutes` : `${Math.ceil(minutes / 60)} hours`;

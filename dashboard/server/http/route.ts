@@ -3,7 +3,7 @@ import type { Administration } from '../../../database/administration/administra
 import type { Actor } from '../../../database/audit/audit.ts';
 import type { ChangeLimits } from '../../../database/audit/change-counts.ts';
 import type { SignedIn } from '../../../database/sign-in/sessions.ts';
-import type { Answer, Api, Body, Endpoint, PathParameter, Query } from '../../contract/api.ts';
+import type { Api, Body, Endpoint, PathParameter, Query, ResponseOf } from '../../contract/api.ts';
 import type { Role } from '../../contract/session.ts';
 import type { Database } from '../turns/stores.ts';
 import type { Turns } from '../turns/turns.ts';
@@ -79,7 +79,7 @@ export interface Definition<E extends Endpoint, A extends Access> {
    * (limit-changes.ts).
    */
   readonly endsAccess?: true;
-  answer(call: Call<E, A>): Promise<Answer<E> | Problem>;
+  handle(call: Call<E, A>): Promise<ResponseOf<E> | Problem>;
 }
 
 /** A route as app.ts serves it. Its calls have been checked against `access` and `input`. */
@@ -105,7 +105,7 @@ export function route<E extends Endpoint, A extends Access>(endpoint: E, definit
   const [method = '', path = ''] = endpoint.split(' ');
   const { access, input, endsAccess, needsFreshPassword } = definition;
   // The only cast from values that were checked at run time to the types of the route.
-  const serve = (call: UncheckedCall) => definition.answer(call as unknown as Call<E, A>);
+  const serve = (call: UncheckedCall) => definition.handle(call as unknown as Call<E, A>);
   return {
     ...{ method, path, access, input, kind: 'json', serve },
     ...(endsAccess ? { endsAccess } : {}),

@@ -13,7 +13,7 @@ export interface UntrustedProxies {
   newest(): SeenProxy | undefined;
 }
 
-const TELL_EVERY_MS = 60_000;
+const REPORT_EVERY_MS = 60_000;
 const REMEMBER_MS = 3_600_000;
 const WARNING =
   'a request came with X-Forwarded-For from an address that is not in trusted_proxies: if that is your proxy, name it there; limits and addresses in the audit log take all of its callers for one';
@@ -27,13 +27,13 @@ export function watchProxies(
   record: (address: string) => Promise<void>,
 ): UntrustedProxies {
   let newest: SeenProxy | undefined;
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
   return {
     note(address) {
       const atMs = nowMs();
       newest = { address, atMs };
-      if (Math.abs(atMs - toldAtMs) < TELL_EVERY_MS) return;
-      toldAtMs = atMs;
+      if (Math.abs(atMs - reportedAtMs) < REPORT_EVERY_MS) return;
+      reportedAtMs = atMs;
       log.warn({ proxy: address }, WARNING);
       record(address).catch((error: Error) => log.warn({ error: error.message }, 'the proxy was not recorded'));
     },

@@ -20,13 +20,13 @@ export const AUDIT_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/audit', {
     access: 'owner',
     input: z.strictObject(filter),
-    answer: ({ deps, organizationId, role, input }) =>
+    handle: ({ deps, organizationId, role, input }) =>
       auditPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),
   route('GET /api/audit', {
     access: 'operator',
     input: z.strictObject({ ...filter, organization: idOf('org').exactOptional() }),
-    answer({ deps, input: { organization, ...rest } }) {
+    handle({ deps, input: { organization, ...rest } }) {
       const about = organization === undefined ? {} : { organizationId: organization };
       return auditPage(deps.database, { ...about, forCustomer: false, ...rest, limit: PAGE_ROWS });
     },

@@ -9,7 +9,7 @@ import { isProblem } from '../http/problem.ts';
 import { csvRoute, type Route } from '../http/route.ts';
 import type { Database } from '../turns/stores.ts';
 import { csvLines } from './csv-lines.ts';
-import { LEDGER_COLUMNS, REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
+import { CSV_LEDGER_COLUMNS, CSV_REQUEST_COLUMNS, usageColumns } from './csv-tables.ts';
 import { ledgerFilter, requestFilter, usageInput, usageQuery } from './table-filters.ts';
 
 /** For each day, or for the whole period if rows are not grouped by day. */
@@ -26,7 +26,7 @@ export const CSV_ROUTES: readonly Route[] = [
     access: 'member',
     input: ledgerFilter,
     lines: async ({ deps, organizationId, role, input }) =>
-      csvLines(LEDGER_COLUMNS, async (before: number | undefined, limit) => {
+      csvLines(CSV_LEDGER_COLUMNS, async (before: number | undefined, limit) => {
         const from = before === undefined ? {} : { before };
         const { entries, next } = await ledgerPage(deps.database, {
           organizationId,
@@ -49,7 +49,7 @@ export const CSV_ROUTES: readonly Route[] = [
 ];
 
 function requestLines(database: Database, organizationId: string, { search, ...filter }: RequestFilter) {
-  return csvLines(REQUEST_COLUMNS, async (before: string | undefined, limit) => {
+  return csvLines(CSV_REQUEST_COLUMNS, async (before: string | undefined, limit) => {
     if (search !== undefined) {
       return { rows: (await searchRequests(database, organizationId, search, limit)).map(requestDetail) };
     }

@@ -15,7 +15,7 @@ type ColumnsByField<Row, LeftOut extends keyof Row = never> = Readonly<
   Record<Exclude<keyof Row, LeftOut>, Column<Row>>
 >;
 
-const REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4'> = {
+const CSV_REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4'> = {
   atMs: ['time', ({ atMs }) => isoTime(atMs)],
   requestId: ['request_id', ({ requestId }) => requestId],
   generationId: ['generation_id', ({ generationId }) => generationId],
@@ -39,9 +39,9 @@ const REQUEST_COLUMNS_BY_FIELD: ColumnsByField<RequestDetail, 'id' | 'keyLast4'>
   address: ['address', ({ address }) => address],
   userAgent: ['user_agent', ({ userAgent }) => userAgent],
 };
-export const REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(REQUEST_COLUMNS_BY_FIELD);
+export const CSV_REQUEST_COLUMNS: Columns<RequestDetail> = Object.values(CSV_REQUEST_COLUMNS_BY_FIELD);
 
-const LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
+const CSV_LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
   atMs: ['time', ({ atMs }) => isoTime(atMs)],
   sequence: ['sequence', ({ sequence }) => sequence],
   kind: ['kind', ({ kind }) => kind],
@@ -55,7 +55,7 @@ const LEDGER_COLUMNS_BY_FIELD: ColumnsByField<LedgerEntryView> = {
   reference: ['reference', ({ reference }) => reference],
   actor: ['actor', ({ actor }) => actor],
 };
-export const LEDGER_COLUMNS: Columns<LedgerEntryView> = Object.values(LEDGER_COLUMNS_BY_FIELD);
+export const CSV_LEDGER_COLUMNS: Columns<LedgerEntryView> = Object.values(CSV_LEDGER_COLUMNS_BY_FIELD);
 
 const USAGE_GROUPS: Readonly<Record<UsageGroupName, Columns<UsageRowView>>> = {
   day: [['date', ({ day }) => day]],

@@ -16,7 +16,7 @@ export const KEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/keys', {
     access: 'member',
     input: nothing,
-    async answer(call) {
+    async handle(call) {
       const keys = await call.deps.administration.keys(call.organizationId, MAX_REVOKED);
       return keys === undefined ? notFound('organization') : { keys: await keyViews(call, keys) };
     },
@@ -24,7 +24,7 @@ export const KEY_ROUTES: readonly Route[] = [
   route('POST /api/organizations/:organization/keys', {
     access: 'member',
     input: keyRestrictions,
-    async answer(call) {
+    async handle(call) {
       const { deps, organizationId, input } = call;
       const wrong = checkExpiry(call, input) ?? (await checkModels(deps, input.models)) ?? (await checkRoom(call));
       if (wrong) return wrong;
@@ -39,7 +39,7 @@ export const KEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/keys/:key', {
     access: 'member',
     input: nothing,
-    async answer(call) {
+    async handle(call) {
       const key = await call.deps.administration.key(call.organizationId, call.params.key);
       return key === undefined ? notFound('key') : keyView(call, key);
     },
@@ -47,13 +47,13 @@ export const KEY_ROUTES: readonly Route[] = [
   route('PATCH /api/organizations/:organization/keys/:key', {
     access: 'member',
     input: keyChange,
-    answer: (call) => managing(call, (key) => change(call, key, call.input)),
+    handle: (call) => managing(call, (key) => change(call, key, call.input)),
   }),
   route('POST /api/organizations/:organization/keys/:key/revocation', {
     access: 'member',
     endsAccess: true,
     input: nothing,
-    answer: (call) =>
+    handle: (call) =>
       managing(call, async ({ id }) => {
         const key = await call.deps.administration.revokeKey(id, actorOf(call), call.organizationId);
         return key === undefined ? notFound('key') : keyView(call, key);
@@ -62,7 +62,7 @@ export const KEY_ROUTES: readonly Route[] = [
   route('POST /api/organizations/:organization/keys/:key/replacement', {
     access: 'member',
     input: keyReplacement,
-    answer: (call) =>
+    handle: (call) =>
       managing(call, async ({ id }) => {
         const { deps, organizationId, input } = call;
         const full = await checkRoom(call);

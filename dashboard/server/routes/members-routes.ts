@@ -30,12 +30,12 @@ export const MEMBER_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/members', {
     access: 'owner',
     input: nothing,
-    answer: async ({ deps, organizationId }) => ({ members: await membersOf(deps.database, organizationId) }),
+    handle: async ({ deps, organizationId }) => ({ members: await membersOf(deps.database, organizationId) }),
   }),
   route('POST /api/organizations/:organization/members', {
     access: 'owner',
     input: z.strictObject({ email, role: memberRole, known: z.literal(true).exactOptional() }),
-    async answer(call) {
+    async handle(call) {
       const { input, deps } = call;
       if (call.role !== 'operator') return invite(call, input);
       const user = await findUserByEmail(deps.database, input.email);
@@ -45,7 +45,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
   route('PATCH /api/organizations/:organization/members/:user', {
     access: 'owner',
     input: z.strictObject({ role: memberRole }),
-    async answer(call) {
+    async handle(call) {
       const { deps, organizationId, params, input } = call;
       const { database } = deps;
       const result = await setRole(database, organizationId, params.user, input.role, lastOwner(call), actorOf(call));
@@ -60,7 +60,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
     access: 'owner',
     endsAccess: true,
     input: z.strictObject({ revokeKeys: z.boolean().exactOptional(), keysTo: idOf('usr').exactOptional() }),
-    async answer(call) {
+    async handle(call) {
       const { deps, organizationId, params, input } = call;
       const { database } = deps;
       const keys = keysOfLeaver(call, input);
@@ -79,7 +79,7 @@ export const MEMBER_ROUTES: readonly Route[] = [
     // The link may open an operator's account.
     needsFreshPassword: (_, role) => role === 'operator',
     input: nothing,
-    answer: (call) => newInvitationLink(call, call.params.user),
+    handle: (call) => newInvitationLink(call, call.params.user),
   }),
 ];
 

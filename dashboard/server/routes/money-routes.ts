@@ -12,13 +12,13 @@ export const MONEY_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/ledger', {
     access: 'member',
     input: ledgerPageQuery,
-    answer: ({ deps, organizationId, role, input }) =>
+    handle: ({ deps, organizationId, role, input }) =>
       ledgerPage(deps.database, { organizationId, forCustomer: role !== 'operator', ...input, limit: PAGE_ROWS }),
   }),
   route('GET /api/organizations/:organization/usage', {
     access: 'member',
     input: usageInput,
-    async answer({ deps, organizationId, input }) {
+    async handle({ deps, organizationId, input }) {
       const query = usageQuery(organizationId, input);
       if (isProblem(query)) return query;
       const [rows, total] = await Promise.all([

@@ -9,14 +9,14 @@ export const OPERATION_ROUTES: readonly Route[] = [
   route('GET /api/mapping', {
     access: 'operator',
     input: nothing,
-    async answer({ deps }) {
+    async handle({ deps }) {
       return mappingView(await currentConfiguration(deps.database), await listProcesses(deps.database));
     },
   }),
   route('GET /api/system', {
     access: 'operator',
     input: nothing,
-    async answer({ deps }) {
+    async handle({ deps }) {
       const [processes, { deadLetters, ...database }] = await Promise.all([
         listProcesses(deps.database),
         databaseFigures(deps.database),

@@ -28,7 +28,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   route('GET /api/organizations', {
     access: 'operator',
     input: z.strictObject({ search: text(200).exactOptional(), after: idOf('org').exactOptional() }),
-    async answer({ deps, input: { search, after } }) {
+    async handle({ deps, input: { search, after } }) {
       const found = await deps.administration.searchOrganizations({
         ...present({ search, beforeId: after }),
         limit: PAGE + 1,
@@ -45,7 +45,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     access: 'operator',
     needsFreshPassword: ({ creditNanoUsd = '0' }) => BigInt(creditNanoUsd) !== 0n,
     input: newOrganization,
-    async answer(call) {
+    async handle(call) {
       const { deps, input } = call;
       const amountNanoUsd = BigInt(input.creditNanoUsd ?? 0);
       const { reference } = input;
@@ -61,7 +61,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
   route('PATCH /api/organizations/:organization', {
     access: 'operator',
     input: organizationChange,
-    async answer(call) {
+    async handle(call) {
       const { deps, organizationId, input } = call;
       await deps.administration.updateOrganization(organizationId, storedChange(input), actorOf(call));
       return organizationView(deps, organizationId);
@@ -71,18 +71,18 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     access: 'operator',
     endsAccess: true,
     input: nothing,
-    answer: (call) => suspend(call, true),
+    handle: (call) => suspend(call, true),
   }),
   route('DELETE /api/organizations/:organization/suspension', {
     access: 'operator',
     input: nothing,
-    answer: (call) => suspend(call, false),
+    handle: (call) => suspend(call, false),
   }),
   route('POST /api/organizations/:organization/credits', {
     access: 'operator',
     needsFreshPassword: () => true,
     input: organizationCredit,
-    async answer(call) {
+    async handle(call) {
       const { deps, organizationId, input } = call;
       const { amountNanoUsd: given, ...rest } = input;
       const amountNanoUsd = BigInt(given);

@@ -13,12 +13,12 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization', {
     access: 'member',
     input: nothing,
-    answer: ({ deps, organizationId }) => organizationView(deps, organizationId),
+    handle: ({ deps, organizationId }) => organizationView(deps, organizationId),
   }),
   route('GET /api/organizations/:organization/overview', {
     access: 'member',
     input: z.strictObject({ range: z.enum(['24h', '7d', '30d']), by: z.enum(['model', 'key']) }),
-    async answer({ deps, organizationId, input: { range, by } }) {
+    async handle({ deps, organizationId, input: { range, by } }) {
       const period = overviewPeriod(organizationId, range, by, deps.nowMs());
       return overviewOf(range, period, await readOverview(deps.database, period));
     },
@@ -26,7 +26,7 @@ export const OVERVIEW_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/models', {
     access: 'member',
     input: nothing,
-    async answer({ deps }) {
+    async handle({ deps }) {
       const configuration = await currentConfiguration(deps.database);
       return { models: configuration?.models.map(modelView) ?? [] };
     },

@@ -14,12 +14,12 @@ export const REQUEST_ROUTES: readonly Route[] = [
   route('GET /api/organizations/:organization/requests', {
     access: 'member',
     input: requestPageQuery,
-    answer: requestPage,
+    handle: requestPage,
   }),
   route('GET /api/organizations/:organization/requests/:request', {
     access: 'member',
     input: nothing,
-    async answer({ deps, organizationId, params }) {
+    async handle({ deps, organizationId, params }) {
       const row = await findRequest(deps.database, organizationId, params.request);
       return row === undefined ? notFound('request') : requestDetail(row);
     },

@@ -20,18 +20,18 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('GET /api/session', {
     access: 'user',
     input: nothing,
-    answer: async ({ session, caller, deps }) => sessionView(session, caller, deps),
+    handle: async ({ session, caller, deps }) => sessionView(session, caller, deps),
   }),
   route('POST /api/session', {
     access: 'anyone',
     input: z.strictObject({ email: typed, password: typed }),
-    answer: (call) => signIn(call, call.input),
+    handle: (call) => signIn(call, call.input),
   }),
   // Needs no session, so that the cookie of an ended session can be cleared.
   route('DELETE /api/session', {
     access: 'anyone',
     input: nothing,
-    async answer({ deps, caller, cookies }) {
+    async handle({ deps, caller, cookies }) {
       const signedIn = await findSignedIn(deps, cookies.token);
       if (signedIn) await deleteSession(deps.database, signedIn.user, signedIn.session.id, caller.address);
       cookies.clearToken();
@@ -41,7 +41,7 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('POST /api/password-links/inspection', {
     access: 'anyone',
     input: z.strictObject({ token }),
-    async answer({ deps, input }) {
+    async handle({ deps, input }) {
       const link = await findLink(deps, input.token);
       if (!link) return linkGone();
       const { email, expiresAtMs } = link;
@@ -52,28 +52,28 @@ export const SESSION_ROUTES: readonly Route[] = [
   route('POST /api/password-links/use', {
     access: 'anyone',
     input: z.strictObject({ token, password: typed }),
-    answer: (call) => setPasswordByLink(call, call.input),
+    handle: (call) => setPasswordByLink(call, call.input),
   }),
   route('POST /api/invitations/acceptance', {
     access: 'user',
     input: z.strictObject({ token }),
-    answer: (call) => acceptSignedIn(call, call.input.token),
+    handle: (call) => acceptSignedIn(call, call.input.token),
   }),
   route('POST /api/password/confirmation', {
     access: 'user',
     input: z.strictObject({ password: typed }),
-    answer: async (call) => (await confirmPassword(call, call.input.password)) ?? {},
+    handle: async (call) => (await confirmPassword(call, call.input.password)) ?? {},
   }),
   route('PUT /api/password', {
     access: 'user',
     endsAccess: true,
     input: z.strictObject({ current: typed, next: typed }),
-    answer: async (call) => (await changePassword(call, call.input)) ?? {},
+    handle: async (call) => (await changePassword(call, call.input)) ?? {},
   }),
   route('GET /api/devices', {
     access: 'user',
     input: nothing,
-    async answer({ deps, session }) {
+    async handle({ deps, session }) {
       const sessions = await sessionsOf(deps.database, session.user.id, deps.settings().session);
       const devices = sessions.map(({ expiresAtMs: _, ...device }) => ({
         ...device,
@@ -86,7 +86,7 @@ export const SESSION_ROUTES: readonly Route[] = [
     access: 'user',
     endsAccess: true,
     input: nothing,
-    async answer({ deps, session, caller, cookies, params }) {
+    async handle({ deps, session, caller, cookies, params }) {
       const ended = await deleteSession(deps.database, session.user, params.device, caller.address);
       if (!ended) return notFound('device');
       if (params.device === session.session.id) cookies.clearToken();

@@ -16,7 +16,7 @@ export const USER_ROUTES: readonly Route[] = [
   route('GET /api/users', {
     access: 'operator',
     input: z.strictObject({ search: text(200).exactOptional(), after: email.exactOptional() }),
-    async answer({ deps, input: { search, after } }) {
+    async handle({ deps, input: { search, after } }) {
       const found = await listUsers(deps.database, {
         ...present({ search, afterEmail: after }),
         limit: PAGE + 1,
@@ -35,7 +35,7 @@ export const USER_ROUTES: readonly Route[] = [
       organizationId: idOf('org').exactOptional(),
       role: memberRole.exactOptional(),
     }),
-    async answer(call) {
+    async handle(call) {
       const { deps, input } = call;
       const { operator, organizationId, role = 'owner' } = input;
       if (organizationId === undefined) {
@@ -67,7 +67,7 @@ export const USER_ROUTES: readonly Route[] = [
     access: 'operator',
     needsFreshPassword: () => true,
     input: nothing,
-    async answer(call) {
+    async handle(call) {
       const user = await findUser(call.deps.database, call.params.user);
       if (user === undefined) return notFound('user');
       return makePasswordLink(call, { userId: user.id, purpose: user.invited ? 'invitation' : 'reset' });
@@ -77,12 +77,12 @@ export const USER_ROUTES: readonly Route[] = [
     access: 'operator',
     endsAccess: true,
     input: z.strictObject({ keepKeys: z.boolean().exactOptional() }),
-    answer: (call) => disable(call, call.params.user, true, call.input.keepKeys ? 'keep' : 'revoke'),
+    handle: (call) => disable(call, call.params.user, true, call.input.keepKeys ? 'keep' : 'revoke'),
   }),
   route('DELETE /api/users/:user/disablement', {
     access: 'operator',
     input: nothing,
-    answer: (call) => disable(call, call.params.user, false),
+    handle: (call) => disable(call, call.params.user, false),
   }),
 ];
 

@@ -1,4 +1,4 @@
-import type { Answer } from '../../contract/api.ts';
+import type { ResponseOf } from '../../contract/api.ts';
 import {
   type AskEndpoint,
   type AskInput,
@@ -14,14 +14,18 @@ import { ApiProblem, problemFrom } from './problem.ts';
 const TIMEOUT_MS = 20_000;
 
 /** Sends a GET request. Rejects with an ApiProblem, like `send`. */
-export function ask<E extends AskEndpoint>(endpoint: E, input: AskInput<E>, signal?: AbortSignal): Promise<Answer<E>> {
-  return request(endpoint, input, undefined, signal) as Promise<Answer<E>>;
+export function ask<E extends AskEndpoint>(
+  endpoint: E,
+  input: AskInput<E>,
+  signal?: AbortSignal,
+): Promise<ResponseOf<E>> {
+  return request(endpoint, input, undefined, signal) as Promise<ResponseOf<E>>;
 }
 
 /** Sends a request that changes something. */
-export function send<E extends SendEndpoint>(endpoint: E, ...[input]: Optional<SendInput<E>>): Promise<Answer<E>> {
+export function send<E extends SendEndpoint>(endpoint: E, ...[input]: Optional<SendInput<E>>): Promise<ResponseOf<E>> {
   const { params, body = {} } = (input ?? {}) as { params?: Values['params']; body?: unknown };
-  return request(endpoint, { params }, body) as Promise<Answer<E>>;
+  return request(endpoint, { params }, body) as Promise<ResponseOf<E>>;
 }
 
 async function request(
@@ -41,9 +45,9 @@ async function request(
       signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       ...(body === undefined ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     });
-    const answer = readJson(await response.text());
-    if (!response.ok || answer === undefined) throw problemFrom(response.status, answer);
-    return answer;
+    const parsed = readJson(await response.text());
+    if (!response.ok || parsed === undefined) throw problemFrom(response.status, parsed);
+    return parsed;
   } catch (error) {
     // TanStack Query expects its own abort reason.
     if (error instanceof ApiProblem || signal?.aborted) throw error;

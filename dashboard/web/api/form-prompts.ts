@@ -48,7 +48,10 @@ export function useAsksToSignIn(id: string): boolean {
   return useSyncExternalStore(subscribe, () => hasSessionEnded && isNewestForm(id));
 }
 
-/** Asks over the newest form. Resolves to whether the password was given; `false` at once without a form. */
+/**
+ * Asks over the newest form. Resolves to whether the password was given; `false` at once without a
+ * form.
+ */
 export function askForPassword(): Promise<boolean> {
   if (forms.length === 0) return Promise.resolve(false);
   return new Promise((resolve) => {

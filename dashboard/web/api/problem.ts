@@ -27,7 +27,7 @@ export class ApiProblem extends Error {
 
 const UNKNOWN: ProblemView = {
   problem: 'internal',
-  message: 'The dashboard server gave an answer that cannot be read.',
+  message: 'The dashboard server sent a response that cannot be read.',
 };
 
 /** The problem in a response. A proxy in between may send something other than our JSON. */

@@ -6,7 +6,7 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query';
-import type { Answer } from '../../contract/api.ts';
+import type { ResponseOf } from '../../contract/api.ts';
 import { ask } from './api.ts';
 import type { AskEndpoint, AskInput } from './endpoint-url.ts';
 import type { ApiProblem } from './problem.ts';
@@ -31,8 +31,8 @@ export function useAsk<E extends AskEndpoint>(
   endpoint: E,
   input: AskInput<E>,
   { refreshMs, enabled = true, keepPrevious = false }: AskOptions = {},
-): UseQueryResult<Answer<E>, ApiProblem> {
-  return useQuery<Answer<E>, ApiProblem, Answer<E>>({
+): UseQueryResult<ResponseOf<E>, ApiProblem> {
+  return useQuery<ResponseOf<E>, ApiProblem, ResponseOf<E>>({
     queryKey: askKey(endpoint, input),
     queryFn: ({ signal }) => ask(endpoint, input, signal),
     enabled,
@@ -44,7 +44,7 @@ export function useAsk<E extends AskEndpoint>(
 type Cursor = string | number;
 /** Endpoints whose response names the start of the next, older page. */
 export type PagedEndpoint = {
-  [E in AskEndpoint]: Answer<E> extends { readonly next?: Cursor } ? E : never;
+  [E in AskEndpoint]: ResponseOf<E> extends { readonly next?: Cursor } ? E : never;
 }[AskEndpoint];
 
 export interface AskPagesOptions extends AskOptions {
@@ -62,11 +62,11 @@ export function useAskPages<E extends PagedEndpoint>(
   input: AskInput<E>,
   cursor: 'before' | 'after',
   { refreshMs, enabled = true, keepPrevious = false, once = false }: AskPagesOptions = {},
-): UseInfiniteQueryResult<InfiniteData<Answer<E>, Cursor | undefined>, ApiProblem> {
+): UseInfiniteQueryResult<InfiniteData<ResponseOf<E>, Cursor | undefined>, ApiProblem> {
   return useInfiniteQuery<
-    Answer<E>,
+    ResponseOf<E>,
     ApiProblem,
-    InfiniteData<Answer<E>, Cursor | undefined>,
+    InfiniteData<ResponseOf<E>, Cursor | undefined>,
     readonly unknown[],
     Cursor | undefined
   >({

@@ -1,5 +1,5 @@
 import { type UseMutationResult, useMutation, useQueryClient } from '@tanstack/react-query';
-import type { Answer } from '../../contract/api.ts';
+import type { ResponseOf } from '../../contract/api.ts';
 import { send } from './api.ts';
 import type { AskEndpoint, Optional, SendEndpoint, SendInput } from './endpoint-url.ts';
 import { askForPassword } from './form-prompts.ts';
@@ -8,7 +8,7 @@ import { ApiProblem } from './problem.ts';
 export interface SendOptions<E extends SendEndpoint> {
   /** Endpoints to refetch. Default: everything on the screen. */
   readonly changes?: readonly AskEndpoint[];
-  readonly onDone?: (answer: Answer<E>) => void;
+  readonly onDone?: (response: ResponseOf<E>) => void;
 }
 
 /**
@@ -18,9 +18,9 @@ export interface SendOptions<E extends SendEndpoint> {
 export function useSend<E extends SendEndpoint>(
   endpoint: E,
   { changes, onDone }: SendOptions<E> = {},
-): UseMutationResult<Answer<E>, ApiProblem, SendInput<E>> {
+): UseMutationResult<ResponseOf<E>, ApiProblem, SendInput<E>> {
   const client = useQueryClient();
-  return useMutation<Answer<E>, ApiProblem, SendInput<E>>({
+  return useMutation<ResponseOf<E>, ApiProblem, SendInput<E>>({
     mutationFn: async (input) => {
       const attempt = () => send(endpoint, ...([input] as Optional<SendInput<E>>));
       try {
@@ -33,8 +33,8 @@ export function useSend<E extends SendEndpoint>(
         return attempt();
       }
     },
-    onSuccess: async (answer) => {
-      onDone?.(answer);
+    onSuccess: async (response) => {
+      onDone?.(response);
       if (changes === undefined) await client.invalidateQueries();
       else await Promise.all(changes.map((changed) => client.invalidateQueries({ queryKey: [changed] })));
     },

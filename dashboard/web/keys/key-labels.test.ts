@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { restrictionWords, shortDate, shortMoney } from './key-labels.ts';
+import { restrictionLabels, shortDate, shortMoney } from './key-labels.ts';
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const DECEMBER_3 = Date.UTC(2026, 11, 3, 12);
 
-describe('restrictionWords', () => {
+describe('restrictionLabels', () => {
   it('says nothing of a key without restrictions', () => {
-    expect(restrictionWords({ name: 'a', scopes: ['chat'] }, NOW)).toEqual([]);
+    expect(restrictionLabels({ name: 'a', scopes: ['chat'] }, NOW)).toEqual([]);
   });
 
   it('says every restriction in a few words', () => {
@@ -20,7 +20,7 @@ describe('restrictionWords', () => {
       dailyBudgetNanoUsd: '5000000000',
       expiresAtMs: DECEMBER_3,
     };
-    expect(restrictionWords(key, NOW)).toEqual([
+    expect(restrictionLabels(key, NOW)).toEqual([
       '2 models',
       '3 addresses',
       '60 rpm',
@@ -32,15 +32,17 @@ describe('restrictionWords', () => {
 
   it('names the only model and the only address', () => {
     const key = { name: 'a', scopes: [], models: ['gpt-5'], ipRanges: ['10.0.0.0/8'] };
-    expect(restrictionWords(key, NOW)).toEqual(['gpt-5', '10.0.0.0/8']);
+    expect(restrictionLabels(key, NOW)).toEqual(['gpt-5', '10.0.0.0/8']);
   });
 
   it('does not take a limit of zero for no limit', () => {
-    expect(restrictionWords({ name: 'a', scopes: [], dailyBudgetNanoUsd: '0' }, NOW)).toEqual(['$0/day']);
+    expect(restrictionLabels({ name: 'a', scopes: [], dailyBudgetNanoUsd: '0' }, NOW)).toEqual(['$0/day']);
   });
 
   it('says that it has expired', () => {
-    expect(restrictionWords({ name: 'a', scopes: [], expiresAtMs: DECEMBER_3 }, DECEMBER_3)).toEqual(['expired Dec 3']);
+    expect(restrictionLabels({ name: 'a', scopes: [], expiresAtMs: DECEMBER_3 }, DECEMBER_3)).toEqual([
+      'expired Dec 3',
+    ]);
   });
 });
 

@@ -25,17 +25,17 @@ export function shortMoney(nanoUsd: string): string {
  * Restrictions of a key as short texts: `2 models`, `60 rpm`, `$5/day`. Empty for an unrestricted
  * key.
  */
-export function restrictionWords(key: KeyRestrictions, nowMs: number): string[] {
+export function restrictionLabels(key: KeyRestrictions, nowMs: number): string[] {
   return [
-    countWords(key.models ?? [], 'models'),
-    countWords(key.ipRanges ?? [], 'addresses'),
-    ...limitWords(key),
-    key.expiresAtMs === undefined ? undefined : expiryWords(key.expiresAtMs, nowMs),
+    countLabel(key.models ?? [], 'models'),
+    countLabel(key.ipRanges ?? [], 'addresses'),
+    ...limitLabels(key),
+    key.expiresAtMs === undefined ? undefined : expiryLabel(key.expiresAtMs, nowMs),
   ].filter((words) => words !== undefined);
 }
 
 /** The only item, or the number of items. Undefined without any. */
-export function countWords(items: readonly string[], what: string): string | undefined {
+export function countLabel(items: readonly string[], what: string): string | undefined {
   return items.length < 2 ? items[0] : `${items.length} ${what}`;
 }
 
@@ -43,7 +43,7 @@ type Limits = Loose<Pick<KeyRestrictions, 'requestsPerMinute' | 'tokensPerMinute
 type Loose<T> = { readonly [K in keyof T]: T[K] | undefined };
 
 /** `60 rpm`, `$5/day` for the limits that are set. */
-export function limitWords({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string[] {
+export function limitLabels({ requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd }: Limits): string[] {
   return [
     requestsPerMinute === undefined ? undefined : `${formatCompact(requestsPerMinute)} rpm`,
     tokensPerMinute === undefined ? undefined : `${formatCompact(tokensPerMinute)} tpm`,
@@ -51,7 +51,7 @@ export function limitWords({ requestsPerMinute, tokensPerMinute, dailyBudgetNano
   ].filter((word) => word !== undefined);
 }
 
-function expiryWords(expiresAtMs: number, nowMs: number): string {
+function expiryLabel(expiresAtMs: number, nowMs: number): string {
   return `${expiresAtMs <= nowMs ? 'expired' : 'expires'} ${shortDate(expiresAtMs, nowMs)}`;
 }
 

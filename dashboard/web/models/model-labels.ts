@@ -13,12 +13,12 @@ export const ABILITY_LABELS: Readonly<Record<Ability, string>> = {
 };
 
 /** Capabilities of a later gateway keep their own name. */
-export function capabilityWord(capability: string): string {
+export function capabilityLabel(capability: string): string {
   return capability in ABILITY_LABELS ? ABILITY_LABELS[capability as Ability] : capability;
 }
 
 /** `$0.25 in, $2.00 out` per million tokens. */
-function priceWords({ inputPicoUsd, outputPicoUsd }: Pick<ModelView, 'inputPicoUsd' | 'outputPicoUsd'>): string {
+function priceLabel({ inputPicoUsd, outputPicoUsd }: Pick<ModelView, 'inputPicoUsd' | 'outputPicoUsd'>): string {
   return `${formatPricePerMillion(inputPicoUsd)} in, ${formatPricePerMillion(outputPicoUsd)} out`;
 }
 
@@ -37,8 +37,8 @@ export function modelChoice(model: ModelView): { value: string; label: string; d
   const { text } = MODEL_STATES[model.state];
   const words = [
     ...(model.state === 'available' ? [] : [text]),
-    ...model.capabilities.map(capabilityWord),
-    priceWords(model),
+    ...model.capabilities.map(capabilityLabel),
+    priceLabel(model),
   ];
   return { value: model.id, label: model.id, detail: words.join(' · ') };
 }

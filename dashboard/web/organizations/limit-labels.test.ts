@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { limitWords } from './limit-labels.ts';
+import { limitLabels } from './limit-labels.ts';
 
 it('says what an organization may, and nothing of limits that it has not', () => {
-  expect(limitWords({ concurrency: 64, allowMultipleCompletions: false })).toEqual(['64 requests at once']);
+  expect(limitLabels({ concurrency: 64, allowMultipleCompletions: false })).toEqual(['64 requests at once']);
   const limits = {
     requestsPerMinute: 600,
     tokensPerMinute: 2_000_000,
@@ -11,7 +11,7 @@ it('says what an organization may, and nothing of limits that it has not', () =>
     concurrency: 8,
     allowMultipleCompletions: true,
   };
-  expect(limitWords(limits)).toEqual([
+  expect(limitLabels(limits)).toEqual([
     '600 requests a minute',
     '2M tokens a minute',
     '$80.00 a day',

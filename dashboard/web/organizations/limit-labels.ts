@@ -3,7 +3,7 @@ import { formatMoney } from '../format/format-money.ts';
 import { formatCompact } from '../format/format-number.ts';
 
 /** The limits that are set: `600 requests a minute`, `$80.00 a day`. Concurrency always is. */
-export function limitWords(limits: OrganizationLimits): readonly string[] {
+export function limitLabels(limits: OrganizationLimits): readonly string[] {
   const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd, maxTokens, concurrency } = limits;
   return [
     requestsPerMinute !== undefined &&

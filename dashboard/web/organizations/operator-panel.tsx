@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { Button } from '../components/button.tsx';
-import { limitWords } from './limit-labels.ts';
+import { limitLabels } from './limit-labels.ts';
 import styles from './operator-panel.module.css';
 import type { OrganizationAction } from './organization-dialogs.tsx';
 import { OrganizationDialog } from './organization-dialogs.tsx';
@@ -17,7 +17,7 @@ export function OperatorPanel({ organization }: { readonly organization: Organiz
     <section className={styles.panel} aria-label="Operator">
       <div className={styles.limits}>
         <strong>Limits</strong>
-        {limitWords(limits).map((words) => (
+        {limitLabels(limits).map((words) => (
           <span key={words}>{words}</span>
         ))}
       </div>

@@ -46,7 +46,10 @@ export function boundsOf({ range, from, to }: TimeRange, nowMs: number): Bounds 
   return range === undefined ? {} : { fromMs: nowMs - SPAN_MS[range] };
 }
 
-/** Midnight in the reader's zone, `later` days after it, by the calendar: some days have 23 or 25 hours. */
+/**
+ * Midnight in the reader's zone, `later` days after it, by the calendar: some days have 23 or 25
+ * hours.
+ */
 function localDayStartMs(text: string, later: number): number {
   const [year = 0, month = 1, date = 1] = text.split('-').map(Number);
   return new Date(year, month - 1, date + later).getTime();

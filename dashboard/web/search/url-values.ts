@@ -10,7 +10,10 @@ type ReadValue<Value> = (value: unknown) => Value | undefined;
 /** Parameters of a page. Absent ones have the default, so that the plain link stays plain. */
 export type UrlState<Read extends (raw: RawUrl) => object> = Readonly<ReturnType<Read>>;
 
-/** Reads the named parameters of an address. Unknown and malformed ones are left out, never an error. */
+/**
+ * Reads the named parameters of an address. Unknown and malformed ones are left out, never an
+ * error.
+ */
 export function urlReader<Values>(
   readers: {
     readonly [Name in keyof Values]: ReadValue<Values[Name]>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AuditEventView } from '../../../contract/people.ts';
-import { ACTIONS, actionChoice, actionWords, changeLines } from './audit-labels.ts';
+import { ACTIONS, actionChoice, actionLabel, changeLines } from './audit-labels.ts';
 
 const EVENT: AuditEventView = {
   id: 'evt-1',
@@ -15,22 +15,22 @@ const lines = (event: Partial<AuditEventView>) => changeLines({ ...EVENT, ...eve
 
 describe('what was done', () => {
   it('is said in plain words', () => {
-    expect(actionWords(EVENT)).toEqual({ before: 'Revoked the key ', name: 'Backend', after: '' });
-    expect(actionWords({ ...EVENT, action: 'user.added' })).toEqual({
+    expect(actionLabel(EVENT)).toEqual({ before: 'Revoked the key ', name: 'Backend', after: '' });
+    expect(actionLabel({ ...EVENT, action: 'user.added' })).toEqual({
       before: 'Added ',
       name: 'Backend',
       after: ' as a member',
     });
-    expect(actionWords({ ...EVENT, action: 'user.signed_in' })).toEqual({ before: 'Signed in', after: '' });
+    expect(actionLabel({ ...EVENT, action: 'user.signed_in' })).toEqual({ before: 'Signed in', after: '' });
   });
 
   it('is shown by its own name when a later version knows more', () => {
-    expect(actionWords({ ...EVENT, action: 'key.sung' })).toEqual({ before: 'key.sung: ', name: 'Backend', after: '' });
+    expect(actionLabel({ ...EVENT, action: 'key.sung' })).toEqual({ before: 'key.sung: ', name: 'Backend', after: '' });
   });
 
   it('tells credit by its amount, exactly', () => {
     const credited = (before: string, after: string) =>
-      actionWords({ ...EVENT, action: 'organization.credited', changes: { balanceNanoUsd: [before, after] } }).before;
+      actionLabel({ ...EVENT, action: 'organization.credited', changes: { balanceNanoUsd: [before, after] } }).before;
     expect(credited('12500000000', '112500000001')).toBe('Added $100.000000001 to ');
     expect(credited('0', '-5000000000')).toBe('Took $5.00 back from ');
   });

@@ -42,20 +42,20 @@ export function actionChoice(action: string): { readonly value: string; readonly
 }
 
 /** The text of an event, with a name in the middle. */
-export interface ActionWords {
+export interface ActionLabel {
   readonly before: string;
   /** Absent for events without a subject. */
   readonly name?: string;
   readonly after: string;
 }
 
-export function actionWords({ action, subjectName, subjectId, changes }: AuditEventView): ActionWords {
-  const template = action === 'organization.credited' ? creditWords(changes) : (WORDS[action] ?? `${action}: {}`);
+export function actionLabel({ action, subjectName, subjectId, changes }: AuditEventView): ActionLabel {
+  const template = action === 'organization.credited' ? creditLabel(changes) : (WORDS[action] ?? `${action}: {}`);
   const [before = '', after] = template.split('{}');
   return after === undefined ? { before, after: '' } : { before, name: subjectName ?? subjectId ?? '?', after };
 }
 
-function creditWords({ balanceNanoUsd }: AuditEventView['changes']): string {
+function creditLabel({ balanceNanoUsd }: AuditEventView['changes']): string {
   const [before, after] = Array.isArray(balanceNanoUsd) ? balanceNanoUsd : [undefined, undefined];
   const amount = typeof before === 'string' && typeof after === 'string' ? BigInt(after) - BigInt(before) : 0n;
   const shown = formatMoneyInFull((amount < 0n ? -amount : amount).toString());
@@ -138,7 +138,7 @@ function shownLists(
   { added, removed, addedLeftOut, removedLeftOut, before, after }: ListChangeView,
   none: string,
 ): Shown {
-  const [came, went] = [listWords(added, addedLeftOut), listWords(removed, removedLeftOut)];
+  const [came, went] = [listLabel(added, addedLeftOut), listLabel(removed, removedLeftOut)];
   if (before === null)
     return [
       { kind: 'none', text: none },
@@ -153,7 +153,7 @@ function shownLists(
   return [undefined, { kind: 'text', text: words.join('; ') }];
 }
 
-function listWords(members: readonly string[], leftOut = 0): string {
+function listLabel(members: readonly string[], leftOut = 0): string {
   const shown = members.join(', ');
   if (leftOut === 0) return shown;
   return shown === '' ? `${formatCount(leftOut)} that are not listed` : `${shown} and ${formatCount(leftOut)} more`;

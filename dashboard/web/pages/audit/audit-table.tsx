@@ -4,7 +4,7 @@ import type { AuditEventView } from '../../../contract/people.ts';
 import { Instant } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './audit.module.css';
-import { actionWords, type ChangedValue, changeLines } from './audit-labels.ts';
+import { actionLabel, type ChangedValue, changeLines } from './audit-labels.ts';
 
 export interface AuditTableProps {
   /** Absent while loading. */
@@ -68,7 +68,7 @@ const BY: readonly Column<AuditEventView>[] = [
 ];
 
 function Action({ of: event }: { readonly of: AuditEventView }): ReactNode {
-  const { before, name, after } = actionWords(event);
+  const { before, name, after } = actionLabel(event);
   return (
     <span className={styles.action}>
       {before}

@@ -26,7 +26,7 @@ const draft: fc.Arbitrary<KeyDraft> = fc.record({
   dailyBudgetNanoUsd: perhaps(fc.bigInt({ min: 0n, max: 10n ** 18n }).map(String)),
 });
 
-/** What the server makes of it (contract/keys.ts): absent stays, null clears. */
+/** The server's reading of a change (contract/keys.ts): absent stays, null clears. */
 function changed(key: KeyRestrictions, change: KeyChange): KeyRestrictions {
   return Object.fromEntries(
     Object.entries({ ...key, ...change }).filter(([, value]) => value !== null),

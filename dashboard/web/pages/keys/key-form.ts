@@ -14,8 +14,8 @@ export function useKeyFormFacts(organization: string): {
 } {
   const params = { organization };
   const { data: view } = useAsk('GET /api/organizations/:organization', { params });
-  const { data: answer } = useAsk('GET /api/organizations/:organization/models', { params });
-  return { limits: view?.limits, models: answer?.models };
+  const { data: available } = useAsk('GET /api/organizations/:organization/models', { params });
+  return { limits: view?.limits, models: available?.models };
 }
 
 export interface FieldProblems {

@@ -10,7 +10,7 @@ import { FormRow } from '../../forms/form.tsx';
 import { FormSection } from '../../forms/form-section.tsx';
 import { MultiCombobox } from '../../forms/multi-combobox.tsx';
 import { MoneyInput, NumberInput } from '../../forms/number-inputs.tsx';
-import { countWords, limitWords, shortMoney } from '../../keys/key-labels.ts';
+import { countLabel, limitLabels, shortMoney } from '../../keys/key-labels.ts';
 import { modelChoice } from '../../models/model-labels.ts';
 import { EXPIRY_CHOICES, EXPIRY_LABELS, expiryChoiceOf, expiryOf } from './key-choices.ts';
 import type { KeyFieldsProps } from './key-form.ts';
@@ -19,7 +19,7 @@ export function ModelSection({ draft, onChange, problems, models = [] }: KeyFiel
   return (
     <FormSection
       title="Models"
-      summary={countWords(draft.models, 'models') ?? 'All models'}
+      summary={countLabel(draft.models, 'models') ?? 'All models'}
       hasProblem={problems.models !== undefined}
     >
       <Field
@@ -42,7 +42,7 @@ export function AddressSection({ draft, onChange, problems }: KeyFieldsProps): R
   return (
     <FormSection
       title="Addresses"
-      summary={countWords(draft.ipRanges, 'addresses') ?? 'Any address'}
+      summary={countLabel(draft.ipRanges, 'addresses') ?? 'Any address'}
       hasProblem={problems.ipRanges !== undefined}
     >
       <Field
@@ -110,7 +110,7 @@ export function LimitSection({ draft, onChange, problems, limits }: KeyFieldsPro
   return (
     <FormSection
       title="Limits"
-      summary={limitWords(draft).join(' · ') || 'Those of the organization'}
+      summary={limitLabels(draft).join(' · ') || 'Those of the organization'}
       hasProblem={hasProblem}
     >
       <FormRow>

@@ -3,7 +3,7 @@ import type { KeyView } from '../../../contract/keys.ts';
 import { Badge } from '../../components/badge.tsx';
 import { IconButton } from '../../components/button.tsx';
 import { Instant } from '../../components/figures.tsx';
-import { maskedKey, restrictionWords } from '../../keys/key-labels.ts';
+import { maskedKey, restrictionLabels } from '../../keys/key-labels.ts';
 import { Menu } from '../../overlays/menu.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import { KeySpend, KeyState } from './key-cells.tsx';
@@ -99,7 +99,7 @@ function Scopes({ of: { scopes } }: { readonly of: KeyView }): ReactNode {
 }
 
 function Restrictions({ of: key }: { readonly of: KeyView }): ReactNode {
-  const words = restrictionWords(key, Date.now());
+  const words = restrictionLabels(key, Date.now());
   if (words.length === 0) return <span className="muted">Not restricted</span>;
   return (
     <div className={styles.words}>

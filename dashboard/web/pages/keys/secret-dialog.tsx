@@ -75,9 +75,9 @@ function SecretAndSnippets({
   onCopied,
 }: Omit<SecretDialogProps, 'onClose' | 'finalFocus'> & { readonly onCopied: () => void }): ReactNode {
   const { apiUrl } = useSession();
-  const { data: answer } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
+  const { data: available } = useAsk('GET /api/organizations/:organization/models', { params: { organization } });
   const { key, secret } = created;
-  const model = modelToTry(answer?.models ?? [], key);
+  const model = modelToTry(available?.models ?? [], key);
   return (
     // Copying by hand counts too.
     <div className={styles.created} onCopy={onCopied}>

@@ -4,7 +4,7 @@ import { Badge, StatusPill } from '../../components/badge.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Count } from '../../components/figures.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
-import { capabilityWord, MODEL_STATES } from '../../models/model-labels.ts';
+import { capabilityLabel, MODEL_STATES } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './models.module.css';
 
@@ -94,7 +94,7 @@ function Abilities({ of: { capabilities, reasoningEfforts } }: { readonly of: Mo
     <div className={styles.abilities}>
       <span className={styles.badges}>
         {capabilities.map((capability) => (
-          <Badge key={capability}>{capabilityWord(capability)}</Badge>
+          <Badge key={capability}>{capabilityLabel(capability)}</Badge>
         ))}
       </span>
       {reasoningEfforts.length > 0 && <span className="muted">Reasoning: {reasoningEfforts.join(', ')}</span>}

@@ -4,7 +4,7 @@ import { Badge, StatusPill } from '../../components/badge.tsx';
 import { Count } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { formatPricePerMillion } from '../../format/format-money.ts';
-import { capabilityWord } from '../../models/model-labels.ts';
+import { capabilityLabel } from '../../models/model-labels.ts';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
 
@@ -64,7 +64,7 @@ const COLUMNS: readonly Column<MappedModelView>[] = [
       ) : (
         <span className={styles.badges}>
           {capabilities.map((capability) => (
-            <Badge key={capability}>{capabilityWord(capability)}</Badge>
+            <Badge key={capability}>{capabilityLabel(capability)}</Badge>
           ))}
         </span>
       ),

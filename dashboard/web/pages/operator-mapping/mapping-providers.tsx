@@ -5,7 +5,7 @@ import { Instant } from '../../components/figures.tsx';
 import { EmptyState } from '../../components/states.tsx';
 import { type Column, Table } from '../../table/table.tsx';
 import styles from './mapping.module.css';
-import { failureWords, healthOf } from './provider-health.ts';
+import { failureLabel, healthOf } from './provider-health.ts';
 
 /** Absent while loading. */
 export function MappingProviders({
@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<ProviderView>[] = [
         <span className="muted">None</span>
       ) : (
         <div className={styles.stack}>
-          <span>{failureWords(lastFailure.result)}</span>
+          <span>{failureLabel(lastFailure.result)}</span>
           <span className={styles.detail}>
             <Instant atMs={lastFailure.atMs} show="relative" />
           </span>

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failureWords, healthOf } from './provider-health.ts';
+import { failureLabel, healthOf } from './provider-health.ts';
 
 const PROVIDER = { name: 'openai', host: 'h', hasKey: true, ejected: false, attempts: 0, failures: 0 };
 
@@ -18,8 +18,8 @@ it('puts what Envoy leaves alone above everything', () => {
 });
 
 it('says failures in words', () => {
-  expect(failureWords('status_503')).toBe('answered 503');
-  expect(failureWords('status_400_auth')).toBe('answered 400: our key or permissions');
-  expect(failureWords('status_429_funds')).toBe('answered 429: our balance or quota');
-  expect(failureWords('first_byte_timeout')).toBe('first byte timeout');
+  expect(failureLabel('status_503')).toBe('answered 503');
+  expect(failureLabel('status_400_auth')).toBe('answered 400: our key or permissions');
+  expect(failureLabel('status_429_funds')).toBe('answered 429: our balance or quota');
+  expect(failureLabel('first_byte_timeout')).toBe('first byte timeout');
 });

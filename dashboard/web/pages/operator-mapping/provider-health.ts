@@ -2,7 +2,7 @@ import { countOf } from '../../../../core/count-of.ts';
 import type { ProviderView } from '../../../contract/operator.ts';
 import { formatCount, formatPercent } from '../../format/format-number.ts';
 
-export interface HealthWords {
+export interface HealthLabel {
   readonly tone: 'neutral' | 'good' | 'warn' | 'bad';
   readonly state: string;
   readonly detail: string;
@@ -11,7 +11,7 @@ export interface HealthWords {
 const FAILING_FRACTION = 0.05;
 
 /** Health of a provider in the last five minutes. */
-export function healthOf({ ejected, attempts, failures }: ProviderView): HealthWords {
+export function healthOf({ ejected, attempts, failures }: ProviderView): HealthLabel {
   const detail =
     attempts === 0
       ? 'not asked in the last 5 minutes'
@@ -29,7 +29,7 @@ const ABOUT_ACCOUNT: Readonly<Record<string, string>> = {
 };
 
 /** `status_503` for people. */
-export function failureWords(result: string): string {
+export function failureLabel(result: string): string {
   const status = /^status_(\d{3})(?:_(auth|funds))?$/.exec(result);
   return status ? `answered ${status[1]}${ABOUT_ACCOUNT[status[2] ?? ''] ?? ''}` : result.replaceAll('_', ' ');
 }

@@ -97,10 +97,10 @@ function State({ of: process }: { readonly of: ProcessView }): ReactNode {
 
 function moreOf({ state, notReadyReason, envoy, reportedAtMs }: ProcessView): ReactNode {
   if (state === 'gone') return <Instant atMs={reportedAtMs} show="relative" />;
-  return notReadyReason ?? (envoy && envoyWords(envoy));
+  return notReadyReason ?? (envoy && envoyLabel(envoy));
 }
 
-function envoyWords(envoy: NonNullable<ProcessView['envoy']>): string {
+function envoyLabel(envoy: NonNullable<ProcessView['envoy']>): string {
   return envoy.reachable ? `Envoy ${envoy.version} ${envoy.state.toLowerCase()}` : 'Envoy does not answer';
 }
 

@@ -11,7 +11,7 @@ export interface NewRequestsProps {
   readonly onShow: () => void;
 }
 
-/** Nothing moves while the user reads further down. The button shows how many requests are new. */
+/** Shows how many requests are new while the user reads further down, where rows must not move. */
 export function NewRequests({ count, more, onShow }: NewRequestsProps): ReactNode {
   const words = `${count}${more ? '+' : ''} new ${count === 1 && !more ? 'request' : 'requests'}`;
   const show = () => {

@@ -6,7 +6,7 @@ import { Fact, Facts } from '../../components/facts.tsx';
 import { Duration, Instant, Money } from '../../components/figures.tsx';
 import { Skeleton } from '../../components/skeleton.tsx';
 import { formatCount } from '../../format/format-number.ts';
-import { routeWords } from './request-labels.ts';
+import { routeLabel } from './request-labels.ts';
 import styles from './requests.module.css';
 
 export interface RequestDetailsProps {
@@ -30,7 +30,7 @@ export function RequestDetails({ organization, request, detail }: RequestDetails
         {detail?.keyLast4 !== undefined && <span className="muted"> …{detail.keyLast4}</span>}
       </Fact>
       <Fact label="Operation">
-        <code>{routeWords(request.route)}</code>
+        <code>{routeLabel(request.route)}</code>
         {request.streamed && <span className="muted"> streamed</span>}
       </Fact>
       <Fact label="Input tokens">
@@ -61,7 +61,7 @@ function Origin({ detail }: Pick<RequestDetailsProps, 'detail'>): ReactNode {
         <Fact label="Notes">
           {detail.replayed && (
             <div>
-              Replayed: the stored answer to an earlier request with the same Idempotency-Key. Not charged again.
+              Replayed: the stored response to an earlier request with the same Idempotency-Key. Not charged again.
             </div>
           )}
           {detail.clientGone && <div>The client left before the end.</div>}

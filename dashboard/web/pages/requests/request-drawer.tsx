@@ -7,7 +7,7 @@ import { ErrorState } from '../../components/states.tsx';
 import { Drawer } from '../../overlays/dialog.tsx';
 import { RequestDetails } from './request-details.tsx';
 import { RequestError } from './request-error.tsx';
-import { routeWords, statusTone, statusWords } from './request-labels.ts';
+import { routeLabel, statusLabel, statusTone } from './request-labels.ts';
 import styles from './requests.module.css';
 
 export interface RequestDrawerProps {
@@ -38,8 +38,8 @@ export function RequestDrawer({ organization, id, rows, onOpen, onClose }: Reque
     <Drawer
       open={id !== undefined}
       onClose={onClose}
-      title={request ? (request.model ?? routeWords(request.route)) : 'Request'}
-      description={request && <StatusPill tone={statusTone(request)}>{statusWords(request)}</StatusPill>}
+      title={request ? (request.model ?? routeLabel(request.route)) : 'Request'}
+      description={request && <StatusPill tone={statusTone(request)}>{statusLabel(request)}</StatusPill>}
       footer={
         index >= 0 && (
           <>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CATALOGUE } from '../../../../core/errors/catalogue.ts';
-import { statusTone, statusWords } from './request-labels.ts';
+import { statusLabel, statusTone } from './request-labels.ts';
 import { resultChoice, resultChoices, resultFilter } from './result-choices.ts';
 
 describe('the result of a request', () => {
@@ -13,9 +13,9 @@ describe('the result of a request', () => {
   });
 
   it('names a client that left', () => {
-    expect(statusWords({ status: 499 })).toBe('499 client left');
-    expect(statusWords({ status: 429, code: 'rpm_exceeded' })).toBe('429 rpm_exceeded');
-    expect(statusWords({ status: 200 })).toBe('200');
+    expect(statusLabel({ status: 499 })).toBe('499 client left');
+    expect(statusLabel({ status: 429, code: 'rpm_exceeded' })).toBe('429 rpm_exceeded');
+    expect(statusLabel({ status: 200 })).toBe('200');
   });
 });
 

@@ -10,7 +10,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   usage: 'GET /v1/usage',
 };
 
-export function routeWords(route: string): string {
+export function routeLabel(route: string): string {
   return ROUTES[route] ?? route;
 }
 
@@ -24,13 +24,13 @@ export function statusTone({
   return status >= 400 ? 'warn' : 'good';
 }
 
-export function statusWords({ status, code }: Pick<RequestView, 'status' | 'code'>): string {
+export function statusLabel({ status, code }: Pick<RequestView, 'status' | 'code'>): string {
   if (code !== undefined) return `${status} ${code}`;
   return status === CLIENT_LEFT ? `${status} client left` : String(status);
 }
 
 /** `1,204 → 356` */
-export function tokenWords({ promptTokens, completionTokens }: RequestView): string | undefined {
+export function tokenLabel({ promptTokens, completionTokens }: RequestView): string | undefined {
   if (promptTokens === undefined && completionTokens === undefined) return undefined;
   return `${formatCount(promptTokens ?? 0)} → ${formatCount(completionTokens ?? 0)}`;
 }

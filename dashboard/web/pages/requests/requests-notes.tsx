@@ -21,7 +21,7 @@ export function NoRequests({ organization, search, filtered, pages }: NoRequests
   if (search.search !== undefined) {
     return (
       <EmptyState icon="search" title="No request has this id">
-        Paste the whole x-request-id of an answer, or a generation id, which begins with gen-. Requests are kept for a
+        Paste the whole x-request-id of a response, or a generation id, which begins with gen-. Requests are kept for a
         limited time.
       </EmptyState>
     );

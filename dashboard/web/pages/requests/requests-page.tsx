@@ -51,7 +51,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
       />
       <RequestsFilters organization={organization} search={search} onChange={onFilter} />
       <span className="visually-hidden" role="status">
-        {foundWords(log.pages)}
+        {foundLabel(log.pages)}
       </span>
       {search.code !== undefined && search.search === undefined && <CodeNote code={search.code} />}
       {pages.error && rows === undefined ? (
@@ -90,7 +90,7 @@ function RequestsOf({ organization }: { readonly organization: string }): ReactN
 }
 
 /** Announced when a filter has been applied, not for each new request. */
-function foundWords({ data, hasNextPage, isPlaceholderData }: ReturnType<typeof useRequestLog>['pages']): string {
+function foundLabel({ data, hasNextPage, isPlaceholderData }: ReturnType<typeof useRequestLog>['pages']): string {
   if (data === undefined || isPlaceholderData) return '';
   const count = data.pages.reduce((sum, { requests }) => sum + requests.length, 0);
   return `${countOf(count, 'request')}${hasNextPage ? ', and there are older ones' : ''}`;

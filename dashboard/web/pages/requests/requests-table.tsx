@@ -4,7 +4,7 @@ import { StatusPill } from '../../components/badge.tsx';
 import { classNames } from '../../components/class-names.ts';
 import { Duration, Instant, Money } from '../../components/figures.tsx';
 import { type Column, Table } from '../../table/table.tsx';
-import { routeWords, statusTone, tokenWords } from './request-labels.ts';
+import { routeLabel, statusTone, tokenLabel } from './request-labels.ts';
 import styles from './requests.module.css';
 import { CLIENT_LEFT } from './result-choices.ts';
 
@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<RequestView>[] = [
     header: 'Tokens',
     numeric: true,
     hideBelow: 'narrow',
-    cell: (request) => tokenWords(request) ?? <None />,
+    cell: (request) => tokenLabel(request) ?? <None />,
   },
   {
     id: 'cost',
@@ -95,7 +95,7 @@ function Status({ of: request }: { readonly of: RequestView }): ReactNode {
 
 /** The model, or the route of a request without one. */
 function Target({ of: { model, route } }: { readonly of: RequestView }): ReactNode {
-  const words = model ?? routeWords(route);
+  const words = model ?? routeLabel(route);
   return (
     <span className={classNames(styles.name, model === undefined && 'muted')} data-hint={words}>
       {words}

@@ -7,8 +7,8 @@ const RANGES = ['15m', '1h', '24h', '7d', '30d'] as const;
 export type Range = (typeof RANGES)[number];
 
 /**
- * `fromMs` and `toMs` override `range`; one of them may be open. `search` is a request or generation id, which
- * overrides every other filter. `open` is the request in the drawer.
+ * `fromMs` and `toMs` override `range`; one of them may be open. `search` is a request or
+ * generation id, which overrides every other filter. `open` is the request in the drawer.
  */
 export const readRequestsUrl = urlReader({
   range: oneOf(RANGES),

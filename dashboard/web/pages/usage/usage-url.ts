@@ -25,7 +25,9 @@ const readFields = urlReader({
   order: oneOf(['asc', 'desc']),
 });
 
-/** `from` and `to` override `range`: both are there or neither. `by` is a list such as `day,model`. */
+/**
+ * `from` and `to` override `range`: both are there or neither. `by` is a list such as `day,model`.
+ */
 export type UsageUrlState = UrlState<typeof readFields>;
 
 export function readUsageUrl(raw: RawUrl): UsageUrlState {
