@@ -1,4 +1,5 @@
-// Runs before the first paint, so that a chosen theme never flashes. A file of its own: the policy allows no inline script.
+// Runs before the first paint, so that a chosen theme never flashes.
+// A separate file, because the policy allows no inline script.
 try {
   const chosen = localStorage.getItem('theme');
   if (chosen === 'light' || chosen === 'dark') document.documentElement.dataset.theme = chosen;
