@@ -6,8 +6,8 @@ import { sealMirror } from '../billing/spool/sealed-mirror.ts';
 import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
 import { createIdentities, type Identify } from '../delivery/provider/identities.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
-import { watchLimitStore } from '../limits/watch-limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
+import { watchLimitStore } from '../telemetry/watch-limit-store.ts';
 import { createReadTurns, idempotencyInTurns, type ReadTurns } from '../turns/reads-in-turns.ts';
 import { openLimitStore } from './open-limit-store.ts';
 

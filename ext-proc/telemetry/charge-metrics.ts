@@ -3,7 +3,6 @@ import { type NanoUsd, usdNumber } from '../../core/money.ts';
 import type { LossReason } from '../../database/connection/losses.ts';
 import type { TotalMismatch } from '../delivery-contract/delivery.ts';
 import type { LiveHold } from '../limits/limit-store.ts';
-import { createCounters } from './series.ts';
 
 export interface ChargeMetrics {
   charged(charge: {
@@ -45,13 +44,13 @@ export interface WatchedSpool {
 }
 
 export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
-  const cost = createCounters({
+  const cost = new Counter({
     name: 'gateway_charged_usd_total',
     help: 'Charged to organizations, by model.',
     labelNames: ['model'],
     registers,
   });
-  const tokens = createCounters({
+  const tokens = new Counter({
     name: 'gateway_tokens_total',
     help: 'Tokens charged, by model and type.',
     labelNames: ['model', 'type'],
@@ -62,7 +61,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     help: 'Answers whose usage the provider did not send, or sent absurd, and which were counted instead.',
     registers,
   });
-  const mismatches = createCounters({
+  const mismatches = new Counter({
     name: 'gateway_usage_mismatches_total',
     help: 'Answers whose usage has a total that is not prompt plus completion, by provider and total: above (the difference was charged as reasoning) or below (not believed).',
     labelNames: ['provider', 'total'],
@@ -77,12 +76,13 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
   // There before the first loss, which an increase would not see otherwise.
   for (const reason of ALWAYS_SHOWN) losses.inc({ reason }, 0);
   return {
-    usageMismatched: (provider, total) => mismatches.of(provider, total).add(),
+    usageMismatched: (provider, total) => mismatches.inc({ provider, total }),
     lost: (reason, amountNanoUsd) => losses.inc({ reason }, usdNumber(amountNanoUsd)),
     charged(charge) {
-      cost.of(charge.model).add(charge.costUsd);
-      tokens.of(charge.model, 'prompt').add(charge.promptTokens);
-      tokens.of(charge.model, 'completion').add(charge.completionTokens);
+      const { model } = charge;
+      cost.inc({ model }, charge.costUsd);
+      tokens.inc({ model, type: 'prompt' }, charge.promptTokens);
+      tokens.inc({ model, type: 'completion' }, charge.completionTokens);
       if (charge.counted) counted.inc();
     },
     ...failureMetrics(registers),

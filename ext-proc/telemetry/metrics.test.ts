@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { AdmissionRequest } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
-import { watchLimitStore } from '../limits/watch-limit-store.ts';
 import { createMetrics } from './metrics.ts';
+import { watchLimitStore } from './watch-limit-store.ts';
 
 async function current(metrics: ReturnType<typeof createMetrics>, name: string): Promise<number | undefined> {
   const [value] = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];

@@ -1,7 +1,6 @@
-import { Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { RouteName } from '../access/route.ts';
 import type { AccountErrorKind, Attempt } from '../delivery-contract/provider-attempt.ts';
-import { createCounters, createHistograms } from './series.ts';
 
 export interface RequestMetrics {
   /** `probe`: one of our own readiness probes, which is in none of these. */
@@ -29,23 +28,21 @@ const ACCOUNT_ERROR_KINDS: readonly AccountErrorKind[] = ['credentials', 'funds'
 const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 export function createRequestMetrics(registers: Registry[]): RequestMetrics {
-  const requests = createCounters({
+  const requests = new Counter({
     name: 'gateway_requests_total',
     help: 'Requests answered, by route, HTTP status and error code (empty: none). A stream that broke has status 200 and a code; 499 is a client that left.',
     labelNames: ['route', 'status', 'code'],
     registers,
   });
   // A series that begins with its first failure shows no increase.
-  for (const route of ROUTES) requests.of(route, '500', 'internal_error');
-  const duration = createHistograms(
-    {
-      name: 'gateway_request_duration_seconds',
-      help: 'From the request headers to the end of the answer.',
-      labelNames: ['route'],
-      registers,
-    },
-    DURATION_BUCKETS_S,
-  );
+  for (const route of ROUTES) requests.inc({ route, status: '500', code: 'internal_error' }, 0);
+  const duration = new Histogram({
+    name: 'gateway_request_duration_seconds',
+    help: 'From the request headers to the end of the answer.',
+    labelNames: ['route'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
   let inFlight = 0;
   new Gauge({
     name: 'gateway_requests_in_flight',
@@ -62,8 +59,8 @@ export function createRequestMetrics(registers: Registry[]): RequestMetrics {
     requestEnded({ route, status, code, durationMs, probe }) {
       if (probe) return;
       inFlight--;
-      requests.of(route, String(status), code).add();
-      duration.of(route).observe(durationMs / 1000);
+      requests.inc({ route, status, code });
+      duration.observe({ route }, durationMs / 1000);
     },
     ...streamMetrics(registers),
     attempts: attemptMetrics(registers),
@@ -92,31 +89,27 @@ function streamMetrics(registers: Registry[]): Pick<RequestMetrics, 'streamStart
 }
 
 function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
-  const attempts = createCounters({
+  const attempts = new Counter({
     name: 'gateway_upstream_attempts_total',
     help: 'Provider calls, by provider and result.',
     labelNames: ['provider', 'result'],
     registers,
   });
-  const total = createHistograms(
-    {
-      name: 'gateway_upstream_duration_seconds',
-      help: 'From asking a provider to the end of its answer, or to its failure.',
-      labelNames: ['provider'],
-      registers,
-    },
-    DURATION_BUCKETS_S,
-  );
-  const first = createHistograms(
-    {
-      name: 'gateway_upstream_time_to_first_event_seconds',
-      help: 'From asking a provider to the first event of its stream, or to the head of its other answer.',
-      labelNames: ['provider'],
-      registers,
-    },
-    DURATION_BUCKETS_S,
-  );
-  const account = createCounters({
+  const total = new Histogram({
+    name: 'gateway_upstream_duration_seconds',
+    help: 'From asking a provider to the end of its answer, or to its failure.',
+    labelNames: ['provider'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const first = new Histogram({
+    name: 'gateway_upstream_time_to_first_event_seconds',
+    help: 'From asking a provider to the first event of its stream, or to the head of its other answer.',
+    labelNames: ['provider'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const account = new Counter({
     name: 'gateway_provider_account_errors_total',
     help: "Provider calls that failed for the operator's own account there, by provider and kind: credentials (key, permission, organization, project), funds (balance, billing, quota).",
     labelNames: ['provider', 'kind'],
@@ -125,15 +118,15 @@ function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
   const shown = new Set<string>();
   return (list) => {
     for (const { provider, result, account: kind, durationMs, firstEventMs } of list) {
-      attempts.of(provider, result).add();
+      attempts.inc({ provider, result });
       if (!shown.has(provider)) {
         // A series that begins with its first failure shows no increase.
         shown.add(provider);
-        for (const one of ACCOUNT_ERROR_KINDS) account.of(provider, one);
+        for (const one of ACCOUNT_ERROR_KINDS) account.inc({ provider, kind: one }, 0);
       }
-      if (kind !== undefined) account.of(provider, kind).add();
-      if (durationMs !== undefined) total.of(provider).observe(durationMs / 1000);
-      if (firstEventMs !== undefined) first.of(provider).observe(firstEventMs / 1000);
+      if (kind !== undefined) account.inc({ provider, kind });
+      if (durationMs !== undefined) total.observe({ provider }, durationMs / 1000);
+      if (firstEventMs !== undefined) first.observe({ provider }, firstEventMs / 1000);
     }
   };
 }

@@ -1,7 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BatchFigures, PoolFigures } from '../../database/connection/store-figures.ts';
 import type { Refused } from '../limits/limit-store.ts';
-import { createHistograms } from './series.ts';
 
 export interface StoreMetrics {
   databaseBatch(batch: BatchFigures): void;
@@ -80,15 +79,13 @@ function batchMetrics(registers: Registry[]): StoreMetrics['databaseBatch'] {
 
 function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'] {
   const labelNames = ['operation'];
-  const duration = createHistograms(
-    {
-      name: 'gateway_limit_store_duration_seconds',
-      help: `Calls of the limit store (Redis, or the memory of the process), by operation: ${OPERATIONS.join(', ')}.`,
-      labelNames,
-      registers,
-    },
-    CALL_BUCKETS_S,
-  );
+  const duration = new Histogram({
+    name: 'gateway_limit_store_duration_seconds',
+    help: `Calls of the limit store (Redis, or the memory of the process), by operation: ${OPERATIONS.join(', ')}.`,
+    labelNames,
+    buckets: CALL_BUCKETS_S,
+    registers,
+  });
   const failures = new Counter({
     name: 'gateway_limit_store_failures_total',
     help: 'Calls that the limit store did not answer; a completion is refused with no_capacity then.',
@@ -97,7 +94,7 @@ function limitStoreMetrics(registers: Registry[]): StoreMetrics['limitStoreCall'
   });
   for (const operation of OPERATIONS) failures.inc({ operation }, 0);
   return (operation, tookMs, failed) => {
-    duration.of(operation).observe(tookMs / 1000);
+    duration.observe({ operation }, tookMs / 1000);
     if (failed) failures.inc({ operation });
   };
 }

@@ -26,9 +26,6 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
   ['ext-proc/delivery/provider', 'ext-proc/delivery'],
   ['ext-proc/delivery/provider', 'ext-proc/delivery/json'],
   ['ext-proc/delivery/stream', 'ext-proc/delivery'],
-  ['ext-proc/limits', 'ext-proc/telemetry'],
-  ['ext-proc/telemetry', 'ext-proc/delivery'],
-  ['ext-proc/telemetry', 'ext-proc/delivery/provider'],
 ];
 
 /** Folders with files that need each other. */

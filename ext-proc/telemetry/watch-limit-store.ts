@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
-import type { LimitStoreOperation, StoreMetrics } from '../telemetry/store-metrics.ts';
-import type { LimitStore } from './limit-store.ts';
+import type { LimitStore } from '../limits/limit-store.ts';
+import type { LimitStoreOperation, StoreMetrics } from './store-metrics.ts';
 
-/** The same store; each call is one observation, and each refusal one more. */
+/** Measures the calls of a store and counts what it refuses. */
 export function watchLimitStore(
   limits: LimitStore,
   metrics: Pick<StoreMetrics, 'limitStoreCall' | 'admissionRefused'>,
