@@ -16,9 +16,9 @@ import { showCredits } from './endpoints/credits.ts';
 import { showGeneration } from './endpoints/generation.ts';
 import { listModels } from './endpoints/models.ts';
 import { showUsage } from './endpoints/usage.ts';
-import { isFree, isUnusable, logLine, type RequestRecord, requestLogEntry } from './request-log/request-record.ts';
-import { describeTrace } from './startup/describe-trace.ts';
-import type { KeptRequestLog } from './startup/keep-request-log.ts';
+import { describeTrace } from './request-log/describe-trace.ts';
+import type { GatewayRequestLog } from './request-log/open-request-logs.ts';
+import { accessLine, isFree, isUnusable, type RequestOutcome, requestLogRow } from './request-log/request-outcome.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import type { Exchange, ExchangeHandler } from './transport/exchange.ts';
 import type { LedgerReads } from './turns/reads-in-turns.ts';
@@ -27,7 +27,7 @@ import type { LedgerReads } from './turns/reads-in-turns.ts';
 export interface GatewayDeps extends ChatDeps {
   readonly ledger: LedgerReads;
   readonly log: Log;
-  readonly requestLog: Pick<KeptRequestLog, 'add' | 'addRefused'>;
+  readonly requestLog: Pick<GatewayRequestLog, 'add' | 'addRefused'>;
   readonly tracing: Tracing;
   /** The configuration in force now; a request keeps the one it began with. */
   readonly config: () => GatewayConfig;
@@ -44,7 +44,7 @@ export function createGateway(given: GatewayDeps): ExchangeHandler {
   return async (exchange) => {
     const config = deps.config();
     const probe = deps.isProbe(exchange.header('authorization'));
-    const record: RequestRecord = {
+    const outcome: RequestOutcome = {
       startedMs: deps.clock.monotonicMs(),
       arrivedAtMs: deps.clock.nowMs(),
       config,
@@ -54,19 +54,19 @@ export function createGateway(given: GatewayDeps): ExchangeHandler {
     };
     deps.metrics.requestStarted(probe);
     try {
-      const result = await decide(deps, exchange, record);
-      record.trace?.decided(isRefusal(result) ? result.code : undefined);
-      await answer(exchange, result, record);
+      const result = await decide(deps, exchange, outcome);
+      outcome.trace?.decided(isRefusal(result) ? result.code : undefined);
+      await answer(exchange, result, outcome);
     } catch (error) {
       // Exceptions are bugs. The transport answers what is left to answer; here they are recorded.
-      record.status = 500;
-      record.code = 'internal_error';
-      record.trace?.decided('internal_error');
+      outcome.status = 500;
+      outcome.code = 'internal_error';
+      outcome.trace?.decided('internal_error');
       const { requestId: request_id } = exchange;
-      deps.log.error({ err: error, request_id, trace_id: record.trace?.traceId }, 'a request failed on our side');
+      deps.log.error({ err: error, request_id, trace_id: outcome.trace?.traceId }, 'a request failed on our side');
       throw error;
     } finally {
-      finish(deps, exchange, record, probe);
+      finish(deps, exchange, outcome, probe);
     }
   };
 }
@@ -76,32 +76,32 @@ function beginTrace({ tracing }: GatewayDeps, exchange: Exchange, config: Gatewa
   return tracing.begin({ header: (name) => exchange.header(name), isTrusted }, settings);
 }
 
-async function decide(deps: Parts, exchange: Exchange, record: RequestRecord): Promise<EndpointResult> {
+async function decide(deps: Parts, exchange: Exchange, outcome: RequestOutcome): Promise<EndpointResult> {
   try {
-    const call = await authorize(deps, exchange, record);
+    const call = await authorize(deps, exchange, outcome);
     if (isRefusal(call)) return call;
     const result = await serve(deps, call);
     return isRefusal(result) ? (countRefusal(deps, call, result) ?? result) : result;
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     // Logged in the request's own line: while a store is unavailable every request fails alike, and a stack for each would flood the log.
-    record.problem = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
+    outcome.problem = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
     return refuse('no_capacity');
   }
 }
 
 /** Everything that the headers alone decide: a caller without rights is refused before its body is read. */
-async function authorize(deps: Parts, exchange: Exchange, record: RequestRecord): Promise<Call | Refusal> {
-  const { config, arrivedAtMs } = record;
+async function authorize(deps: Parts, exchange: Exchange, outcome: RequestOutcome): Promise<Call | Refusal> {
+  const { config, arrivedAtMs } = outcome;
   const route = findRoute(exchange.method, exchange.path);
   if (isRefusal(route)) return route;
-  record.route = route;
+  outcome.route = route;
   const address = clientAddress(exchange.peerAddress, exchange.header('x-forwarded-for'), config.trustedProxies);
-  record.address = address;
-  record.trace?.step('authenticate');
+  outcome.address = address;
+  outcome.trace?.step('authenticate');
   const principal = await authenticate(exchange.header('authorization'), deps.keys, utcDay(arrivedAtMs));
   if (isRefusal(principal)) return principal;
-  record.principal = principal;
+  outcome.principal = principal;
   const { key, organization } = principal;
   const limit = config.limits.refusedRequestsPerMinute;
   const unusable = checkKey(key, arrivedAtMs);
@@ -112,7 +112,7 @@ async function authorize(deps: Parts, exchange: Exchange, record: RequestRecord)
   if (denied) deps.refused.take(organization.id, limit, arrivedAtMs);
   const beyond = denied ?? noted(deps, deps.refused.check(organization.id, limit, arrivedAtMs));
   const takeOneRead = () => takeRead(deps, principal, config);
-  const { notes, trace } = record;
+  const { notes, trace } = outcome;
   return beyond ?? { exchange, route, principal, config, arrivedAtMs, notes, trace, takeRead: takeOneRead };
 }
 
@@ -156,43 +156,43 @@ async function takeRead(deps: GatewayDeps, principal: Principal, config: Gateway
   return refuse('rpm_exceeded', { problem: 'Too many reads in this minute.' }, { retryAfterSeconds });
 }
 
-async function answer(exchange: Exchange, result: EndpointResult, record: RequestRecord): Promise<void> {
+async function answer(exchange: Exchange, result: EndpointResult, outcome: RequestOutcome): Promise<void> {
   switch (result.kind) {
     case 'refusal': {
       const rendered = renderRefusal(result);
-      record.status = rendered.status;
-      record.code = result.code;
+      outcome.status = rendered.status;
+      outcome.code = result.code;
       return exchange.respond(rendered);
     }
     case 'json':
-      record.status = 200;
+      outcome.status = 200;
       return exchange.respond({
         status: 200,
         headers: { 'content-type': 'application/json' },
         body: Buffer.from(JSON.stringify(result.body)),
       });
     case 'answered':
-      record.status = result.status;
-      if (result.refusal) record.code = result.refusal.code;
+      outcome.status = result.status;
+      if (result.refusal) outcome.code = result.refusal.code;
   }
 }
 
 function finish(
   { metrics, log, requestLog, clock, tracing }: GatewayDeps,
   exchange: Exchange,
-  record: RequestRecord,
+  outcome: RequestOutcome,
   probe: boolean,
 ): void {
-  const { route, status, code, trace } = record;
-  const durationMs = clock.monotonicMs() - record.startedMs;
+  const { route, status, code, trace } = outcome;
+  const durationMs = clock.monotonicMs() - outcome.startedMs;
   metrics.requestEnded({ route: route?.name ?? 'none', status, code: code ?? '', durationMs, probe });
   if (probe) return;
   if (trace !== undefined) {
-    describeTrace(trace, exchange, record);
+    describeTrace(trace, exchange, outcome);
     tracing.end(trace);
   }
-  const entry = requestLogEntry(exchange, record, durationMs);
-  if (isFree(record) && !requestLog.addRefused(entry, isUnusable(record))) return;
-  log.info(logLine(exchange, record, durationMs), 'request');
-  if (entry && !isFree(record)) requestLog.add(entry);
+  const row = requestLogRow(exchange, outcome, durationMs);
+  if (isFree(outcome) && !requestLog.addRefused(row, isUnusable(outcome))) return;
+  log.info(accessLine(exchange, outcome, durationMs), 'request');
+  if (row && !isFree(outcome)) requestLog.add(row);
 }

@@ -21,11 +21,11 @@ import { streamClusterName } from './envoy-config/bootstrap.ts';
 import { createGateway } from './gateway.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
 import { watchActivity } from './process-reports/process-report-activity.ts';
+import { openRequestLogs } from './request-log/open-request-logs.ts';
 import { endInOrder, type GatewayParts } from './startup/end-in-order.ts';
 import { ENVOY_STAYS, followEnvoyLeaving } from './startup/envoy-leaving.ts';
 import { followConfiguration } from './startup/follow-configuration.ts';
 import { keepCheckpoints } from './startup/keep-checkpoints.ts';
-import { keepRequestLog } from './startup/keep-request-log.ts';
 import { leaveToSuccessor } from './startup/leave-to-successor.ts';
 import { openAccounting, spoolFolder } from './startup/open-accounting.ts';
 import { type OpenStores, openStores, type Settings } from './startup/open-stores.ts';
@@ -108,7 +108,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const { database, databaseUrl, limits, opensInMs, leave: leaveLimits, mirror, identify, turns } = stores;
   const initial = loaded.config;
   const { metrics, activity } = watchActivity(allMetrics, clock);
-  const { requestLog, attempts, keepTidy } = keepRequestLog({ databaseUrl, metrics, log, workerIndex, initial });
+  const { requestLog, attempts, keepTidy } = openRequestLogs({ databaseUrl, metrics, log, workerIndex, initial });
   const money = await openAccounting({
     database,
     limits,

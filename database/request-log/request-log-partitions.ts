@@ -5,7 +5,7 @@ import { idFloor } from '../../core/ids.ts';
 import { PARTITION_LOCK } from '../connection/advisory-locks.ts';
 import { run, type Statement, type StoreLog } from '../connection/connection-pool.ts';
 import { asStoreError } from '../connection/unavailable.ts';
-import { deleteLeftOut } from './left-out-rows.ts';
+import { deleteOmitted } from './omitted-rows.ts';
 import { sumUpRequestDays } from './request-day-stats.ts';
 
 /** Today and a week ahead, so that a database nobody opens for a few days still has its partitions. */
@@ -37,7 +37,7 @@ const DELETE_STATS: Statement = {
     ) returning 1`,
 };
 
-const DELETE_LEFT_OUT = deleteLeftOut(ROWS_AT_ONCE);
+const DELETE_OMITTED = deleteOmitted(ROWS_AT_ONCE);
 
 /** Makes the days' partitions ahead. What could not be made now is made at the next check: rows land in the default partition meanwhile. */
 export async function makeLogPartitions(pool: pg.Pool, nowMs: number, log: StoreLog): Promise<void> {
@@ -60,7 +60,7 @@ export async function dropOldLog(pool: pg.Pool, nowMs: number, retentionMs: numb
     }
     await deleteAll(pool, deleteOthers(table), idFloor(table.idPrefix, Math.max(0, keptFromMs)));
   }
-  await deleteAll(pool, DELETE_LEFT_OUT, keptFromMs);
+  await deleteAll(pool, DELETE_OMITTED, keptFromMs);
   await deleteAll(pool, DELETE_STATS, nowMs - STATS_KEPT_MS);
 }
 

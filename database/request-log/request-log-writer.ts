@@ -2,10 +2,10 @@ import { createPool, type Statement, type StoreLog, type Timeouts } from '../con
 import { writeLines } from '../connection/write-lines.ts';
 import { providerAttemptRecords } from '../costs/provider-attempt-records.ts';
 import type { ProviderAttempt, ProviderAttemptStore } from '../costs/provider-attempts.ts';
-import { leftOutRows } from './left-out-rows.ts';
-import type { LeftOutStore, RequestLogEntry, RequestLogStore } from './request-log.ts';
+import { omittedRows } from './omitted-rows.ts';
+import { requestLogRecords } from './request-log-columns.ts';
 import { keepLogPartitions } from './request-log-partitions.ts';
-import { requestLogRecords } from './request-log-records.ts';
+import type { OmittedRequestsStore, RequestLogRow, RequestLogStore } from './request-log-store.ts';
 
 /** A batch takes tens of milliseconds. Nobody waits for it, so that a machine under load may take its time. */
 const TIMEOUTS: Timeouts = { connectMs: 2_000, statementMs: 10_000 };
@@ -19,7 +19,7 @@ const WRITE_ATTEMPTS: Statement = {
 /** The request log, and beside it the attempts at providers and the counts of what has no line, which are kept for as long. */
 export interface OpenRequestLog extends RequestLogStore {
   readonly attempts: ProviderAttemptStore;
-  readonly leftOut: LeftOutStore;
+  readonly omitted: OmittedRequestsStore;
 }
 
 /** On a connection of its own, so that neither lookups nor charges ever wait for a line of the log. */
@@ -28,7 +28,7 @@ export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS):
   let stopTidying: (() => void) | undefined;
   return {
     write: async (batch) => {
-      const onRefused = ({ requestId }: RequestLogEntry, code?: string) =>
+      const onRefused = ({ requestId }: RequestLogRow, code?: string) =>
         log.error({ code, request_id: requestId }, 'PostgreSQL refused a line of the request log');
       return { refused: await writeLines(pool, batch, { statement: WRITE, encode: requestLogRecords, onRefused }) };
     },
@@ -40,7 +40,7 @@ export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS):
         return { refused: await writeLines(pool, batch, how) };
       },
     },
-    leftOut: leftOutRows(pool),
+    omitted: omittedRows(pool),
     keepTidy: (retentionMs) => {
       stopTidying?.();
       stopTidying = keepLogPartitions(pool, retentionMs, log);

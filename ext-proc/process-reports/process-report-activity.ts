@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import type { EndedRequest } from '../telemetry/request-metrics.ts';
+import { hasFailed } from '../telemetry/request-metrics.ts';
 import { createProviderLog, type ProviderLog } from './process-report-providers.ts';
 
 /** Counts what process reports tell, from what the metrics are told anyway. */
@@ -52,9 +52,4 @@ export function watchActivity(
       },
     },
   };
-}
-
-/** No refusal, nor a client that left (499): we or the provider owed an answer, or the end of one, and did not give it. */
-export function hasFailed({ status, code }: Pick<EndedRequest, 'status' | 'code'>): boolean {
-  return status >= 500 || status === 408 || (status === 200 && code !== '');
 }

@@ -3,16 +3,16 @@ import pino from 'pino';
 import { expect, it, vi } from 'vitest';
 import type { BufferBounds } from '../../core/batching/buffered-writer.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { RequestLogEntry, RequestLogStore } from '../../database/request-log/request-log.ts';
-import { entryWith } from '../../test/fixtures/request-log-entry.ts';
+import type { RequestLogRow, RequestLogStore } from '../../database/request-log/request-log-store.ts';
+import { rowWith } from '../../test/fixtures/request-log-row.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { createRequestLog } from './request-log-buffer.ts';
 
 const BOUNDS: BufferBounds = { capacity: 10, batch: 4, everyMs: 20, firstRetryMs: 5, longestRetryMs: 20 };
 
 /** A store whose result for each call the test decides, in the order of the calls. */
-function scripted(result: (batch: readonly RequestLogEntry[], call: number) => Promise<{ refused: number }>) {
-  const batches: (readonly RequestLogEntry[])[] = [];
+function scripted(result: (batch: readonly RequestLogRow[], call: number) => Promise<{ refused: number }>) {
+  const batches: (readonly RequestLogRow[])[] = [];
   const store: RequestLogStore = {
     write: (batch) => result(batch, batches.push(batch)),
     keepTidy: () => undefined,
@@ -27,7 +27,7 @@ function scripted(result: (batch: readonly RequestLogEntry[], call: number) => P
 
 const written = async (): Promise<{ refused: number }> => ({ refused: 0 });
 const unavailable = (): Promise<never> => Promise.reject(new StoreUnavailable('unavailable'));
-const rows = (count: number): RequestLogEntry[] => Array.from({ length: count }, () => entryWith());
+const rows = (count: number): RequestLogRow[] => Array.from({ length: count }, () => rowWith());
 
 it('counts rows that are written, that wait, and that are dropped because it is full', async () => {
   const gate = Promise.withResolvers<{ refused: number }>();
@@ -70,7 +70,7 @@ it('closes its store when everything is written', async () => {
   await log.close(10_000);
   expect(batches.flat()).toEqual(all);
   expect(store.close).toHaveBeenCalledTimes(1);
-  log.add(entryWith());
+  log.add(rowWith());
   expect(log.dropped()).toBe(1);
 });
 

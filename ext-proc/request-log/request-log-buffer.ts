@@ -1,12 +1,12 @@
 import { type BufferBounds, BufferedWriter } from '../../core/batching/buffered-writer.ts';
 import type { Log } from '../../core/log/log.ts';
-import type { RequestLogEntry, RequestLogStore } from '../../database/request-log/request-log.ts';
+import type { RequestLogRow, RequestLogStore } from '../../database/request-log/request-log-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
 /** Takes a row for every request and writes them in batches: no request waits for it or fails with it. */
 export interface RequestLog {
   /** Takes the row, or drops it when too many wait. Never throws. */
-  add(row: RequestLogEntry): void;
+  add(row: RequestLogRow): void;
   /** Rows that are not written yet. */
   waiting(): number;
   /** Rows that were never written, since the start of the process. */
@@ -37,7 +37,7 @@ export function createRequestLog({ store, metrics, log, bounds = BOUNDS }: Reque
     dropped += rows;
     metrics.requestLogDropped(rows);
   };
-  const rows = new BufferedWriter<RequestLogEntry>({
+  const rows = new BufferedWriter<RequestLogRow>({
     async write(batch) {
       const { refused } = await store.write(batch);
       metrics.requestLogWritten(batch.length - refused);

@@ -5,10 +5,10 @@ import { overviewOf, overviewPeriod } from '../../dashboard/server/routes/overvi
 import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { readOverview } from '../../database/process-reports/overview-reads.ts';
 import { sumUpRequestDays } from '../../database/request-log/request-day-stats.ts';
-import type { RequestLogEntry } from '../../database/request-log/request-log.ts';
+import type { RequestLogRow } from '../../database/request-log/request-log-store.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { entryWith } from '../fixtures/request-log-entry.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
 import { addCustomer, addKey, type Customer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
@@ -38,9 +38,9 @@ describe('the overview', () => {
     secondKey = (await addKey(store, customer.organizationId)).keyId;
   }
 
-  function logged(agoMs: number, changes: Partial<RequestLogEntry> = {}): RequestLogEntry {
+  function logged(agoMs: number, changes: Partial<RequestLogRow> = {}): RequestLogRow {
     const { organizationId, keyId } = customer;
-    return entryWith({ arrivedAtMs: NOW_MS - agoMs, organizationId, keyId, ...changes });
+    return rowWith({ arrivedAtMs: NOW_MS - agoMs, organizationId, keyId, ...changes });
   }
 
   const refused = {

@@ -4,12 +4,12 @@ import { idMoment, newId } from '../../core/ids.ts';
 import type { RequestFilter } from '../../dashboard/contract/request-log.ts';
 import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { requestDetail } from '../../database/request-log/request-columns.ts';
-import type { RequestLogEntry } from '../../database/request-log/request-log.ts';
+import type { RequestLogRow } from '../../database/request-log/request-log-store.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { findRequest, searchRequests } from '../../database/request-log/request-lookups.ts';
 import { findRequests } from '../../database/request-log/request-pages.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { entryWith } from '../fixtures/request-log-entry.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
 import { addKey, createDatabase, openStore } from '../harness/database.ts';
 
 const LOG = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -35,7 +35,7 @@ describe('the request log by pages', () => {
   let url = '';
   let database: ReturnType<typeof openDatabase>;
   let close: () => Promise<unknown> = async () => undefined;
-  let entries: RequestLogEntry[] = [];
+  let entries: RequestLogRow[] = [];
   const [organizationId, otherId] = [newId('org', 1), newId('org', 2)];
   let keys: string[] = [];
   let otherKeys: string[] = [];
@@ -60,12 +60,12 @@ describe('the request log by pages', () => {
   afterAll(() => close());
 
   /** Spread over 100 hours and so over several partitions, every tenth of the other organization; nothing repeats with the same period. */
-  function entryNumber(i: number): RequestLogEntry {
+  function entryNumber(i: number): RequestLogRow {
     const isOther = i % 10 === 9;
     const ownKeys = isOther ? otherKeys : keys;
     const [status, code] = ENDS[i % 53 === 0 ? 3 : (i % 7) % 3 === 0 ? 0 : i % ENDS.length] ?? ENDS[0];
     const model = MODELS[(i >> 2) % MODELS.length];
-    return entryWith({
+    return rowWith({
       arrivedAtMs: START_MS + Math.floor((i * SPAN_MS) / ENTRIES),
       organizationId: isOther ? otherId : organizationId,
       keyId: ownKeys[i % 11 === 0 ? 0 : ownKeys.length - 1] ?? '',
@@ -94,7 +94,7 @@ describe('the request log by pages', () => {
       .map(({ id }) => id);
   }
 
-  const outcomeOf = ({ status, code }: RequestLogEntry) =>
+  const outcomeOf = ({ status, code }: RequestLogRow) =>
     code !== undefined ? 'failed' : status < 400 ? 'succeeded' : 'neither';
 
   async function allPages(organization: string, filter: RequestFilter, limit: number, patienceMs?: number) {

@@ -6,7 +6,7 @@ import { newId } from '../../core/ids.ts';
 import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
 import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
 import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
-import { keepRequestLog } from '../../ext-proc/startup/keep-request-log.ts';
+import { openRequestLogs } from '../../ext-proc/request-log/open-request-logs.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
@@ -157,7 +157,7 @@ test('attempts are dropped by days with the request log, and those without a day
 test('what is recorded while PostgreSQL is in the way is written afterwards, and its tokens are counted at once', async () => {
   const organizationId = newId('org', Date.now());
   const metrics = createMetrics();
-  const { attempts, requestLog } = keepRequestLog({
+  const { attempts, requestLog } = openRequestLogs({
     workerIndex: 0,
     initial: { workers: 1 },
     databaseUrl: url,

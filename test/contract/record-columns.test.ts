@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ATTEMPT_COLUMNS } from '../../database/costs/provider-attempt-records.ts';
 import { CHARGE_COLUMNS } from '../../database/ledger/charge-records.ts';
-import { LEFT_OUT_COLUMNS } from '../../database/request-log/left-out-rows.ts';
-import { LOGGED_COLUMNS } from '../../database/request-log/request-log-records.ts';
+import { OMITTED_COLUMNS } from '../../database/request-log/omitted-rows.ts';
+import { LOGGED_COLUMNS } from '../../database/request-log/request-log-columns.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 let url = '';
@@ -17,7 +17,7 @@ afterAll(() => close());
 it.each([
   ['held_charge', CHARGE_COLUMNS],
   ['logged_request', LOGGED_COLUMNS],
-  ['left_out_count', LEFT_OUT_COLUMNS],
+  ['left_out_count', OMITTED_COLUMNS],
   ['provider_attempt', ATTEMPT_COLUMNS],
 ])('a %s is written with the columns that PostgreSQL has, in its order', async (type, columns) => {
   const attributes = await sql<{ name: string }>(

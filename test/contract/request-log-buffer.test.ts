@@ -7,7 +7,7 @@ import { createRequestLog } from '../../ext-proc/request-log/request-log-buffer.
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { cpuMsOf } from '../fixtures/cpu-time.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { entryWith } from '../fixtures/request-log-entry.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 test('while the log is locked lines are taken up to the bound and dropped beyond it, and never waited for', async () => {
@@ -21,7 +21,7 @@ test('while the log is locked lines are taken up to the bound and dropped beyond
   await session.connect();
   await session.query('begin; lock table request_log in access exclusive mode');
 
-  const entries = Array.from({ length: 20_100 }, () => entryWith({ organizationId }));
+  const entries = Array.from({ length: 20_100 }, () => rowWith({ organizationId }));
   const addingMs = cpuMsOf(() => {
     for (const entry of entries.slice(0, 10_000)) requestLog.add(entry);
   });

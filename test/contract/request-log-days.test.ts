@@ -2,12 +2,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DAY_MS, utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
-import type { RequestLogStore } from '../../database/request-log/request-log.ts';
 import { dropOldLog, makeLogPartitions, partitionName } from '../../database/request-log/request-log-partitions.ts';
+import type { RequestLogStore } from '../../database/request-log/request-log-store.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { partitionBounds } from '../fixtures/request-log-day.ts';
-import { entryWith } from '../fixtures/request-log-entry.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
 
 /** The days that the request log is made of. */
@@ -61,7 +61,7 @@ test('days are dropped after the retention, rows without a day and old sums dele
     await sql(url, `create table if not exists ${partitionName(day)} partition of request_log ${partitionBounds(day)}`);
   }
   const organizationId = newId('org', Date.now());
-  const at = (arrivedAtMs: number) => entryWith({ organizationId, arrivedAtMs });
+  const at = (arrivedAtMs: number) => rowWith({ organizationId, arrivedAtMs });
   // 41 days ago, 40 days ago, and two that have no partition: 42 and 39 days ago.
   const kept = [at(nowMs - 40 * DAY_MS), at(nowMs - 39 * DAY_MS)];
   await store.write([at(nowMs - 42 * DAY_MS), at(nowMs - 41 * DAY_MS), ...kept, at(nowMs - 500 * DAY_MS)]);

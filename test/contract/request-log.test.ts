@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { RequestLogEntry, RequestLogStore } from '../../database/request-log/request-log.ts';
+import type { RequestLogRow, RequestLogStore } from '../../database/request-log/request-log-store.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { entryWith } from '../fixtures/request-log-entry.ts';
+import { rowWith } from '../fixtures/request-log-row.ts';
 import { createDatabase, type LogLine, openStore, sql } from '../harness/database.ts';
 
 let url = '';
@@ -42,8 +42,8 @@ const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS;
 describe('writing', () => {
   it('adds up by hour, key, model and code, and by time to the first event', async () => {
     const organizationId = newOrganization();
-    const at = (ms: number, more: Partial<RequestLogEntry> = {}) =>
-      entryWith({ organizationId, arrivedAtMs: HOUR + ms, ...more });
+    const at = (ms: number, more: Partial<RequestLogRow> = {}) =>
+      rowWith({ organizationId, arrivedAtMs: HOUR + ms, ...more });
     const refused = { status: 429, usage: undefined, costNanoUsd: undefined, firstEventMs: undefined };
     await store.write([
       at(0, { firstEventMs: 50 }),
@@ -105,7 +105,7 @@ describe('writing', () => {
   it('remembers the newest use of a key, in whatever order it hears of them', async () => {
     const organizationId = newOrganization();
     const keyId = newId('key', Date.now());
-    const at = (arrivedAtMs: number, address: string) => entryWith({ organizationId, keyId, arrivedAtMs, address });
+    const at = (arrivedAtMs: number, address: string) => rowWith({ organizationId, keyId, arrivedAtMs, address });
     const last = async () =>
       (await sql(url, `select last_used_at, last_address from key_activity where key_id = '${keyId}'`))[0];
     await store.write([at(HOUR + 5, '192.0.2.5'), at(HOUR + 9, '192.0.2.9'), at(HOUR + 7, '192.0.2.7')]);
@@ -116,10 +116,10 @@ describe('writing', () => {
 
   it('counts a batch once, however often it comes, whole or in part', async () => {
     const organizationId = newOrganization();
-    const batch = Array.from({ length: 7 }, () => entryWith({ organizationId }));
-    const more = [...batch.slice(3), ...Array.from({ length: 5 }, () => entryWith({ organizationId }))];
+    const batch = Array.from({ length: 7 }, () => rowWith({ organizationId }));
+    const more = [...batch.slice(3), ...Array.from({ length: 5 }, () => rowWith({ organizationId }))];
     // Its first line is new, and a later one is there twice.
-    const mixed = [entryWith({ organizationId }), ...batch.slice(0, 2), ...batch.slice(0, 1)];
+    const mixed = [rowWith({ organizationId }), ...batch.slice(0, 2), ...batch.slice(0, 1)];
     for (const part of [batch, batch, more, more, mixed]) expect(await store.write(part)).toEqual({ refused: 0 });
     expect(await rowsOf(organizationId)).toHaveLength(13);
     expect((await statsOf(organizationId)).reduce((sum, row) => sum + Number(row.requests), 0)).toBe(13);
@@ -128,7 +128,7 @@ describe('writing', () => {
   it('loses a row that PostgreSQL refuses alone', async () => {
     const organizationId = newOrganization();
     const batch = Array.from({ length: 9 }, (_, i) =>
-      entryWith({ organizationId, ...(i === 4 ? { status: 40_000 } : {}) }),
+      rowWith({ organizationId, ...(i === 4 ? { status: 40_000 } : {}) }),
     );
     expect(await store.write(batch)).toEqual({ refused: 1 });
     expect((await rowsOf(organizationId)).map(({ id }) => id)).toEqual(
@@ -168,7 +168,7 @@ describe('writing', () => {
     const pairs = fc.sample(fc.tuple(text, text), { numRuns: 400, seed: 7 });
     const start = Date.now();
     const batch = pairs.map(([model, userAgent], i) =>
-      entryWith({ organizationId, arrivedAtMs: start - i, model, userAgent }),
+      rowWith({ organizationId, arrivedAtMs: start - i, model, userAgent }),
     );
     expect(await store.write(batch)).toEqual({ refused: 0 });
     const readable = (value: string) => value.replace(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, '').toWellFormed();
@@ -190,8 +190,8 @@ describe('writing', () => {
           );
           await own.write(
             order.flatMap((organizationId) => [
-              entryWith({ organizationId, keyId: organizationId }),
-              entryWith({ organizationId }),
+              rowWith({ organizationId, keyId: organizationId }),
+              rowWith({ organizationId }),
             ]),
           );
         }
@@ -212,7 +212,7 @@ describe('writing', () => {
 
   it('rejects while the log is not to be had, and nothing is counted twice afterwards', async () => {
     const organizationId = newOrganization();
-    const batch = [entryWith({ organizationId }), entryWith({ organizationId })];
+    const batch = [rowWith({ organizationId }), rowWith({ organizationId })];
     const broken = openRequestLog('postgres://nobody@127.0.0.1:1/nowhere', log);
     await expect(broken.write(batch)).rejects.toBeInstanceOf(StoreUnavailable);
     await broken.close();

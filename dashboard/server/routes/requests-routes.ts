@@ -1,4 +1,4 @@
-import { countLeftOut } from '../../../database/request-log/left-out-count.ts';
+import { countOmitted } from '../../../database/request-log/omitted-count.ts';
 import { requestDetail, requestView } from '../../../database/request-log/request-columns.ts';
 import { findRequest, searchRequests } from '../../../database/request-log/request-lookups.ts';
 import { findRequests } from '../../../database/request-log/request-pages.ts';
@@ -36,7 +36,7 @@ async function requestPage({ deps, organizationId, input }: PageCall): Promise<R
   }
   const [{ rows, ...rest }, leftOut] = await Promise.all([
     findRequests(deps.database, { organizationId, ...filter, limit: PAGE_ROWS }),
-    countLeftOut(deps.database, { organizationId, ...filter }),
+    countOmitted(deps.database, { organizationId, ...filter }),
   ]);
   return { requests: rows.map(requestView), ...rest, leftOut };
 }

@@ -8,7 +8,7 @@ import type { ReportedModel } from '../../../database/process-reports/report.ts'
 import { openRequestLog } from '../../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../../fixtures/patience.ts';
 import { configurationWith, holdsOf, reportWith } from '../../fixtures/process-report.ts';
-import { entryWith } from '../../fixtures/request-log-entry.ts';
+import { rowWith } from '../../fixtures/request-log-row.ts';
 import { addKey } from '../../harness/database.ts';
 import type { Browser } from './dashboard-browser.ts';
 import { startDashboard, type TestDashboard } from './dashboard-server.ts';
@@ -76,12 +76,12 @@ describe('what the page reads', () => {
     const log = openRequestLog(dashboard.databaseUrl, LOG, PATIENT);
     const startMs = Date.now() - 60_000;
     const entries = Array.from({ length: 120 }, (_, i) =>
-      entryWith({ arrivedAtMs: startMs + i, organizationId, keyId, requestId: crypto.randomUUID() }),
+      rowWith({ arrivedAtMs: startMs + i, organizationId, keyId, requestId: crypto.randomUUID() }),
     );
     await log.write(entries);
     const minute = Math.floor(startMs / 60_000);
     const leftOut = { organizationId, keyId, minute, model: '', code: 'key_revoked', status: 401, requests: 4_321 };
-    await log.leftOut.write([{ ...leftOut, lastAtMs: startMs, address: '192.0.2.1' }]);
+    await log.omitted.write([{ ...leftOut, lastAtMs: startMs, address: '192.0.2.1' }]);
     await log.close();
     const found: string[] = [];
     let before = '';

@@ -1,10 +1,14 @@
 import { type BufferBounds, BufferedWriter } from '../../core/batching/buffered-writer.ts';
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { Log } from '../../core/log/log.ts';
-import type { LeftOutRequests, LeftOutStore, RequestLogEntry } from '../../database/request-log/request-log.ts';
+import type {
+  OmittedRequests,
+  OmittedRequestsStore,
+  RequestLogRow,
+} from '../../database/request-log/request-log-store.ts';
 
-export interface LeftOutOptions {
-  readonly store: LeftOutStore;
+export interface OmittedOptions {
+  readonly store: OmittedRequestsStore;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Called for requests that could not even be counted. */
   readonly onDropped: (requests: number) => void;
@@ -24,7 +28,7 @@ const BOUNDS: BufferBounds = {
 
 interface Kind {
   readonly id: string;
-  counted: LeftOutRequests;
+  counted: OmittedRequests;
   /** Behind the batch in flight, so that growth needs no second place. */
   isWaiting: boolean;
   /** Requests that the store has counted. */
@@ -35,12 +39,12 @@ interface Kind {
  * Counts refused requests that have no row in the request log, by kind and minute, and writes the
  * counts in batches. Each count is a sum since the minute began, so writing one again changes nothing.
  */
-export class LeftOutCounts {
-  readonly #options: LeftOutOptions;
+export class OmittedCounts {
+  readonly #options: OmittedOptions;
   readonly #kinds = new Map<string, Kind>();
   readonly #writer: BufferedWriter<Kind>;
 
-  constructor(options: LeftOutOptions) {
+  constructor(options: OmittedOptions) {
     this.#options = options;
     const { everyMs = BOUNDS.everyMs } = options;
     this.#writer = new BufferedWriter<Kind>({
@@ -57,11 +61,11 @@ export class LeftOutCounts {
     });
   }
 
-  add(entry: RequestLogEntry, nowMs: number): void {
-    const { organizationId, keyId, status, arrivedAtMs, address } = entry;
+  add(row: RequestLogRow, nowMs: number): void {
+    const { organizationId, keyId, status, arrivedAtMs, address } = row;
     const minute = Math.floor(nowMs / MINUTE_MS);
-    const model = entry.modelKnown ? (entry.model ?? '') : '';
-    const code = entry.code ?? '';
+    const model = row.modelKnown ? (row.model ?? '') : '';
+    const code = row.code ?? '';
     const id = `${keyId} ${minute} ${status} ${code} ${model}`;
     const known = this.#kinds.get(id);
     if (known === undefined && this.#kinds.size >= MOST_KINDS) {

@@ -7,20 +7,20 @@ export interface RequestLogStore {
    * Writes a batch with its sums, each entry once: repeating one changes nothing. Resolves to how many of them the store will never take.
    * Rejects when nobody knows what became of the batch, or nothing of it could be written now; then it is to be written again unchanged.
    */
-  write(batch: readonly RequestLogEntry[]): Promise<{ readonly refused: number }>;
+  write(batch: readonly RequestLogRow[]): Promise<{ readonly refused: number }>;
   /** Makes room ahead, and drops what is older than the retention, until it is closed. */
   keepTidy(retentionMs: () => number): void;
   close(): Promise<void>;
 }
 
-/** Counts of refused requests that have no line (telemetry/refused-lines.ts). */
-export interface LeftOutStore {
+/** Counts of refused requests that have no line (ext-proc/request-log/refused-quota.ts). */
+export interface OmittedRequestsStore {
   /** Replaces what it has of them by what may only be more. Rejects when nobody knows whether it was written. */
-  write(counts: readonly LeftOutRequests[]): Promise<void>;
+  write(counts: readonly OmittedRequests[]): Promise<void>;
 }
 
 /** Requests of a key that were refused alike in a minute, as one process has counted them so far. */
-export interface LeftOutRequests {
+export interface OmittedRequests {
   readonly organizationId: string;
   readonly keyId: string;
   /** Since 1970, UTC. */
@@ -37,7 +37,7 @@ export interface LeftOutRequests {
 }
 
 /** One request of a key that exists, served or refused. The maker bounds its text, the store cleans it. */
-export interface RequestLogEntry {
+export interface RequestLogRow {
   /** `log-`, of the time of arrival. */
   readonly id: string;
   readonly arrivedAtMs: number;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { MINUTE_MS } from '../../core/clock.ts';
-import { type RefusedCaller, RefusedLines } from './refused-lines.ts';
+import { type RefusedCaller, RefusedQuota } from './refused-quota.ts';
 
 const START = 30_000_000 * MINUTE_MS;
 
 function linesOf({ workerIndex = 0, workers = 1 } = {}) {
   const told: object[] = [];
-  const lines = new RefusedLines({ info: (fields: object) => void told.push(fields) }, { workerIndex, workers });
+  const lines = new RefusedQuota({ info: (fields: object) => void told.push(fields) }, { workerIndex, workers });
   const take = (count: number, id: string | undefined, { isUnusable = false, nowMs = START } = {}): number => {
     const key: RefusedCaller['key'] = id === undefined ? undefined : { id, organizationId: 'org-1' };
     return Array.from({ length: count }, () => lines.take({ key, isUnusable }, nowMs)).filter(Boolean).length;
@@ -36,16 +36,16 @@ test('how many were left out is one line a key, once the minute is over', () => 
   take(150, 'key-2');
   take(15, 'key-3', { isUnusable: true });
   take(101, undefined);
-  lines.tell(START + MINUTE_MS - 1);
+  lines.report(START + MINUTE_MS - 1);
   expect(told).toEqual([]);
-  lines.tell(START + MINUTE_MS);
+  lines.report(START + MINUTE_MS);
   const minute = new Date(START).toISOString();
   expect(told).toEqual([
     { organization: 'org-1', key: 'key-2', lines: 50, minute },
     { organization: 'org-1', key: 'key-3', lines: 5, minute },
     { organization: undefined, key: undefined, lines: 1, minute },
   ]);
-  lines.tell(START + 2 * MINUTE_MS);
+  lines.report(START + 2 * MINUTE_MS);
   expect(told).toHaveLength(3);
 });
 

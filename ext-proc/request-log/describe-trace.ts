@@ -1,13 +1,13 @@
 import { usdNumber } from '../../core/money.ts';
-import { hasFailed } from '../process-reports/process-report-activity.ts';
-import type { RequestRecord } from '../request-log/request-record.ts';
+import { hasFailed } from '../telemetry/request-metrics.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
+import type { RequestOutcome } from './request-outcome.ts';
 
-/** Attributes of the whole request's span: fewer than in its log line, which has the trace id, and nothing about the caller. */
-export function describeTrace({ root }: RequestTrace, exchange: Exchange, record: RequestRecord): void {
-  const { route, principal, notes, status, code } = record;
-  // A path that is no route is the client's own text.
+/** Sets the attributes of the request's span: fewer than its access line has, and nothing about the caller's address. */
+export function describeTrace({ root }: RequestTrace, exchange: Exchange, outcome: RequestOutcome): void {
+  const { route, principal, notes, status, code } = outcome;
+  // A path that is not a route is text of the client.
   const path = route === undefined ? undefined : exchange.path.split('?', 1)[0];
   root.rename(path === undefined ? 'HTTP' : `${exchange.method} ${path}`);
   root.set('http.request.method', exchange.method);
@@ -19,7 +19,7 @@ export function describeTrace({ root }: RequestTrace, exchange: Exchange, record
   root.set('gen_ai.request.model', notes.model);
   if (notes.costNanoUsd !== undefined) root.set('gateway.cost_usd', usdNumber(notes.costNanoUsd));
   if (code === undefined) return;
-  // The caller's own faults are recorded, but are no failure of the gateway.
+  // A fault of the caller is an attribute, but not a failed span.
   if (hasFailed({ status, code })) root.fail(code);
   else root.set('error.type', code);
 }

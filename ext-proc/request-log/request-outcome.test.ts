@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { configWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import type { Exchange } from '../transport/exchange.ts';
-import { isFree, isUnusable, logLine, type RequestRecord } from './request-record.ts';
+import { accessLine, isFree, isUnusable, type RequestOutcome } from './request-outcome.ts';
 
 const HUGE = '\u0001'.repeat(60_000);
 
-function recordWith(changes: Partial<RequestRecord>): RequestRecord {
+function recordWith(changes: Partial<RequestOutcome>): RequestOutcome {
   return {
     startedMs: 0,
     arrivedAtMs: 1_000,
@@ -19,7 +19,7 @@ function recordWith(changes: Partial<RequestRecord>): RequestRecord {
 }
 
 describe('a request', () => {
-  test.each<[string, Partial<RequestRecord>, boolean]>([
+  test.each<[string, Partial<RequestOutcome>, boolean]>([
     ['that is served', { notes: { generationId: 'gen-1' } }, false],
     ['that reads', {}, false],
     ['that a provider refused', { status: 400, code: 'invalid_request', notes: { generationId: 'gen-1' } }, false],
@@ -31,7 +31,7 @@ describe('a request', () => {
     expect(isFree(recordWith(changes))).toBe(expected);
   });
 
-  test.each<[string, Partial<RequestRecord>, boolean]>([
+  test.each<[string, Partial<RequestOutcome>, boolean]>([
     ['nobody', {}, false],
     ['a key that is good', { principal: principalWith({ expiresAtMs: 1_001 }) }, false],
     ['a revoked key', { principal: principalWith({ revokedAtMs: 5_000 }) }, true],
@@ -44,7 +44,7 @@ describe('a request', () => {
 
 test('a line of the log has a greatest length, whatever the client and the stores say', () => {
   const exchange = { requestId: HUGE, method: HUGE, path: HUGE, peerAddress: '', header: () => HUGE };
-  const record = recordWith({
+  const outcome = recordWith({
     notes: { model: HUGE, attempts: Array.from({ length: 176 }, () => `${'p'.repeat(64)}:first_byte_timeout`) },
     route: { name: 'usage', query: HUGE },
     principal: principalWith(),
@@ -53,6 +53,6 @@ test('a line of the log has a greatest length, whatever the client and the store
     code: 'reasoning_effort_not_supported',
     problem: HUGE,
   });
-  const line = JSON.stringify(logLine(exchange as unknown as Exchange, record, 1e9));
+  const line = JSON.stringify(accessLine(exchange as unknown as Exchange, outcome, 1e9));
   expect(Buffer.byteLength(line)).toBeLessThan(8 * 1024);
 });

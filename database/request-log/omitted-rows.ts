@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { type RecordColumns, recordWriter } from '../connection/record-text.ts';
-import type { LeftOutRequests, LeftOutStore } from './request-log.ts';
+import type { OmittedRequests, OmittedRequestsStore } from './request-log-store.ts';
 
 const COUNT: Statement = { name: 'count_left_out', text: 'select count_left_out($1, $2::left_out_count[])' };
 
 /** The columns of `left_out_count` (0032_left_out_requests.sql). */
-export const LEFT_OUT_COLUMNS: RecordColumns<LeftOutRequests> = {
+export const OMITTED_COLUMNS: RecordColumns<OmittedRequests> = {
   organizationId: ['organization_id', (c) => c.organizationId],
   minute: ['minute', (c) => c.minute],
   keyId: ['key_id', (c) => c.keyId],
@@ -18,20 +18,20 @@ export const LEFT_OUT_COLUMNS: RecordColumns<LeftOutRequests> = {
   lastAtMs: ['last_ms', (c) => c.lastAtMs],
   address: ['address', (c) => c.address],
 };
-const leftOutRecords = recordWriter(LEFT_OUT_COLUMNS);
+const omittedRecords = recordWriter(OMITTED_COLUMNS);
 
 /** Rows of this process alone: other processes that count the same have their own. */
-export function leftOutRows(pool: pg.Pool): LeftOutStore {
+export function omittedRows(pool: pg.Pool): OmittedRequestsStore {
   const writer = randomUUID();
   return {
     async write(counts) {
-      await run(pool, COUNT, [writer, leftOutRecords(counts)]);
+      await run(pool, COUNT, [writer, omittedRecords(counts)]);
     },
   };
 }
 
 /** Statement that deletes some of what is older than its parameter, Unix milliseconds. */
-export function deleteLeftOut(rowsAtOnce: number): Statement {
+export function deleteOmitted(rowsAtOnce: number): Statement {
   return {
     name: 'delete_left_out_requests',
     text: `delete from left_out_requests where ctid in (

@@ -3,19 +3,19 @@ import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { LeftOutRequests } from '../../database/request-log/request-log.ts';
-import { entryWith } from '../../test/fixtures/request-log-entry.ts';
-import { LeftOutCounts } from './left-out-requests.ts';
+import type { OmittedRequests } from '../../database/request-log/request-log-store.ts';
+import { rowWith } from '../../test/fixtures/request-log-row.ts';
+import { OmittedCounts } from './omitted-requests.ts';
 
 const MINUTE = 30_000_000;
 const NOW_MS = MINUTE * MINUTE_MS;
 const refused = (code: string, more = {}) =>
-  entryWith({ status: 401, code, model: undefined, modelKnown: false, ...more });
+  rowWith({ status: 401, code, model: undefined, modelKnown: false, ...more });
 
-function counting(write: (counts: readonly LeftOutRequests[]) => Promise<void> = async () => undefined) {
-  const written: (readonly LeftOutRequests[])[] = [];
+function counting(write: (counts: readonly OmittedRequests[]) => Promise<void> = async () => undefined) {
+  const written: (readonly OmittedRequests[])[] = [];
   const dropped = { requests: 0 };
-  const counts = new LeftOutCounts({
+  const counts = new OmittedCounts({
     store: {
       write(batch) {
         written.push(batch);

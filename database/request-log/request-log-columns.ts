@@ -1,5 +1,5 @@
 import { cleanText, type RecordColumns, recordWriter } from '../connection/record-text.ts';
-import type { RequestLogEntry } from './request-log.ts';
+import type { RequestLogRow } from './request-log-store.ts';
 
 const MAX_INTEGER = 2_147_483_647;
 
@@ -10,7 +10,7 @@ function wholeMs(value: number | undefined): number | undefined {
 }
 
 /** The columns of `logged_request` (0015_cheaper_log_lines.sql). */
-export const LOGGED_COLUMNS: RecordColumns<RequestLogEntry> = {
+export const LOGGED_COLUMNS: RecordColumns<RequestLogRow> = {
   id: ['id', (e) => e.id],
   arrivedAtMs: ['arrived_ms', (e) => e.arrivedAtMs],
   organizationId: ['organization_id', (e) => e.organizationId],

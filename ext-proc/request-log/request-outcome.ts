@@ -2,43 +2,43 @@ import type { GatewayConfig } from '../../core/config/gateway-config.ts';
 import { newId } from '../../core/ids.ts';
 import { formatUsd } from '../../core/money.ts';
 import type { Principal } from '../../core/principal.ts';
-import type { RequestLogEntry } from '../../database/request-log/request-log.ts';
+import type { RequestLogRow } from '../../database/request-log/request-log-store.ts';
 import { checkKey } from '../access/authenticate.ts';
 import type { Route } from '../access/route.ts';
 import type { CallNotes } from '../endpoints/call.ts';
 import type { RequestTrace } from '../tracing/request-trace.ts';
 import type { Exchange } from '../transport/exchange.ts';
 
-/** What a request's metrics, its line in the process's log and its line in the request log are made of. */
-export interface RequestRecord {
+/** Facts about a request for its metrics, its access line, its row in the request log and its span. */
+export interface RequestOutcome {
   readonly startedMs: number;
   readonly arrivedAtMs: number;
-  /** In force when it arrived. */
+  /** The configuration when the request arrived. */
   readonly config: GatewayConfig;
   readonly notes: CallNotes;
   readonly trace: RequestTrace | undefined;
   route?: Route;
-  /** Whose key it is, also where the key is not good any more. */
+  /** The key's owner, also where the key is revoked or expired. */
   principal?: Principal;
   address?: string;
   status: number;
   code?: string;
-  /** Why a store could not answer. */
+  /** The reason why a store was unavailable. */
   problem?: string;
 }
 
-/** No line is longer than 8 KiB, whatever a client sends. */
-export function logLine(exchange: Exchange, record: RequestRecord, durationMs: number): object {
-  const { route, principal, notes, status, code } = record;
+/** The request's line in the process log, at most 8 KiB whatever a client sends. */
+export function accessLine(exchange: Exchange, outcome: RequestOutcome, durationMs: number): object {
+  const { route, principal, notes, status, code } = outcome;
   return {
     request_id: bounded(exchange.requestId),
-    trace_id: record.trace?.traceId,
+    trace_id: outcome.trace?.traceId,
     route: route?.name,
     method: bounded(exchange.method, LONGEST_METHOD),
     status,
     code,
-    problem: record.problem === undefined ? undefined : bounded(record.problem),
-    address: record.address,
+    problem: outcome.problem === undefined ? undefined : bounded(outcome.problem),
+    address: outcome.address,
     organization: principal?.organization.id,
     key: principal?.key.id,
     model: notes.model === undefined ? undefined : bounded(notes.model),
@@ -55,13 +55,13 @@ export function logLine(exchange: Exchange, record: RequestRecord, durationMs: n
   };
 }
 
-/** Cost its sender nothing: refused before a provider was asked, or left before there was an answer. */
-export function isFree({ code, status, notes }: RequestRecord): boolean {
+/** The request cost its sender nothing: refused before a provider was called, or left before there was a response. */
+export function isFree({ code, status, notes }: RequestOutcome): boolean {
   return notes.generationId === undefined && (code !== undefined || status >= 400);
 }
 
-/** Its key is revoked or expired, or its organization suspended. */
-export function isUnusable({ principal, arrivedAtMs }: RequestRecord): boolean {
+/** The key is revoked or expired, or its organization suspended. */
+export function isUnusable({ principal, arrivedAtMs }: RequestOutcome): boolean {
   if (principal === undefined) return false;
   return principal.organization.suspended || checkKey(principal.key, arrivedAtMs) !== undefined;
 }
@@ -70,29 +70,29 @@ const LONGEST_TEXT = 200;
 const LONGEST_METHOD = 32;
 const MOST_ATTEMPTS = 20;
 
-/** `undefined`: nobody's log has a place for it, because its route or key is unknown. */
-export function requestLogEntry(
+/** The request's row in the request log. `undefined`: its route or key is unknown, so it belongs to no organization. */
+export function requestLogRow(
   exchange: Exchange,
-  record: RequestRecord,
+  outcome: RequestOutcome,
   durationMs: number,
-): RequestLogEntry | undefined {
-  const { route, principal, notes } = record;
+): RequestLogRow | undefined {
+  const { route, principal, notes } = outcome;
   if (route === undefined || principal === undefined) return undefined;
   return {
-    id: newId('log', record.arrivedAtMs),
-    arrivedAtMs: record.arrivedAtMs,
+    id: newId('log', outcome.arrivedAtMs),
+    arrivedAtMs: outcome.arrivedAtMs,
     organizationId: principal.organization.id,
     keyId: principal.key.id,
     requestId: bounded(exchange.requestId),
     generationId: notes.generationId,
     route: route.name,
     model: notes.model === undefined ? undefined : bounded(notes.model),
-    modelKnown: notes.model !== undefined && record.config.models.has(notes.model),
+    modelKnown: notes.model !== undefined && outcome.config.models.has(notes.model),
     provider: notes.provider,
-    address: record.address ?? '',
+    address: outcome.address ?? '',
     userAgent: bounded(exchange.header('user-agent') ?? '') || undefined,
-    status: record.status,
-    code: record.code,
+    status: outcome.status,
+    code: outcome.code,
     streamed: notes.streamed === true,
     replayed: notes.replayed === true,
     clientGone: notes.clientGone === true,
@@ -103,7 +103,7 @@ export function requestLogEntry(
   };
 }
 
-/** A copy where it is cut: a slice would keep the whole text in memory for as long as the line waits. */
+/** A copy where it is cut: a slice would keep the whole text in memory for as long as the row waits. */
 function bounded(text: string, longest = LONGEST_TEXT): string {
   return text.length <= longest ? text : Buffer.from(text.slice(0, longest)).toString();
 }

@@ -19,14 +19,14 @@ const COUNT: Statement = {
     ) as found`,
 };
 
-export interface LeftOutQuery extends Omit<RequestFilter, 'search'> {
+export interface OmittedQuery extends Omit<RequestFilter, 'search'> {
   readonly organizationId: string;
   /** Only newer ones than that id. */
   readonly after?: string;
 }
 
 /** Refused requests that fit and have no line, in the minutes that the filter touches. */
-export async function countLeftOut(pool: pg.Pool, query: LeftOutQuery): Promise<number> {
+export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<number> {
   const {
     organizationId,
     fromMs = 0,

@@ -3,9 +3,9 @@ import { DAY_MS, MINUTE_MS } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { openDatabase } from '../../dashboard/server/turns/stores.ts';
 import { createPool } from '../../database/connection/connection-pool.ts';
-import { countLeftOut, type LeftOutQuery } from '../../database/request-log/left-out-count.ts';
-import type { LeftOutRequests } from '../../database/request-log/request-log.ts';
+import { countOmitted, type OmittedQuery } from '../../database/request-log/omitted-count.ts';
 import { dropOldLog } from '../../database/request-log/request-log-partitions.ts';
+import type { OmittedRequests } from '../../database/request-log/request-log-store.ts';
 import { openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { createDatabase, openStore, sql } from '../harness/database.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await Promise.all([one?.close(), other?.close(), database?.end()]);
 });
 
-function countedWith(changes: Partial<LeftOutRequests> & Pick<LeftOutRequests, 'organizationId'>): LeftOutRequests {
+function countedWith(changes: Partial<OmittedRequests> & Pick<OmittedRequests, 'organizationId'>): OmittedRequests {
   const minute = changes.minute ?? MINUTE;
   return {
     keyId: 'key-1',
@@ -54,33 +54,33 @@ const statsOf = (organizationId: string) =>
 describe('counts of requests without a line', () => {
   it('are in the sums by hour once, however often they come', async () => {
     const organizationId = newOrganization();
-    const write = (requests: number) => one.leftOut.write([countedWith({ organizationId, requests })]);
+    const write = (requests: number) => one.omitted.write([countedWith({ organizationId, requests })]);
     for (const requests of [5, 5, 12, 5, 12]) await write(requests);
     const hour = new Date(Math.floor(MINUTE / 60) * 60 * MINUTE_MS);
     expect(await statsOf(organizationId)).toEqual([{ hour, code: 'key_revoked', requests: '12' }]);
-    expect(await countLeftOut(database, { organizationId })).toBe(12);
+    expect(await countOmitted(database, { organizationId })).toBe(12);
   });
 
   it('of two processes are added up', async () => {
     const organizationId = newOrganization();
     const counted = { organizationId, requests: 7 };
-    await Promise.all([one.leftOut.write([countedWith(counted)]), other.leftOut.write([countedWith(counted)])]);
-    expect(await countLeftOut(database, { organizationId })).toBe(14);
+    await Promise.all([one.omitted.write([countedWith(counted)]), other.omitted.write([countedWith(counted)])]);
+    expect(await countOmitted(database, { organizationId })).toBe(14);
     expect((await statsOf(organizationId)).map(({ requests }) => requests)).toEqual(['14']);
   });
 
   it('are found by what the page filters for, and by the minute', async () => {
     const organizationId = newOrganization();
-    const at = (requests: number, more: Partial<LeftOutRequests> = {}) =>
+    const at = (requests: number, more: Partial<OmittedRequests> = {}) =>
       countedWith({ organizationId, requests, ...more });
-    await one.leftOut.write([
+    await one.omitted.write([
       at(1),
       at(2, { minute: MINUTE + 1 }),
       at(4, { keyId: 'key-2', code: 'model_not_allowed', status: 403, model: 'known' }),
       at(8, { code: '', status: 499 }),
     ]);
-    const find = (filter: Omit<LeftOutQuery, 'organizationId'>) =>
-      countLeftOut(database, { organizationId, ...filter });
+    const find = (filter: Omit<OmittedQuery, 'organizationId'>) =>
+      countOmitted(database, { organizationId, ...filter });
     expect(await find({})).toBe(15);
     expect(await find({ key: 'key-2' })).toBe(4);
     expect(await find({ model: 'known' })).toBe(4);
@@ -91,13 +91,13 @@ describe('counts of requests without a line', () => {
     expect(await find({ fromMs: (MINUTE + 1) * MINUTE_MS + 5_000 })).toBe(2);
     expect(await find({ toMs: (MINUTE + 1) * MINUTE_MS })).toBe(13);
     expect(await find({ after: newId('log', (MINUTE + 1) * MINUTE_MS) })).toBe(2);
-    expect(await countLeftOut(database, { organizationId: newOrganization() })).toBe(0);
+    expect(await countOmitted(database, { organizationId: newOrganization() })).toBe(0);
   });
 
   it('tell when a key was used last', async () => {
     const organizationId = newOrganization();
     const keyId = newId('key', Date.now());
-    await one.leftOut.write([countedWith({ organizationId, keyId, lastAtMs: MINUTE * MINUTE_MS + 7 })]);
+    await one.omitted.write([countedWith({ organizationId, keyId, lastAtMs: MINUTE * MINUTE_MS + 7 })]);
     expect(await sql(url, `select last_used_at, last_address from key_activity where key_id = '${keyId}'`)).toEqual([
       { last_used_at: new Date(MINUTE * MINUTE_MS + 7), last_address: '192.0.2.1' },
     ]);
@@ -105,13 +105,13 @@ describe('counts of requests without a line', () => {
 
   it('go with the lines of their time', async () => {
     const organizationId = newOrganization();
-    await one.leftOut.write([
+    await one.omitted.write([
       countedWith({ organizationId, minute: MINUTE - 3 * 1440 }),
       countedWith({ organizationId, requests: 3 }),
     ]);
     const pool = createPool(url, 1, PATIENT, LOG);
     await dropOldLog(pool, Date.now(), 2 * DAY_MS, LOG);
     await pool.end();
-    expect(await countLeftOut(database, { organizationId })).toBe(3);
+    expect(await countOmitted(database, { organizationId })).toBe(3);
   });
 });
