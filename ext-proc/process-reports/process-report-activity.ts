@@ -3,7 +3,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import { hasFailed } from '../telemetry/request-metrics.ts';
 import { createProviderLog, type ProviderLog } from './process-report-providers.ts';
 
-/** Counts what process reports tell, from what the metrics are told anyway. */
+/** Counts for process reports, taken from the calls of the metrics. */
 export interface ProcessActivity {
   readonly inFlight: number;
   /** Since the last call. */

@@ -9,7 +9,7 @@ import type {
   ReportedProvider,
 } from '../../database/process-reports/report.ts';
 
-/** Keeps the description of the configuration in force in step with its reloads. */
+/** Describes the configuration in force, after each reload too. */
 export interface ConfigurationReport {
   /** The same object until something changes. */
   current(): ReportedConfiguration;
@@ -17,7 +17,7 @@ export interface ConfigurationReport {
     config: GatewayConfig,
     notes: { readonly warnings: readonly ReportedProblem[]; readonly restartNeeded?: readonly string[] },
   ): void;
-  /** The file as it is now is not in force. */
+  /** The file was refused, so the configuration before it stays in force. */
   refused(problems: readonly ReportedProblem[]): void;
 }
 
@@ -45,7 +45,7 @@ export function createConfigurationReport(path: string, clock: Clock, initial: L
 
 type Mapping = Pick<ReportedConfiguration, 'fingerprint' | 'models' | 'providers'>;
 
-/** What is not named here, secrets above all, is not in it. */
+/** Names every field that is reported, so that no secret is. */
 function describeMapping(config: GatewayConfig): Mapping {
   const models = [...config.models.values()].map(describeModel);
   const providers = [...config.providers.values()].map(describeProvider);

@@ -1,10 +1,10 @@
 import type { ReportedHolds } from '../../database/process-reports/report.ts';
 import type { LiveHold } from '../limits/limit-store.ts';
 
-/** A report stays below a few hundred kilobytes whoever calls. */
+/** Keeps a report below a few hundred kilobytes. */
 const MOST_ORGANIZATIONS = 2_000;
 
-/** What is held, in all and by organization. */
+/** Sums of the holds, in all and by organization. */
 export function sumHolds(holds: readonly LiveHold[], most: number = MOST_ORGANIZATIONS): ReportedHolds {
   const sums = new Map<string, { heldNanoUsd: bigint; count: number }>();
   let total = 0n;

@@ -2,19 +2,19 @@ import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '../../core/clock.ts';
 import type { ProcessReport } from '../../database/process-reports/report.ts';
 
-/** What the process takes of its machine. */
+/** Measures the CPU, the memory and the event-loop lag of the process. */
 export interface MachineMeter {
   /** Since the last call. */
   take(): Pick<ProcessReport, 'overMs' | 'eventLoopLagMs' | 'rssBytes' | 'heapUsedBytes' | 'cpuFraction'>;
   close(): void;
 }
 
-/** A timer that should fire this often: what it is late by is the lag. At rest each firing wakes the process. */
+/** Interval of a timer whose delay is the lag. Shorter would wake an idle process more often. */
 const RESOLUTION_MS = 50;
 
 /**
- * The timer is our own: `monitorEventLoopDelay` forgets with every reset when it fired last, and so does not see a stall that begins just
- * after one, as that of the report itself does.
+ * A timer of our own: `monitorEventLoopDelay` forgets at every reset when it fired last, so it misses
+ * a stall that begins just after one, such as that of the report itself.
  */
 export function createMachineMeter(clock: Clock): MachineMeter {
   const lag = createHistogram();
@@ -54,7 +54,7 @@ export function createMachineMeter(clock: Clock): MachineMeter {
   };
 }
 
-/** Of the histogram's microseconds. Timers fire on whole milliseconds, so that below one there is nothing to tell. */
+/** Milliseconds from the histogram's microseconds. Timers fire on whole milliseconds, so less than one is no lag. */
 function lagMs(microseconds: number): number {
   return microseconds < 1000 ? 0 : rounded(microseconds / 1000, 10);
 }

@@ -1,17 +1,17 @@
 import type { ProviderHealth } from '../../database/process-reports/report.ts';
 import type { Attempt } from '../delivery-contract/provider-attempt.ts';
 
-/** How each provider did in the last five minutes, in slices, so that a busy provider takes no more memory than an idle one. */
+/** Attempts and failures of each provider in the last five minutes, in slices: a busy provider takes no more memory than an idle one. */
 export interface ProviderLog {
   note(attempts: readonly Attempt[], nowMs: number): void;
-  /** Every provider named, and those that were asked although they are not. */
+  /** Every named provider, and every other one that was called. */
   health(names: Iterable<string>, nowMs: number): Map<string, Omit<ProviderHealth, 'ejected'>>;
 }
 
 const SLICE_MS = 10_000;
 const SLICES = 30;
 
-/** Results that say nothing of the provider: it did well, was not asked, or was right. */
+/** Results that are no failure of the provider: it succeeded, was not called, or was right to refuse. */
 const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
   'ok',
   'abandoned',
@@ -24,7 +24,7 @@ const NOT_ITS_FAILURE: ReadonlySet<string> = new Set([
 ]);
 
 interface Slice {
-  /** Which stretch of time it counts; an older one is begun anew. */
+  /** Number of the time slice that it counts; an older one is reused. */
   number: number;
   attempts: number;
   failures: number;
@@ -58,7 +58,7 @@ export function createProviderLog(): ProviderLog {
       for (const attempt of attempts) noteOne(attempt, nowMs);
     },
     health(names, nowMs) {
-      // Names of former configurations go when nobody asks for them any more.
+      // Providers of former configurations go when they are not called any more.
       for (const [name, { lastAskedMs }] of tallies) if (lastAskedMs <= nowMs - SLICES * SLICE_MS) tallies.delete(name);
       const found = new Map<string, Omit<ProviderHealth, 'ejected'>>();
       for (const name of new Set([...names, ...tallies.keys()])) found.set(name, sum(tallies.get(name), nowMs));

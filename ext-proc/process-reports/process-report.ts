@@ -11,7 +11,7 @@ import type { ProcessActivity } from './process-report-activity.ts';
 import { sumHolds } from './process-report-holds.ts';
 import type { MachineMeter } from './process-report-machine.ts';
 
-/** Where a report's parts come from. */
+/** Sources of the parts of a report. */
 export interface ReportSources {
   readonly clock: Clock;
   readonly gatewayVersion: string;
@@ -21,7 +21,7 @@ export interface ReportSources {
   readonly configuration: () => ReportedConfiguration;
   readonly spooled: () => readonly { readonly bytes: number }[];
   readonly liveHolds: () => readonly LiveHold[];
-  /** Absent: there is none. */
+  /** Absent: the process has none. */
   readonly requestLog?: () => NonNullable<ProcessReport['requestLog']>;
   readonly notReady: () => Promise<string | undefined>;
   /** Absent: another process asks Envoy. `undefined`: Envoy does not answer. */
@@ -32,11 +32,11 @@ export interface EnvoyLook {
   readonly version: string;
   readonly state: string;
   readonly uptimeMs: number;
-  /** Clusters that are left alone now. */
+  /** Clusters that get no requests now. */
   readonly ejected: ReadonlySet<string>;
 }
 
-/** Above what the probe and Envoy's admin are given: this is for what has no deadline of its own. */
+/** Longer than the time-outs of the probe and of Envoy's admin: for parts without a time-out of their own. */
 const LOOK_WITHIN_MS = 2_500;
 
 export async function gatherReport(sources: ReportSources, stopping: AbortSignal): Promise<ProcessReport> {
@@ -44,7 +44,7 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
     inTime(sources.notReady(), 'whether it is ready was not known in time', stopping),
     sources.envoy === undefined ? null : inTime(sources.envoy(), undefined, stopping),
   ]);
-  // In one turn from here on, so that the parts are of one moment.
+  // Everything below happens in one turn, so that the parts are of one moment.
   const spooled = sources.spooled();
   return {
     gatewayVersion: sources.gatewayVersion,
@@ -60,7 +60,7 @@ export async function gatherReport(sources: ReportSources, stopping: AbortSignal
   };
 }
 
-/** What does not come in time is not waited for. */
+/** `undefined` for a part that does not come in time. */
 async function inTime<T, Late>(promise: Promise<T>, late: Late, stopping: AbortSignal): Promise<T | Late> {
   let giveUp: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;

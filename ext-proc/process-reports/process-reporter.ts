@@ -12,14 +12,14 @@ export interface ReporterOptions {
 }
 
 export interface ProcessReporter {
-  /** Takes the row away: the process ends cleanly. */
+  /** Deletes the row: the process ends cleanly. */
   close(): Promise<void>;
 }
 
 const EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 60_000;
 
-/** Reports at once and then every two seconds, one report at a time. What cannot be written now is written the next time, newer. */
+/** Reports at once and then every two seconds, one report at a time. A report that cannot be written is replaced by the next. */
 export function startProcessReports(options: ReporterOptions): ProcessReporter {
   const { reports, sources, log, everyMs = EVERY_MS } = options;
   const { clock, machine } = sources;
@@ -36,7 +36,7 @@ export function startProcessReports(options: ReporterOptions): ProcessReporter {
       if (failing) log.info({}, 'the process reports again');
       failing = false;
     } catch (error) {
-      // Every report fails alike while PostgreSQL is away: one line says it.
+      // Every report fails alike while PostgreSQL is unavailable, so only the first is logged.
       const why = error instanceof StoreUnavailable ? { error: error.message } : { err: error };
       if (!failing) log.warn(why, 'the process could not report; it goes on trying');
       failing = true;
@@ -65,7 +65,7 @@ export function startProcessReports(options: ReporterOptions): ProcessReporter {
       await running;
       machine.close();
       try {
-        // While PostgreSQL is away others take the row for forgotten in time.
+        // While PostgreSQL is unavailable the row stays; readers ignore it after some time.
         if (!failing) await reports.remove(options.process.id);
       } catch (error) {
         log.warn({ err: error }, "the process's report could not be taken away");

@@ -1,10 +1,10 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Answers that are stored for Idempotency-Keys. */
+/** Stored responses of Idempotency-Keys. */
 export interface AnswerMetrics {
-  /** Counts answers that gave way, because their organization has stored more than its bound. */
+  /** Responses were evicted, because their organization has stored more than its bound. */
   answersEvicted(answers: number): void;
-  /** Bytes that all organizations have stored now, by all processes. */
+  /** Bytes that all organizations have stored now, in all processes. */
   answersStored(bytes: number): void;
 }
 

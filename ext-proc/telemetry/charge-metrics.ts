@@ -19,19 +19,19 @@ export interface ChargeMetrics {
   settlementFailed(): void;
   /** A charge went to the dead letters: an operator has to look at it. */
   chargeBuried(): void;
-  /** What a provider is paid for, and no organization. */
+  /** A provider is paid this amount, and no organization is charged for it. */
   lost(reason: LossReason, amountNanoUsd: NanoUsd): void;
-  /** The ledger had gone back in time, and lacked these. */
+  /** The ledger had gone back in time and lacked these charges, which were made again. */
   chargedAgain(charges: number): void;
   /** Neither PostgreSQL nor the spool took a charge. */
   chargeLost(): void;
-  /** Says what waits in the spool, how much more fits and what is damaged, whenever somebody asks. */
+  /** Registers the gauges of the spool, read at each scrape. */
   watchSpool(spool: WatchedSpool): void;
-  /** What a process that was killed left behind is settled. */
+  /** A request of a process that was killed is settled. */
   recovered(as: 'charged' | 'uncharged'): void;
-  /** Says whether the journal of requests is written, whenever somebody asks. */
+  /** Registers the gauge of the journal, read at each scrape. */
   watchJournal(isBehind: () => boolean): void;
-  /** Says what is held whenever somebody asks. */
+  /** Registers the gauges of the holds, read at each scrape. */
   watchHolds(live: () => readonly LiveHold[]): void;
 }
 
@@ -73,7 +73,7 @@ export function createChargeMetrics(registers: Registry[]): ChargeMetrics {
     labelNames: ['reason'],
     registers,
   });
-  // There before the first loss, which an increase would not see otherwise.
+  // Series exist before the first loss: `increase` does not see a series that begins with it.
   for (const reason of ALWAYS_SHOWN) losses.inc({ reason }, 0);
   return {
     usageMismatched: (provider, total) => mismatches.inc({ provider, total }),

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Address } from '../../core/config/gateway-config.ts';
 import { boundConnections } from '../../core/net/bounded-connections.ts';
 
-/** Far above probes and scrapers, far below what the process may open. */
+/** Far more than probes and scrapers need, far fewer than the process may open. */
 const MAX_CONNECTIONS = 256;
 
 /** `/live`, `/ready` and `/metrics`, on an address of their own that Envoy does not publish. */
@@ -11,7 +11,7 @@ export interface HealthServer {
 }
 
 export interface HealthChecks {
-  /** Resolves to why a request through Envoy would not be served now; `undefined` when it would. */
+  /** Resolves to the reason why a request through Envoy would not be served now, or `undefined`. */
   notReady(): Promise<string | undefined>;
 }
 

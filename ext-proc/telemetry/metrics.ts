@@ -23,14 +23,14 @@ export interface Metrics
 }
 
 export interface MetricsOptions {
-  /** Of this process among those whose metrics stand on one page. */
+  /** Index of this process among those whose metrics share one page. */
   readonly workerIndex?: number;
   readonly version?: string;
 }
 
 export function createMetrics({ workerIndex, version = '' }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
-  // Series of their own: a sum over processes would fall when one of them starts anew, and Prometheus take it for a restart of all.
+  // Separate series: a sum would fall when one process restarts, and look like a restart of all.
   if (workerIndex !== undefined) registry.setDefaultLabels({ worker: String(workerIndex) });
   const registers = [registry];
   return {

@@ -3,16 +3,16 @@ import type { ReportedConfiguration } from '../../database/process-reports/repor
 import type { Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
 
 export interface ProcessMetrics {
-  /** The file changed, or somebody asked. */
+  /** The configuration was read again: the file changed, or a reload was requested. */
   configurationRead(result: 'applied' | 'refused'): void;
   watchConfiguration(current: () => ReportedConfiguration): void;
-  /** What the process may hold in memory at once, and what it holds now. */
+  /** Registers the gauges of the budgets of memory, read at each scrape. */
   watchMemory(budgets: () => readonly MemoryBudget[]): void;
-  /** A body or an answer found no room in memory, or gave way to another one. */
+  /** A body or a response found no room in memory, or was evicted for another one. */
   memoryRefused(use: MemoryUse): (why: Refused) => void;
-  /** Of the process that has the metrics address: whether a request through Envoy would be served. */
+  /** Registers the gauge of readiness, in the process that has the metrics address. */
   watchReadiness(notReady: () => Promise<string | undefined>): void;
-  /** Of the same process: when the certificate ends that the API is served with. `undefined`: there is none. */
+  /** Registers the end of the API's certificate, in the same process. `undefined`: there is none. */
   watchCertificate(expiresAtMs: () => Promise<number | undefined>): void;
 }
 
@@ -23,7 +23,7 @@ export interface MemoryBudget {
   readonly held: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
 }
 
-/** How often a timer looks how late it is. What it tells is a quarter of a second late before anybody is told; at rest each look wakes the process. */
+/** Interval of the timer that measures event-loop lag, in ms. Shorter would wake an idle process more often. */
 const LAG_LOOK_EVERY_MS = 20;
 
 export function createProcessMetrics(registers: Registry[], version: string): ProcessMetrics {

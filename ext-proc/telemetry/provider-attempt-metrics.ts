@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import { UNCHARGED_REASONS, type UnchargedReason } from '../../database/costs/provider-attempts.ts';
 
 export interface ProviderAttemptMetrics {
-  /** Tokens that a provider may bill and nobody was charged for. */
+  /** Tokens that a provider may bill and no organization was charged for. */
   unchargedTokens(reason: UnchargedReason, tokens: number): void;
   providerAttemptsWritten(attempts: number): void;
   providerAttemptsDropped(attempts: number): void;

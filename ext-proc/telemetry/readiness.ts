@@ -10,22 +10,22 @@ import type { ListenConfig } from '../../core/config/gateway-config.ts';
  */
 export interface Readiness {
   notReady(): Promise<string | undefined>;
-  /** The request is a probe, of whichever gateway process here: not a line in the log. */
+  /** The request is a probe of one of this deployment's gateway processes, and gets no access line. */
   isProbe(authorization: string | undefined): boolean;
-  /** From now on never ready again: the process is draining. */
+  /** The process is draining and is never ready again. */
   drain(): void;
 }
 
 const PROBE_TIMEOUT_MS = 2000;
-/** A load balancer that asks often must not become load. */
+/** Lifetime of a result, so that a load balancer that asks often causes no load. */
 const REMEMBER_MS = 500;
 
 export interface ReadinessOptions {
   readonly listen: ListenConfig;
-  /** Where Envoy listens when it is in another network than this process; absent: at the address of `listen.api`. */
+  /** Envoy's host where it is in another network than this process; absent: the address of `listen.api`. */
   readonly envoyHost?: string;
   readonly probeKey: string;
-  /** What the probe cannot see, because only an admitted request would meet it. */
+  /** Reason that the probe cannot find, because only an admitted request would meet it. */
   completionsRefused(): Promise<string | undefined>;
 }
 
@@ -44,7 +44,7 @@ export function createReadiness(options: ReadinessOptions): Readiness {
       }
       return last.result;
     },
-    // A customer's key has another length: it costs one comparison of numbers.
+    // A customer's key has another length, so it costs one comparison of numbers.
     isProbe: (value) => value?.length === authorization.length && isSame(value, authorization),
     drain() {
       draining = true;
@@ -52,15 +52,16 @@ export function createReadiness(options: ReadinessOptions): Readiness {
   };
 }
 
-/** In a time that does not tell how much of it was right. */
+/** Compares in constant time. */
 function isSame(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /**
- * A key that exists nowhere but in this file, which the gateway processes of one deployment share: Envoy may give a probe to any of them.
- * The first one writes it, whole before it has its name.
+ * Reads the key of the probes, which exists only in this file. The gateway processes of one
+ * deployment share it, since Envoy may route a probe to any of them. The first process writes it,
+ * under another name until it is complete.
  */
 export async function sharedProbeKey(path: string): Promise<string> {
   const own = `${path}.${randomUUID()}`;
@@ -82,7 +83,7 @@ function probe(host: string, listen: ListenConfig, authorization: string): Promi
         path: '/v1/models',
         headers: { authorization, connection: 'close' },
         agent: false,
-        // Our own listener on this machine, asked whether it serves; its certificate names the public host.
+        // The listener of this machine; its certificate names the public host.
         rejectUnauthorized: false,
       },
       (response) => {

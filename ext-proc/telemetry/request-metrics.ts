@@ -3,12 +3,12 @@ import type { RouteName } from '../access/route.ts';
 import type { AccountErrorKind, Attempt } from '../delivery-contract/provider-attempt.ts';
 
 export interface RequestMetrics {
-  /** `probe`: one of our own readiness probes, which is in none of these. */
+  /** `probe`: a readiness probe, which is counted in no metric. */
   requestStarted(probe: boolean): void;
   requestEnded(request: EndedRequest): void;
   attempts(attempts: readonly Attempt[]): void;
   streamStarted(): void;
-  /** `firstEventMs`: absent when it never had one. */
+  /** `firstEventMs`: absent when the stream had no event. */
   streamEnded(firstEventMs: number | undefined): void;
 }
 
@@ -24,7 +24,7 @@ const ROUTES: readonly EndedRequest['route'][] = ['chat', 'models', 'credits', '
 
 const ACCOUNT_ERROR_KINDS: readonly AccountErrorKind[] = ['credentials', 'funds'];
 
-/** From a refusal to the longest `timeouts.total` that is usual. */
+/** From a refusal to the longest usual `timeouts.total`. */
 const DURATION_BUCKETS_S = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900];
 
 export function createRequestMetrics(registers: Registry[]): RequestMetrics {
@@ -34,7 +34,7 @@ export function createRequestMetrics(registers: Registry[]): RequestMetrics {
     labelNames: ['route', 'status', 'code'],
     registers,
   });
-  // A series that begins with its first failure shows no increase.
+  // `increase` does not see a series that begins with its first failure.
   for (const route of ROUTES) requests.inc({ route, status: '500', code: 'internal_error' }, 0);
   const duration = new Histogram({
     name: 'gateway_request_duration_seconds',
@@ -120,7 +120,7 @@ function attemptMetrics(registers: Registry[]): RequestMetrics['attempts'] {
     for (const { provider, result, account: kind, durationMs, firstEventMs } of list) {
       attempts.inc({ provider, result });
       if (!shown.has(provider)) {
-        // A series that begins with its first failure shows no increase.
+        // `increase` does not see a series that begins with its first failure.
         shown.add(provider);
         for (const one of ACCOUNT_ERROR_KINDS) account.inc({ provider, kind: one }, 0);
       }

@@ -6,13 +6,13 @@ export interface StoreMetrics {
   databaseBatch(batch: BatchFigures): void;
   limitStoreCall(operation: LimitStoreOperation, tookMs: number, failed: boolean): void;
   admissionRefused(rule: RefusingRule): void;
-  /** Says what connections there are whenever somebody asks. */
+  /** Registers the gauges of the connections, read at each scrape. */
   watchDatabase(pools: () => readonly PoolFigures[]): void;
-  /** With its indexes and all of its months. */
+  /** Size of the audit log with its indexes, all months together. */
   auditLogMeasured(bytes: number): void;
-  requestLogWritten(lines: number): void;
-  requestLogDropped(lines: number): void;
-  /** Says how many lines wait, and how long nothing of them was written, whenever somebody asks. */
+  requestLogWritten(rows: number): void;
+  requestLogDropped(rows: number): void;
+  /** Registers the gauges of rows that wait, and of the time since one was written, read at each scrape. */
   watchRequestLog(waiting: () => number, stalledMs: () => number): void;
 }
 
@@ -159,7 +159,7 @@ function auditLogMetrics(registers: Registry[]): StoreMetrics['auditLogMeasured'
     help: 'Size of the audit log in the database, with its indexes and all of its months; every process tells the same.',
     registers,
   });
-  // Until it was measured there is none: a size of 0 would look like growth afterwards.
+  // No series until the first measurement: a size of 0 would look like growth afterwards.
   size.remove();
   return (bytes) => size.set(bytes);
 }
@@ -178,8 +178,8 @@ function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
     registers,
   });
   return {
-    requestLogWritten: (lines) => written.inc(lines),
-    requestLogDropped: (lines) => dropped.inc(lines),
+    requestLogWritten: (rows) => written.inc(rows),
+    requestLogDropped: (rows) => dropped.inc(rows),
     watchRequestLog(waiting, stalledMs) {
       new Gauge({
         name: 'gateway_request_log_waiting',

@@ -3,7 +3,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export interface TraceMetrics {
   spansExported(spans: number): void;
   spansDropped(reason: SpanDropReason, spans: number): void;
-  /** Says how many spans wait to be exported whenever somebody asks. */
+  /** Registers the gauge of spans that wait, read at each scrape. */
   watchSpans(waiting: () => number): void;
 }
 

@@ -3,15 +3,16 @@ import { createServer, request } from 'node:http';
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client';
 
 /**
- * Several gateway processes are one service to whoever reads its metrics. Only the first has the metrics address; the others give theirs on a
- * socket, and the first puts them on its page. Each process's series carry its index as `worker`, so that nothing is added up here.
+ * Metrics of several gateway processes on one page. Only the first process has the metrics address;
+ * it reads the metrics of the others from their sockets. The series of each process carry its index
+ * as `worker`, so nothing is added up here.
  */
 type MetricsOfWorker = MetricObjectWithValues<MetricValue<string>>[];
 
 const TIMEOUT_MS = 1_000;
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
-/** For the processes that do not have the metrics address. */
+/** Serves the metrics of a process that does not have the metrics address. */
 export async function serveWorkerMetrics(registry: Registry, socketPath: string): Promise<{ close(): Promise<void> }> {
   await unlink(socketPath).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
@@ -37,7 +38,7 @@ export async function serveWorkerMetrics(registry: Registry, socketPath: string)
   };
 }
 
-/** This process's metrics and those of every other that answers now. One that is being restarted is missing, and back soon. */
+/** The metrics of this process and of every other that responds now. A process that restarts is missing for that time. */
 export async function allWorkersMetrics(registry: Registry, otherSockets: readonly string[]): Promise<string> {
   if (otherSockets.length === 0) return registry.metrics();
   const own = await registry.getMetricsAsJSON();
@@ -46,7 +47,7 @@ export async function allWorkersMetrics(registry: Registry, otherSockets: readon
   return AggregatorRegistry.aggregate([own, ...answered].map(keepAll)).metrics();
 }
 
-/** The start of a process is left out where processes are added up, which they are not. */
+/** Keeps what prom-client omits from sums of processes, such as their start: here nothing is added up. */
 function keepAll(metrics: MetricsOfWorker): MetricsOfWorker {
   return metrics.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' } : metric));
 }
@@ -64,13 +65,13 @@ function readWorkerMetrics(socketPath: string): Promise<MetricsOfWorker | undefi
       answer.on('end', () => resolve(answer.statusCode === 200 ? parse(Buffer.concat(chunks)) : undefined));
       answer.on('error', () => resolve(undefined));
     });
-    // Nobody behind the socket, or too slow.
+    // No process listens on the socket, or it is too slow.
     call.on('error', () => resolve(undefined));
     call.end();
   });
 }
 
-/** Written by our own process. */
+/** Parses what another gateway process wrote. */
 function parse(bytes: Buffer): MetricsOfWorker | undefined {
   try {
     return JSON.parse(bytes.toString()) as MetricsOfWorker;

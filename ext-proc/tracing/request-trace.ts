@@ -177,7 +177,7 @@ export class Span {
     this.#endedMs ??= this.#nowMs();
   }
 
-  /** Nothing is set any more. */
+  /** Ends OpenTelemetry's span; attributes set later have no effect. */
   finish(): void {
     this.#span.end(this.#endedMs);
   }

@@ -42,7 +42,7 @@ export interface OpeningTracing {
   /** The configuration now: a reload may switch tracing on, off, and to another collector. */
   readonly target: () => TracingConfig | undefined;
   readonly workerIndex: number;
-  /** Of the gateway. */
+  /** Version of the gateway. */
   readonly version: string;
   readonly clock: Clock;
   readonly metrics: TraceMetrics;
