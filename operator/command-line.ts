@@ -1,19 +1,19 @@
-import { type FlagSpec, parseArguments } from './arguments.ts';
-import { CHECK_CONFIG } from './check-config.ts';
-import { CHECKPOINT_COMMANDS } from './checkpoint-commands.ts';
-import type { Command } from './command.ts';
-import { COST_COMMANDS } from './cost-commands.ts';
-import type { Environment } from './database.ts';
-import { DEAD_LETTER_COMMANDS } from './dead-letter-commands.ts';
-import { DOCTOR } from './doctor.ts';
-import { KEY_COMMANDS } from './key-commands.ts';
-import { LEDGER_COMMANDS } from './ledger-commands.ts';
-import { MIGRATE } from './migrate-command.ts';
-import { ORGANIZATION_COMMANDS } from './organization-commands.ts';
-import type { Result } from './result.ts';
-import { table } from './table.ts';
-import { USER_COMMANDS } from './user-commands.ts';
-import { VERIFY } from './verify-command.ts';
+import { type FlagSpec, parseArguments } from './command-line/arguments.ts';
+import type { Command } from './command-line/command.ts';
+import type { Environment } from './command-line/database.ts';
+import type { Result } from './command-line/result.ts';
+import { table } from './command-line/table.ts';
+import { CHECK_CONFIG } from './commands/check-config.ts';
+import { COST_COMMANDS } from './commands/costs.ts';
+import { KEY_COMMANDS } from './commands/key.ts';
+import { LEDGER_COMMANDS } from './commands/ledger.ts';
+import { CHECKPOINT_COMMANDS } from './commands/ledger-checkpoints.ts';
+import { DEAD_LETTER_COMMANDS } from './commands/ledger-dead-letters.ts';
+import { VERIFY } from './commands/ledger-verify.ts';
+import { MIGRATE } from './commands/migrate.ts';
+import { ORGANIZATION_COMMANDS } from './commands/org.ts';
+import { USER_COMMANDS } from './commands/user.ts';
+import { DOCTOR } from './doctor/doctor.ts';
 
 const COMMANDS: readonly Command[] = [
   CHECK_CONFIG,

@@ -1,5 +1,5 @@
+import type { Result } from './command-line/result.ts';
 import { runCommandLine } from './command-line.ts';
-import type { Result } from './result.ts';
 
 /** The operator command line: success goes to standard output, failure to standard error, or both as JSON. */
 

@@ -3,9 +3,9 @@ import { SCOPES } from '../core/principal.ts';
 import { createPool } from '../database/connection/connection-pool.ts';
 import { openPostgres } from '../database/open.ts';
 import { findUserByEmail, listUsers } from '../database/users/user-rows.ts';
-import { createKey } from '../operator/keys.ts';
-import { createOrganization } from '../operator/organizations.ts';
-import { createUserWithPassword, DEMO_EMAIL } from '../operator/users.ts';
+import { createKey } from '../operator/records/keys.ts';
+import { createOrganization } from '../operator/records/organizations.ts';
+import { createUserWithPassword, DEMO_EMAIL } from '../operator/records/users.ts';
 
 const CREDIT_USD = 10n;
 const REQUESTS_PER_MINUTE = 600;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CONFIG_FILE } from '../core/config/schema.ts';
 import { inRanges } from '../core/net/ip-ranges.ts';
 import { ipRanges } from '../dashboard/server/routes/input-fields.ts';
-import { createValueReader } from '../operator/flag-values.ts';
+import { createValueReader } from '../operator/command-line/flag-values.ts';
 
 /** The ranges that `key create --ips` stores; none if it refuses the text. */
 function fromFlags(text: string): readonly string[] {

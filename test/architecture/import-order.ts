@@ -117,7 +117,7 @@ export const AREAS: readonly Area[] = [
   {
     path: 'operator',
     uses: ['core', 'database', 'ext-proc/access', 'ext-proc/limits', 'dashboard/server/sign-in'],
-    folders: [''],
+    folders: ['command-line', 'records', 'doctor', 'commands', ''],
   },
   {
     path: 'supervisor',

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { openProcessReports } from '../../database/process-reports/process-reports.ts';
 import type { ProcessReport, ProcessReports, ReportingProcess } from '../../database/process-reports/report.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import type { Finding } from '../../operator/doctor-check.ts';
+import type { Finding } from '../../operator/doctor/check.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { configurationWith, reportWith } from '../fixtures/process-report.ts';
 import { addCustomer, createDatabase, createEmptyDatabase, openStore, settlementOf, sql } from '../harness/database.ts';

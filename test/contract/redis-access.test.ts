@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { diagnoseRedis } from '../../ext-proc/limits/redis/diagnosis.ts';
-import { lookAtLimitStore } from '../../operator/doctor-limit-store.ts';
+import { lookAtLimitStore } from '../../operator/doctor/limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { freePorts } from '../launchers/free-ports.ts';

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { runCommandLine } from '../../operator/command-line.ts';
-import type { Finding } from '../../operator/doctor-check.ts';
+import type { Finding } from '../../operator/doctor/check.ts';
 import { addCustomer, createDatabase, openStore, settlementOf } from '../harness/database.ts';
 import { REPOSITORY } from '../harness/deployment.ts';
 import { requirement } from '../harness/requirement.ts';

@@ -3,7 +3,7 @@ import type { UserRow } from '../../../dashboard/contract/operator.ts';
 import type { OrganizationView } from '../../../dashboard/contract/organization.ts';
 import { hashPassword } from '../../../dashboard/server/sign-in/password.ts';
 import { findUserByEmail } from '../../../database/users/user-rows.ts';
-import { createUserWithPassword, resetPassword } from '../../../operator/users.ts';
+import { createUserWithPassword, resetPassword } from '../../../operator/records/users.ts';
 import { BY, sql } from '../../harness/database.ts';
 import { withinOneWindow } from './dashboard-attempts.ts';
 import type { Browser } from './dashboard-browser.ts';

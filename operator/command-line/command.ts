@@ -1,0 +1,62 @@
+import { hostname, userInfo } from 'node:os';
+import { isIdOf } from '../../core/id-form.ts';
+import type { Actor } from '../../database/audit/audit.ts';
+import type { FlagSpec } from './arguments.ts';
+import { type Database, type Environment, withDatabase } from './database.ts';
+import { createValueReader, type ValueReader } from './flag-values.ts';
+import { type Result, refused } from './result.ts';
+
+export interface Command {
+  /** `org create` */
+  readonly name: string;
+  readonly summary: string;
+  /** Placeholders; one in brackets is optional. */
+  readonly positionals: readonly string[];
+  readonly flags: readonly FlagSpec[];
+  run(call: CommandCall): Promise<Result>;
+}
+
+export interface CommandCall {
+  readonly positionals: readonly string[];
+  readonly flags: ReadonlyMap<string, string>;
+  readonly env: Environment;
+}
+
+/** Reads all values first, so that nothing is changed if one is wrong, and all wrong ones are reported. */
+export async function onDatabase<T>(
+  call: CommandCall,
+  readValues: (values: ValueReader) => T,
+  use: (database: Database, values: T) => Promise<Result>,
+): Promise<Result> {
+  const reader = createValueReader(call.flags);
+  const values = readValues(reader);
+  if (reader.problems.length > 0) return { kind: 'usage', message: reader.problems.join('\n') };
+  return withDatabase(call.env, (database) => use(database, values));
+}
+
+/** A command on one organization or key: an id that can be none is refused like an unknown one, before a database is asked. */
+export function idProblem(kind: 'org' | 'key', id: string): Result | undefined {
+  if (isIdOf(kind, id)) return undefined;
+  return refused(`There is no ${NOUN[kind]} ${JSON.stringify(id)}: ids look like ${EXAMPLE[kind]}.`);
+}
+
+export function unknown(kind: 'org' | 'key', id: string): Result {
+  return refused(`There is no ${NOUN[kind]} ${id}.`);
+}
+
+const NOUN = { org: 'organization', key: 'key' };
+const EXAMPLE = { org: 'org-01ARZ3NDEKTSV4RRFFQ69G5FAV', key: 'key-01ARZ3NDEKTSV4RRFFQ69G5FAV' };
+
+/** Actor for ledger and audit log: the account on this machine. */
+export function operatorHere(): Actor {
+  return { actor: `${accountName()}@${hostname()}` };
+}
+
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user id may have no name.
+    return String(process.getuid?.() ?? 'operator');
+  }
+}

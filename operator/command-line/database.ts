@@ -1,0 +1,108 @@
+import { access } from 'node:fs/promises';
+import { embeddedDatabaseUrl, runtimePaths } from '../../core/config/runtime-paths.ts';
+import { socketFolderProblem } from '../../core/config/socket-folder.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { createPool } from '../../database/connection/connection-pool.ts';
+import { isForbidden } from '../../database/connection/unavailable.ts';
+import { openPostgres, type Postgres } from '../../database/open.ts';
+import { type Result, refused } from './result.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Connections for what the stores of the dashboard keep: users, their memberships and passwords. */
+export type Pool = ReturnType<typeof createPool>;
+
+export interface Database extends Postgres {
+  readonly pool: Pool;
+}
+
+/** Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded one of GATEWAY_DATA. */
+export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
+  return withPool(env, async (pool, url) => {
+    let database: Postgres;
+    try {
+      database = await openPostgres({ url, log: QUIET });
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
+      return refused(error instanceof Error ? error.message : String(error));
+    }
+    try {
+      return await use({ ...database, pool });
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/** The same without a look at the schema, and before there is one. */
+export async function withPool(env: Environment, use: (pool: Pool, url: string) => Promise<Result>): Promise<Result> {
+  const found = await findDatabase(env);
+  if ('kind' in found) return found;
+  const pool = createPool(found.url, 1, TIMEOUTS, QUIET);
+  try {
+    return await use(pool, found.url);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) {
+      return refused(
+        `PostgreSQL is not reachable at ${found.where}. Start the gateway (npm start), or set DATABASE_URL to the database of a running one.`,
+      );
+    }
+    if (isForbidden(error)) {
+      return refused(
+        `The database's user may not do this (${error.message}). Set DATABASE_URL to one who is in the role gateway_operator.`,
+      );
+    }
+    throw error;
+  } finally {
+    await pool.end();
+  }
+}
+
+const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
+/** Problems are answers of the command here, not log lines. */
+const QUIET = { info: () => {}, warn: () => {}, error: () => {} };
+
+export interface DatabaseAddress {
+  readonly url: string;
+  /** For messages: without the credentials that a URL may carry. */
+  readonly where: string;
+}
+
+export async function findDatabase(env: Environment): Promise<DatabaseAddress | Result> {
+  if (env.DATABASE_URL) return atUrl(env.DATABASE_URL);
+  // Reading the configuration costs more than the rest of a command, so it is loaded only when it decides.
+  const { loadConfig } = await import('../../core/config/load.ts');
+  const path = configPath(env);
+  if (!(await access(path).then(yes, no))) return embedded(env);
+  const loaded = await loadConfig(path, env, { secrets: 'none' });
+  if (loaded.ok) {
+    const { postgres } = loaded.config.stores;
+    return postgres.kind === 'url' ? atUrl(postgres.url) : embedded(env);
+  }
+  return refused(
+    `${path} does not validate, so which database it names is unknown: see check-config, or set DATABASE_URL.`,
+  );
+}
+
+const yes = () => true;
+const no = () => false;
+
+export function configPath(env: Environment): string {
+  return env.GATEWAY_CONFIG ?? 'config/gateway.yaml';
+}
+
+function atUrl(url: string): DatabaseAddress | Result {
+  if (!/^postgres(ql)?:\/\//.test(url)) return refused('DATABASE_URL is no postgres:// or postgresql:// URL.');
+  // One for a socket may name no host, which only PostgreSQL's own clients read.
+  if (!URL.canParse(url)) return { url, where: 'the address in DATABASE_URL' };
+  const { hostname, port, searchParams } = new URL(url);
+  return { url, where: searchParams.get('host') ?? `${hostname}${port === '' ? '' : `:${port}`}` };
+}
+
+function embedded(env: Environment): DatabaseAddress | Result {
+  const paths = runtimePaths(env);
+  const problem = socketFolderProblem(paths);
+  if (problem !== undefined) return refused(problem);
+  return { url: embeddedDatabaseUrl(paths), where: `the embedded server of ${paths.dataDir}` };
+}

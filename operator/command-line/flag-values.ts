@@ -1,0 +1,124 @@
+import { isModelId, MAX_LIST_LENGTH, MAX_NAME_CHARACTERS } from '../../core/field-bounds.ts';
+import { MAX_AMOUNT_NANO_USD, type NanoUsd, parseUsd } from '../../core/money.ts';
+import { isIpRange } from '../../core/net/ip-ranges.ts';
+import { SCOPES, type Scope } from '../../core/principal.ts';
+import { hidesSomething, showsSomething } from '../../core/visible-text.ts';
+import { normalizeEmail } from '../../database/users/email-address.ts';
+import { SWITCH_ON } from './arguments.ts';
+
+/** Reads values of flags and arguments within the bounds that the database keeps; what does not fit is collected, all of it at once. */
+export interface ValueReader {
+  readonly problems: readonly string[];
+  /** `undefined`: the flag was not given. `null`: it was `none`, where that clears. */
+  name(flag: string): string | undefined;
+  text(flag: string, maxLength: number): string | undefined;
+  count(flag: string, max: number): number | null | undefined;
+  budget(flag: string): NanoUsd | null | undefined;
+  credit(flag: string): NanoUsd | undefined;
+  isOn(flag: string): boolean | undefined;
+  scopes(flag: string): readonly Scope[];
+  models(flag: string): readonly string[] | undefined;
+  ipRanges(flag: string): readonly string[] | undefined;
+  moment(flag: string): number | undefined;
+  email(flag: string): string | undefined;
+  oneOf<C extends string>(flag: string, choices: readonly C[]): C | undefined;
+}
+
+const AMOUNT_FORM = `an amount in USD such as 12.5, up to ${MAX_AMOUNT_NANO_USD / 1_000_000_000n}, with at most 9 decimals`;
+
+export function createValueReader(flags: ReadonlyMap<string, string>): ValueReader {
+  const problems: string[] = [];
+
+  function read<T>(flag: string, form: string, parse: (text: string) => T | undefined): T | undefined {
+    const text = flags.get(flag);
+    if (text === undefined) return undefined;
+    const value = parse(text);
+    if (value === undefined) problems.push(`--${flag} takes ${form}, not ${JSON.stringify(text)}.`);
+    return value;
+  }
+
+  const orNone =
+    <T>(parse: (text: string) => T | undefined) =>
+    (text: string): T | null | undefined =>
+      text === 'none' ? null : parse(text);
+  const list =
+    (isItem: (item: string) => boolean) =>
+    (text: string): readonly string[] | undefined => {
+      const items = [...new Set(text.split(',').map((item) => item.trim()))];
+      return items.length <= MAX_LIST_LENGTH && items.every(isItem) ? items : undefined;
+    };
+
+  return {
+    problems,
+    name: (flag) => read(flag, textForm(MAX_NAME_CHARACTERS), (text) => plainText(text, MAX_NAME_CHARACTERS)),
+    text: (flag, maxLength) => read(flag, textForm(maxLength), (text) => plainText(text, maxLength)),
+    count: (flag, max) =>
+      read(
+        flag,
+        `a whole number from 1 to ${max}, or none`,
+        orNone((text) => parseCount(text, max)),
+      ),
+    budget: (flag) =>
+      read(
+        flag,
+        `${AMOUNT_FORM}, not negative, or none`,
+        orNone((text) => notNegative(parseUsd(text))),
+      ),
+    credit: (flag) => read(flag, `${AMOUNT_FORM}, not negative`, (text) => notNegative(parseUsd(text))),
+    isOn: (flag) =>
+      read(flag, 'nothing or none', (text) => (text === SWITCH_ON ? true : text === 'none' ? false : undefined)),
+    scopes: (flag) => (read(flag, `one or both of ${SCOPES.join(',')}`, list(isScope)) ?? []).filter(isScope),
+    models: (flag) => read(flag, `up to ${MAX_LIST_LENGTH} model ids, separated by commas`, list(isModelId)),
+    ipRanges: (flag) =>
+      read(
+        flag,
+        `up to ${MAX_LIST_LENGTH} addresses or CIDRs such as 10.0.0.0/8, separated by commas`,
+        list(isIpRange),
+      ),
+    moment: (flag) => read(flag, 'a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z', parseMoment),
+    email: (flag) => read(flag, 'an e-mail address', normalizeEmail),
+    oneOf: (flag, choices) => read(flag, choices.join(' or '), (text) => choices.find((choice) => choice === text)),
+  };
+}
+
+/** A number for `org credit`, which corrects when it is negative. */
+export function parseCredit(text: string): NanoUsd | string {
+  const amount = parseUsd(text);
+  return amount === undefined || amount === 0n
+    ? `USD takes ${AMOUNT_FORM}, not zero; not ${JSON.stringify(text)}.`
+    : amount;
+}
+
+function textForm(maxLength: number): string {
+  return `1 to ${maxLength} characters, none of them hidden`;
+}
+
+function plainText(text: string, maxLength: number): string | undefined {
+  const trimmed = text.trim();
+  return trimmed.length <= maxLength && showsSomething(trimmed) && !hidesSomething(trimmed) ? trimmed : undefined;
+}
+
+function parseCount(text: string, max: number): number | undefined {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= max ? value : undefined;
+}
+
+function notNegative(amount: NanoUsd | undefined): NanoUsd | undefined {
+  return amount === undefined || amount < 0n ? undefined : amount;
+}
+
+function isScope(text: string): text is Scope {
+  return (SCOPES as readonly string[]).includes(text);
+}
+
+const MOMENT = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** A date alone is its first moment in UTC. */
+function parseMoment(text: string): number | undefined {
+  const [, date = ''] = MOMENT.exec(text) ?? [];
+  const day = Date.parse(date);
+  const moment = Date.parse(text);
+  // JavaScript reads 30 February as 2 March.
+  if (date === '' || Number.isNaN(moment) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
+  return moment;
+}

@@ -1,0 +1,55 @@
+import type { Checkpoint } from '../../database/checkpoints/checkpoints.ts';
+
+/** JSON of `ledger checkpoints`: amounts as text, because JSON's numbers are not exact enough for signed amounts. */
+export function checkpointJson(checkpoint: Checkpoint) {
+  return {
+    organization_id: checkpoint.organizationId,
+    sequence: checkpoint.sequence,
+    balance_nano_usd: String(checkpoint.balanceNanoUsd),
+    total_credits_nano_usd: String(checkpoint.totalCreditsNanoUsd),
+    previous_sequence: checkpoint.previousSequence,
+    hash: checkpoint.hash.toString('hex'),
+    created_at: new Date(checkpoint.createdAtMs).toISOString(),
+    public_key: checkpoint.publicKey.toString('base64url'),
+    signature: checkpoint.signature.toString('base64url'),
+  };
+}
+
+/** The newest of each organization among exported lines, or an array of them; text: what is wrong with them. */
+export function readExported(text: string): ReadonlyMap<string, Checkpoint> | string {
+  const newest = new Map<string, Checkpoint>();
+  try {
+    const trimmed = text.trim();
+    const values: unknown[] = trimmed.startsWith('[')
+      ? JSON.parse(trimmed)
+      : trimmed.split('\n').map((line) => JSON.parse(line));
+    for (const value of values) {
+      const checkpoint = checkpointOfJson(value as ReturnType<typeof checkpointJson>);
+      const known = newest.get(checkpoint.organizationId);
+      if (!known || known.sequence < checkpoint.sequence) newest.set(checkpoint.organizationId, checkpoint);
+    }
+  } catch {
+    return 'it has no checkpoints as `ledger checkpoints` prints them';
+  }
+  return newest;
+}
+
+/** Throws when a member is missing or of another kind. */
+function checkpointOfJson(json: ReturnType<typeof checkpointJson>): Checkpoint {
+  const checkpoint = {
+    organizationId: json.organization_id,
+    sequence: json.sequence,
+    balanceNanoUsd: BigInt(json.balance_nano_usd),
+    totalCreditsNanoUsd: BigInt(json.total_credits_nano_usd),
+    previousSequence: json.previous_sequence,
+    hash: Buffer.from(json.hash, 'hex'),
+    createdAtMs: Date.parse(json.created_at),
+    publicKey: Buffer.from(json.public_key, 'base64url'),
+    signature: Buffer.from(json.signature, 'base64url'),
+  };
+  const { organizationId, sequence, createdAtMs, hash, publicKey, signature } = checkpoint;
+  const isWhole = typeof organizationId === 'string' && Number.isSafeInteger(sequence) && !Number.isNaN(createdAtMs);
+  if (!isWhole || hash.length !== 32 || publicKey.length !== 32 || signature.length !== 64)
+    throw new Error('not a checkpoint');
+  return checkpoint;
+}

@@ -1,0 +1,119 @@
+import { countOf } from '../../core/count-of.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
+import { costReport, providerUsage } from '../../database/costs/cost-reads.ts';
+import type { CostRow } from '../../database/costs/costs.ts';
+import { type Command, onDatabase } from '../command-line/command.ts';
+import { type Result, refused } from '../command-line/result.ts';
+import { table } from '../command-line/table.ts';
+import { type BilledUsage, readProviderBill } from './provider-bill.ts';
+import { type Reconciliation, reconcile, type UnchargedTokens } from './reconciliation.ts';
+
+const GROUPS = ['model', 'provider', 'organization'] as const;
+/** Member of a row's subject with `--json`. */
+const MEMBER = { model: 'model', provider: 'provider', organization: 'organization_id' } as const;
+
+const report: Command = {
+  name: 'costs report',
+  summary: 'Add up what was charged and lost, by model, provider or organization.',
+  positionals: [],
+  flags: [
+    { name: 'since', value: 'ISO' },
+    { name: 'until', value: 'ISO' },
+    { name: 'by', value: 'model|provider|organization', required: true },
+  ],
+  run: (call) =>
+    onDatabase(
+      call,
+      (values) => ({
+        sinceMs: values.moment('since') ?? 0,
+        untilMs: values.moment('until'),
+        by: values.oneOf('by', GROUPS) ?? 'model',
+      }),
+      async ({ pool }, { sinceMs, untilMs, by }) => {
+        const rows = await costReport(pool, { sinceMs, by, ...(untilMs === undefined ? {} : { untilMs }) });
+        const json = rows.map((row) => ({ [MEMBER[by]]: row.subject, ...amountsOf(row) }));
+        if (rows.length === 0) return { kind: 'done', json, text: 'Nothing was charged or lost.' };
+        const head = [by.toUpperCase(), 'REQUESTS', 'REVENUE', 'COST', 'MARGIN', 'LOSSES'];
+        return { kind: 'done', json, text: table([head, ...rows.map(lineOf)]) };
+      },
+    ),
+};
+
+function marginOf({ revenueNanoUsd, costNanoUsd }: CostRow): NanoUsd | undefined {
+  return costNanoUsd === undefined ? undefined : revenueNanoUsd - costNanoUsd;
+}
+
+function amountsOf(row: CostRow): object {
+  const usdOrNull = (amount: NanoUsd | undefined) => (amount === undefined ? null : usdNumber(amount));
+  return {
+    requests: row.requests,
+    revenue: usdNumber(row.revenueNanoUsd),
+    cost: usdOrNull(row.costNanoUsd),
+    margin: usdOrNull(marginOf(row)),
+    losses: usdNumber(row.lossesNanoUsd),
+  };
+}
+
+function lineOf(row: CostRow): readonly string[] {
+  const usdOrNone = (amount: NanoUsd | undefined) => (amount === undefined ? '-' : formatUsd(amount));
+  const { subject, requests, revenueNanoUsd, costNanoUsd, lossesNanoUsd } = row;
+  const amounts = [revenueNanoUsd, costNanoUsd, marginOf(row), lossesNanoUsd].map(usdOrNone);
+  return [subject, String(requests), ...amounts];
+}
+
+const reconciliation: Command = {
+  name: 'costs reconcile',
+  summary: "Compare a provider's count of tokens with what was charged, and what was not.",
+  positionals: ['FILE'],
+  flags: [{ name: 'provider', value: 'NAME' }],
+  async run(call) {
+    const bill = await readProviderBill(call.positionals[0] ?? '');
+    if (!bill.ok) return refused(bill.problems.join('\n'));
+    return onDatabase(
+      call,
+      (values) => values.name('provider'),
+      async ({ pool }, provider) => {
+        const query = { ...extentOf(bill.usage), ...(provider === undefined ? {} : { provider }) };
+        return resultOf(reconcile(bill.usage, await providerUsage(pool, query)));
+      },
+    );
+  },
+};
+
+function extentOf(usage: readonly BilledUsage[]) {
+  const days = usage.map(({ day }) => day);
+  return {
+    firstDay: days.reduce((first, day) => Math.min(first, day)),
+    lastDay: days.reduce((last, day) => Math.max(last, day)),
+    models: [...new Set(usage.map(({ model }) => model))],
+  };
+}
+
+function resultOf({ compared, differences, uncharged }: Reconciliation): Result {
+  const json = { ok: differences.length === 0, compared, differences, uncharged };
+  const read = countOf(compared, 'day of a model', 'days of models');
+  if (differences.length === 0) {
+    return { kind: 'done', json, text: [`All agree within 1 %: ${read}.`, ...unchargedLines(uncharged)].join('\n') };
+  }
+  const rows = differences.flatMap(({ date, model, differs, uncharged: reasons, ...kinds }) =>
+    differs.map((kind) => {
+      const { provider, gateway, charged, counted } = kinds[kind];
+      const why = Object.entries(reasons).flatMap(([reason, { [kind]: tokens }]) =>
+        tokens > 0 ? [`${reason} ${tokens}`] : [],
+      );
+      return [date, model, kind, ...[provider, gateway, charged, counted].map(String), why.join(', ')];
+    }),
+  );
+  const head = ['DATE', 'MODEL', 'KIND', 'PROVIDER', 'GATEWAY', 'CHARGED', 'COUNTED', 'UNCHARGED'];
+  return { kind: 'refused', message: `Not everything agrees (${read}):\n${table([head, ...rows])}`, json };
+}
+
+function unchargedLines(uncharged: UnchargedTokens): readonly string[] {
+  const rows = Object.entries(uncharged).map(([reason, { calls, input_tokens, output_tokens }]) => [
+    reason,
+    ...[calls, input_tokens, output_tokens].map(String),
+  ]);
+  return rows.length === 0 ? [] : [table([['UNCHARGED', 'CALLS', 'INPUT TOKENS', 'OUTPUT TOKENS'], ...rows])];
+}
+
+export const COST_COMMANDS: readonly Command[] = [report, reconciliation];

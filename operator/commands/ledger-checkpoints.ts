@@ -1,0 +1,51 @@
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import { checkpointKeyPath, openCheckpointKey } from '../../database/checkpoints/checkpoint-key.ts';
+import { rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
+import { type Command, onDatabase } from '../command-line/command.ts';
+import { refused } from '../command-line/result.ts';
+import { checkpointJson } from './checkpoint-lines.ts';
+
+const list: Command = {
+  name: 'ledger checkpoints',
+  summary:
+    'Print the signed checkpoints of the ledger as lines of JSON, to be kept elsewhere; --write makes new ones first.',
+  positionals: [],
+  flags: [{ name: 'since', value: 'ISO' }, { name: 'write' }],
+  run: (call) =>
+    onDatabase(
+      call,
+      (values) => ({ sinceMs: values.moment('since') ?? 0, writes: values.isOn('write') === true }),
+      async ({ checkpoints }, { sinceMs, writes }) => {
+        if (writes) {
+          const privateKey = await openCheckpointKey(runtimePaths(call.env).dataDir);
+          await checkpoints.write({ privateKey, nowMs: Date.now(), everyMs: 0 });
+        }
+        const json = (await checkpoints.since(sinceMs)).map(checkpointJson);
+        return { kind: 'done', json, text: json.map((one) => JSON.stringify(one)).join('\n') };
+      },
+    ),
+};
+
+const key: Command = {
+  name: 'ledger checkpoint-key',
+  summary:
+    "Show the public key that this data folder's processes sign checkpoints with; it is made when it is missing.",
+  positionals: [],
+  flags: [],
+  async run({ env }) {
+    const { dataDir } = runtimePaths(env);
+    const file = checkpointKeyPath(dataDir);
+    try {
+      const publicKey = rawPublicKey(await openCheckpointKey(dataDir)).toString('base64url');
+      return {
+        kind: 'done',
+        json: { file, public_key: publicKey },
+        text: `${publicKey} is the public key of ${file}.`,
+      };
+    } catch (error) {
+      return refused(`${file} cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  },
+};
+
+export const CHECKPOINT_COMMANDS: readonly Command[] = [list, key];

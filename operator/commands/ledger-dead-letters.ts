@@ -1,0 +1,90 @@
+import { formatUsd, usdNumber } from '../../core/money.ts';
+import type { ResolvedLetter } from '../../database/ledger/dead-letter-store.ts';
+import { type Command, onDatabase, operatorHere } from '../command-line/command.ts';
+import type { Database } from '../command-line/database.ts';
+import { type Result, refused } from '../command-line/result.ts';
+import { table } from '../command-line/table.ts';
+
+const list: Command = {
+  name: 'ledger dead-letters list',
+  summary: 'List charges that the ledger refused and nobody has decided about.',
+  positionals: [],
+  flags: [],
+  run: (call) =>
+    onDatabase(
+      call,
+      () => undefined,
+      async ({ administration }) => {
+        const letters = await administration.deadLetters();
+        const json = letters.map(
+          ({ generationId, organizationId, model, dueNanoUsd, delivered, reason, createdAtMs }) => ({
+            generation_id: generationId,
+            organization_id: organizationId,
+            model: model ?? null,
+            usd: dueNanoUsd === undefined ? null : usdNumber(dueNanoUsd),
+            delivered: delivered ?? null,
+            reason,
+            created_at: new Date(createdAtMs).toISOString(),
+          }),
+        );
+        if (letters.length === 0) return { kind: 'done', json, text: 'No dead letters.' };
+        const rows = letters.map(({ generationId, dueNanoUsd, delivered, reason, createdAtMs }) => [
+          new Date(createdAtMs).toISOString(),
+          generationId,
+          dueNanoUsd === undefined ? '?' : formatUsd(dueNanoUsd),
+          delivered === undefined ? '?' : delivered ? 'yes' : 'no',
+          reason,
+        ]);
+        return { kind: 'done', json, text: table([['TIME', 'ID', 'USD', 'DELIVERED', 'REASON'], ...rows]) };
+      },
+    ),
+};
+
+function resolving(
+  name: string,
+  summary: string,
+  resolve: (administration: Database['administration'], id: string) => Promise<ResolvedLetter>,
+): Command {
+  return {
+    name,
+    summary,
+    positionals: ['ID'],
+    flags: [],
+    run: (call) =>
+      onDatabase(
+        call,
+        () => undefined,
+        async ({ administration }) => {
+          const [id = ''] = call.positionals;
+          return resultOf(id, await resolve(administration, id));
+        },
+      ),
+  };
+}
+
+function resultOf(id: string, letter: ResolvedLetter): Result {
+  switch (letter.kind) {
+    case 'resolved': {
+      const { resolution, amountNanoUsd } = letter;
+      const json = { generation_id: id, resolution, usd: usdNumber(amountNanoUsd) };
+      const what = resolution === 'charged' ? 'was charged' : 'is forgiven and a loss';
+      return { kind: 'done', json, text: `${id} ${what}: ${formatUsd(amountNanoUsd)} USD.` };
+    }
+    case 'resolved_before':
+      return refused(`${id} was ${letter.resolution} at ${new Date(letter.resolvedAtMs).toISOString()}.`);
+    case 'refused':
+      return refused(`The ledger refuses ${id} still: ${letter.reason}`);
+    case 'unknown':
+      return refused(`There is no dead letter ${JSON.stringify(id)}.`);
+  }
+}
+
+export const DEAD_LETTER_COMMANDS: readonly Command[] = [
+  list,
+  resolving('ledger dead-letters retry', 'Charge one again, when the cause is gone.', (administration, id) =>
+    administration.retryDeadLetter(id, operatorHere()),
+  ),
+  resolving('ledger dead-letters forgive', 'Book one as a loss and charge nothing.', (administration, id) =>
+    administration.forgiveDeadLetter(id, operatorHere()),
+  ),
+];

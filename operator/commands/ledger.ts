@@ -1,0 +1,58 @@
+import { formatUsd, usdNumber } from '../../core/money.ts';
+import { type Command, onDatabase } from '../command-line/command.ts';
+import { table } from '../command-line/table.ts';
+
+const renewEpoch: Command = {
+  name: 'ledger renew-epoch',
+  summary: 'After restoring the database from a backup: make running gateways forget what they knew of it.',
+  positionals: [],
+  flags: [],
+  run: (call) =>
+    onDatabase(
+      call,
+      () => undefined,
+      async ({ administration }) => {
+        const epoch = await administration.renewLedgerEpoch();
+        return { kind: 'done', json: { epoch }, text: `The ledger's epoch is ${epoch} now.` };
+      },
+    ),
+};
+
+const losses: Command = {
+  name: 'ledger losses',
+  summary: 'List what generations cost and nobody was charged.',
+  positionals: [],
+  flags: [{ name: 'since', value: 'ISO' }],
+  run: (call) =>
+    onDatabase(
+      call,
+      (values) => values.moment('since') ?? 0,
+      async ({ administration }, sinceMs) => {
+        const lost = await administration.losses(sinceMs);
+        const json = lost.map(({ generationId, organizationId, reason, amountNanoUsd, createdAtMs }) => ({
+          generation_id: generationId,
+          organization_id: organizationId,
+          reason,
+          usd: usdNumber(amountNanoUsd),
+          created_at: new Date(createdAtMs).toISOString(),
+        }));
+        if (lost.length === 0) return { kind: 'done', json, text: 'No losses.' };
+        const sum = lost.reduce((total, { amountNanoUsd }) => total + amountNanoUsd, 0n);
+        const rows = lost.map(({ generationId, organizationId, reason, amountNanoUsd, createdAtMs }) => [
+          new Date(createdAtMs).toISOString(),
+          reason,
+          formatUsd(amountNanoUsd),
+          organizationId,
+          generationId,
+        ]);
+        const text = table([
+          ['TIME', 'REASON', 'USD', 'ORGANIZATION', 'GENERATION'],
+          ...rows,
+          ['', 'sum', formatUsd(sum), '', ''],
+        ]);
+        return { kind: 'done', json, text };
+      },
+    ),
+};
+
+export const LEDGER_COMMANDS: readonly Command[] = [losses, renewEpoch];

@@ -1,0 +1,248 @@
+import { formatUsd, usdNumber } from '../../core/money.ts';
+import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
+import type { OrganizationChange, OrganizationRecord } from '../../database/administration/administration.ts';
+import type { FlagSpec } from '../command-line/arguments.ts';
+import {
+  type Command,
+  type CommandCall,
+  idProblem,
+  onDatabase,
+  operatorHere,
+  unknown,
+} from '../command-line/command.ts';
+import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
+import { type Result, refused } from '../command-line/result.ts';
+import { table } from '../command-line/table.ts';
+import { createOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
+import { bookedElsewhere, referenceOf, withReference } from './credit-reference.ts';
+
+const LIMIT_FLAGS: readonly FlagSpec[] = [
+  { name: 'rpm', value: 'N' },
+  { name: 'tpm', value: 'N' },
+  { name: 'concurrency', value: 'N' },
+  { name: 'daily-budget', value: 'USD' },
+  { name: 'max-tokens', value: 'N' },
+  { name: 'allow-n' },
+];
+
+const MAX_RPM = 1_000_000_000;
+const MAX_TPM = 1_000_000_000_000;
+
+function readLimits(values: ValueReader) {
+  return {
+    requestsPerMinute: values.count('rpm', MAX_RPM),
+    tokensPerMinute: values.count('tpm', MAX_TPM),
+    concurrency: values.count('concurrency', 1_000_000),
+    dailyBudgetNanoUsd: values.budget('daily-budget'),
+    maxTokens: values.count('max-tokens', 1_000_000_000),
+    allowMultipleCompletions: values.isOn('allow-n'),
+  };
+}
+
+const create: Command = {
+  name: 'org create',
+  summary: 'Create an organization. Without flags: no limits, concurrency 64, balance 0.',
+  positionals: [],
+  flags: [
+    { name: 'name', value: 'NAME', required: true },
+    ...LIMIT_FLAGS,
+    { name: 'credit', value: 'USD' },
+    { name: 'reference', value: 'R' },
+  ],
+  async run(call) {
+    const reference = referenceOf(call);
+    let decided = !call.flags.has('credit');
+    const result = await onDatabase(
+      call,
+      (values) => ({
+        name: values.name('name'),
+        creditNanoUsd: values.credit('credit') ?? 0n,
+        given: values.text('reference', 200),
+        ...readLimits(values),
+      }),
+      async ({ administration }, { name = '', creditNanoUsd, ...limits }) => {
+        const created = await createOrganization(
+          administration,
+          {
+            name,
+            creditNanoUsd,
+            reference,
+            allowMultipleCompletions: limits.allowMultipleCompletions ?? false,
+            concurrency: limits.concurrency ?? DEFAULT_CONCURRENCY,
+            ...(limits.maxTokens ? { maxTokens: limits.maxTokens } : {}),
+            limits: givenLimits(limits),
+          },
+          operatorHere(),
+        );
+        decided = true;
+        return created.kind === 'created'
+          ? one(created.organization)
+          : refused(bookedElsewhere(reference, created.organizationId));
+      },
+    );
+    return decided ? result : withReference(result, reference);
+  },
+};
+
+const list: Command = {
+  name: 'org list',
+  summary: 'List all organizations, oldest first.',
+  positionals: [],
+  flags: [],
+  run: (call) =>
+    onDatabase(call, nothing, async ({ administration }) => {
+      const organizations = await administration.organizations();
+      const rows = organizations.map(({ id, name, balanceNanoUsd, suspendedAtMs }) => [
+        id,
+        `${formatUsd(balanceNanoUsd)} USD`,
+        suspendedAtMs === undefined ? 'active' : 'suspended',
+        name,
+      ]);
+      return {
+        kind: 'done',
+        json: { organizations: organizations.map(organizationJson) },
+        text: rows.length === 0 ? 'There are no organizations.' : table([['ID', 'BALANCE', 'STATE', 'NAME'], ...rows]),
+      };
+    }),
+};
+
+const show = onOrganization('org show', 'Show one organization.', [], nothing, (call, administration) =>
+  administration.organization(call),
+);
+
+const update = onOrganization(
+  'org update',
+  'Change settings; "none" clears a limit.',
+  [{ name: 'name', value: 'NAME' }, ...LIMIT_FLAGS],
+  (values): OrganizationChange => {
+    const { concurrency, ...limits } = readLimits(values);
+    const name = values.name('name');
+    return defined({ name, concurrency: concurrency === null ? DEFAULT_CONCURRENCY : concurrency, ...limits });
+  },
+  (id, administration, change) => administration.updateOrganization(id, change, operatorHere()),
+);
+
+const suspend = onOrganization(
+  'org suspend',
+  'Refuse all requests of an organization from the next one on.',
+  [],
+  nothing,
+  (id, administration) => administration.setSuspended(id, true, operatorHere()),
+);
+
+const resume = onOrganization(
+  'org resume',
+  'Let a suspended organization in again.',
+  [],
+  nothing,
+  (id, administration) => administration.setSuspended(id, false, operatorHere()),
+);
+
+const credit: Command = {
+  name: 'org credit',
+  summary: 'Add to the balance; a negative amount corrects. A reference is applied once; without one it is made.',
+  positionals: ['ID', 'USD'],
+  flags: [
+    { name: 'note', value: 'TEXT' },
+    { name: 'reference', value: 'R' },
+  ],
+  async run(call) {
+    const [id = '', amountText = ''] = call.positionals;
+    const amountNanoUsd = parseCredit(amountText);
+    const problem = idProblem('org', id);
+    if (problem) return problem;
+    if (typeof amountNanoUsd === 'string') return { kind: 'usage', message: amountNanoUsd };
+    const reference = referenceOf(call);
+    const readValues = (values: ValueReader) =>
+      defined({ note: values.text('note', 500), given: values.text('reference', 200) });
+    let decided = false;
+    const booked = await onDatabase(call, readValues, async ({ administration }, { note }) => {
+      const entry = { amountNanoUsd, reference, ...(note === undefined ? {} : { note }) };
+      const result = await administration.credit(id, entry, operatorHere());
+      decided = true;
+      switch (result.kind) {
+        case 'unknown_organization':
+          return unknown('org', id);
+        case 'reference_elsewhere':
+          return refused(bookedElsewhere(reference, result.organizationId));
+        case 'out_of_range':
+          return refused('The balance would become larger than the ledger can hold.');
+        case 'repeated':
+          if (result.amountNanoUsd !== amountNanoUsd) {
+            return refused(
+              `The reference ${reference} was applied before, for ${formatUsd(result.amountNanoUsd)} USD.`,
+            );
+          }
+          return credited(result.balanceNanoUsd, reference, false);
+        case 'applied':
+          return credited(result.balanceNanoUsd, reference, true);
+      }
+    });
+    return decided ? booked : withReference(booked, reference);
+  },
+};
+
+export const ORGANIZATION_COMMANDS: readonly Command[] = [create, list, show, update, suspend, resume, credit];
+
+function onOrganization<T>(
+  name: string,
+  summary: string,
+  flags: readonly FlagSpec[],
+  readValues: (values: ValueReader) => T,
+  change: (
+    id: string,
+    administration: Parameters<typeof createOrganization>[0],
+    values: T,
+  ) => Promise<OrganizationRecord | undefined>,
+): Command {
+  return {
+    name,
+    summary,
+    positionals: ['ID'],
+    flags,
+    async run(call: CommandCall): Promise<Result> {
+      const [id = ''] = call.positionals;
+      const problem = idProblem('org', id);
+      if (problem) return problem;
+      return onDatabase(call, readValues, async ({ administration }, values) => {
+        const organization = await change(id, administration, values);
+        return organization ? one(organization) : unknown('org', id);
+      });
+    },
+  };
+}
+
+function one(organization: OrganizationRecord): Result {
+  return { kind: 'done', json: organizationJson(organization), text: table(organizationLines(organization)) };
+}
+
+function credited(balanceNanoUsd: bigint, reference: string, applied: boolean): Result {
+  const balance = `The balance is ${formatUsd(balanceNanoUsd)} USD. The reference is ${reference}.`;
+  return {
+    kind: 'done',
+    json: { balance: usdNumber(balanceNanoUsd), reference, applied },
+    text: applied ? balance : `This reference was applied before; nothing was added. ${balance}`,
+  };
+}
+
+function givenLimits(
+  limits: Pick<ReturnType<typeof readLimits>, 'requestsPerMinute' | 'tokensPerMinute' | 'dailyBudgetNanoUsd'>,
+) {
+  const { requestsPerMinute, tokensPerMinute, dailyBudgetNanoUsd } = limits;
+  return defined({
+    requestsPerMinute: requestsPerMinute ?? undefined,
+    tokensPerMinute: tokensPerMinute ?? undefined,
+    dailyBudgetNanoUsd: dailyBudgetNanoUsd ?? undefined,
+  });
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Without the members that are undefined: absent and undefined are different to the types, and to the database. */
+function defined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>;
+}
+
+function nothing(): undefined {
+  return undefined;
+}

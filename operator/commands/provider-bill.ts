@@ -1,0 +1,143 @@
+import { open } from 'node:fs/promises';
+import { DAY_MS, type UtcDay } from '../../core/clock.ts';
+
+/** A provider's count of one day and model. */
+export interface BilledUsage {
+  readonly day: UtcDay;
+  /** As the provider calls it. */
+  readonly model: string;
+  readonly inputTokens: number;
+  /** Part of the input tokens. */
+  readonly cachedTokens: number;
+  readonly outputTokens: number;
+}
+
+/** The usage, in the order of the file; or what is wrong with it, a line of text for each problem. */
+export type ProviderBill =
+  | { readonly ok: true; readonly usage: readonly BilledUsage[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export const BILL_HEADER = 'date,model,input_tokens,cached_tokens,output_tokens,cost';
+
+const MAX_BYTES = 16 * 1024 * 1024;
+const MAX_LINES = 200_000;
+const MAX_PROBLEMS = 20;
+/** Most days of one query. */
+const MAX_DAYS = 400;
+const MAX_MODELS = 1000;
+
+/** Reads a file of at most 16 MiB. */
+export async function readProviderBill(path: string): Promise<ProviderBill> {
+  let bytes: Buffer | string;
+  try {
+    bytes = await readBounded(path);
+  } catch (error) {
+    bytes = `${path} cannot be read: ${(error as Error).message}.`;
+  }
+  if (typeof bytes === 'string') return refuse(bytes);
+  try {
+    return parseProviderBill(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    if (error instanceof TypeError) return refuse(`${path} is not UTF-8.`);
+    throw error;
+  }
+}
+
+/** A text says why not. */
+async function readBounded(path: string): Promise<Buffer | string> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat().then((stat) => (stat.isFile() ? stat : { size: undefined }));
+    if (size === undefined) return `${path} is no file.`;
+    if (size > MAX_BYTES) return `${path} has ${size} bytes; ${MAX_BYTES} are read.`;
+    const buffer = Buffer.alloc(size);
+    const { bytesRead } = await file.read(buffer, 0, size, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** CSV as spreadsheets write it: fields may stand in quotes, lines may end with CRLF. Nothing of it is guessed: what does not fit is refused. */
+export function parseProviderBill(text: string): ProviderBill {
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/);
+  while (lines.at(-1) === '') lines.pop();
+  const [header, ...rows] = lines;
+  if (header !== BILL_HEADER) return refuse(`line 1: must be the header ${BILL_HEADER}.`);
+  if (rows.length === 0) return refuse('There is nothing below the header.');
+  if (rows.length > MAX_LINES) return refuse(`There are ${rows.length} lines below the header; ${MAX_LINES} are read.`);
+  const usage: BilledUsage[] = [];
+  const problems: string[] = [];
+  for (const [index, row] of rows.entries()) {
+    const read = readRow(row);
+    if (typeof read !== 'string') usage.push(read);
+    else if (problems.push(`line ${index + 2}: ${read}`) === MAX_PROBLEMS) break;
+  }
+  if (problems.length === 0) problems.push(...tooMuch(usage));
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, usage };
+}
+
+const COUNT = /^\d{1,13}$/;
+const MODEL = /^[\x21-\x7e]{1,256}$/;
+const COST = /^(?:\d{1,12}(?:\.\d{1,12})?)?$/;
+
+function readRow(row: string): BilledUsage | string {
+  const fields = fieldsOf(row);
+  if (fields === undefined) return 'a quote is not closed, or stands inside a field.';
+  if (fields.length !== 6) return `has ${fields.length} fields, not 6.`;
+  const [date = '', model = '', input = '', cached = '', output = '', cost = ''] = fields;
+  const day = dayOf(date);
+  if (day === undefined) return 'date must be a day of 2000 to 2099 in UTC, such as 2026-11-21.';
+  if (!MODEL.test(model)) return "model must be the provider's name for it: 1 to 256 visible ASCII characters.";
+  for (const [name, value] of [
+    ['input_tokens', input],
+    ['cached_tokens', cached],
+    ['output_tokens', output],
+  ] as const) {
+    if (!COUNT.test(value)) return `${name} must be a whole number of at most 13 digits.`;
+  }
+  if (!COST.test(cost)) return 'cost must be a decimal number such as 12.5, or empty.';
+  const [inputTokens, cachedTokens, outputTokens] = [Number(input), Number(cached), Number(output)];
+  if (cachedTokens > inputTokens) return 'cached_tokens are part of input_tokens, and cannot be more.';
+  return { day, model, inputTokens, cachedTokens, outputTokens };
+}
+
+const FIELD = /(?:"((?:[^"]|"")*)"|([^",]*))(?:,|$)/y;
+
+function fieldsOf(row: string): readonly string[] | undefined {
+  const fields: string[] = [];
+  FIELD.lastIndex = 0;
+  for (;;) {
+    const match = FIELD.exec(row);
+    if (match === null) return undefined;
+    fields.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? '');
+    if (!match[0].endsWith(',') || fields.length > 6) return fields;
+  }
+}
+
+function dayOf(text: string): UtcDay | undefined {
+  if (!/^20\d{2}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const day = Date.parse(text) / DAY_MS;
+  // JavaScript reads 30 February as 2 March.
+  return Number.isInteger(day) && new Date(day * DAY_MS).toISOString().startsWith(text) ? day : undefined;
+}
+
+function tooMuch(usage: readonly BilledUsage[]): string[] {
+  let [first, last] = [Number.POSITIVE_INFINITY, 0];
+  const models = new Set<string>();
+  let tokens = 0;
+  for (const { day, model, inputTokens, outputTokens } of usage) {
+    if (day < first) first = day;
+    if (day > last) last = day;
+    models.add(model);
+    tokens += inputTokens + outputTokens;
+  }
+  const days = last - first + 1;
+  if (days > MAX_DAYS) return [`The file goes over ${days} days; ${MAX_DAYS} are compared.`];
+  if (models.size > MAX_MODELS) return [`The file has ${models.size} models; ${MAX_MODELS} are compared.`];
+  return Number.isSafeInteger(tokens) ? [] : ['The tokens of all lines together are more than can be added exactly.'];
+}
+
+function refuse(problem: string): ProviderBill {
+  return { ok: false, problems: [problem] };
+}

@@ -1,0 +1,105 @@
+import { type UtcDay, utcDayText } from '../../core/clock.ts';
+import type { ProviderUsageRow } from '../../database/costs/costs.ts';
+import type { BilledUsage } from './provider-bill.ts';
+
+const KINDS = ['input_tokens', 'cached_tokens', 'output_tokens'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** Tokens of one kind: what the provider says, and what is known here. */
+export interface Compared {
+  readonly provider: number;
+  /** Charged and uncharged together. */
+  readonly gateway: number;
+  readonly charged: number;
+  /** Part of the gateway's tokens that the provider did not report: counted by a tokenizer or estimated. */
+  readonly counted: number;
+}
+
+export type UnchargedTokens = Readonly<Record<string, { readonly calls: number } & Readonly<Record<Kind, number>>>>;
+
+/** A day and model on which the provider's tokens and ours are more than 1 % apart. */
+export interface Difference extends Readonly<Record<Kind, Compared>> {
+  readonly date: string;
+  readonly model: string;
+  readonly differs: readonly Kind[];
+  /** By reason. */
+  readonly uncharged: UnchargedTokens;
+}
+
+export interface Reconciliation {
+  /** Days of models that were compared. */
+  readonly compared: number;
+  readonly differences: readonly Difference[];
+  /** Uncharged tokens of the comparison, by reason. */
+  readonly uncharged: UnchargedTokens;
+}
+
+/**
+ * Compares each day from the file's first to its last, for each model that it has: a day of a model that it lacks is one on which the
+ * provider says it was not asked.
+ */
+export function reconcile(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[]): Reconciliation {
+  const bills = groupByDay(billed);
+  const ours = groupByDay(usage);
+  const differences: Difference[] = [];
+  const keys = [...new Set([...bills.keys(), ...ours.keys()])].sort();
+  for (const key of keys) {
+    const difference = compare(bills.get(key) ?? [], ours.get(key) ?? []);
+    if (difference) differences.push(difference);
+  }
+  return { compared: keys.length, differences, uncharged: unchargedOf(usage) };
+}
+
+function groupByDay<T extends { readonly day: UtcDay; readonly model: string }>(items: readonly T[]): Map<string, T[]> {
+  // Model names have no spaces.
+  return Map.groupBy(items, ({ day, model }) => `${utcDayText(day)} ${model}`);
+}
+
+function compare(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[]): Difference | undefined {
+  const [one] = [...billed, ...usage];
+  if (one === undefined) return undefined;
+  const kinds = {
+    input_tokens: compared(billed, usage, 'input_tokens'),
+    cached_tokens: compared(billed, usage, 'cached_tokens'),
+    output_tokens: compared(billed, usage, 'output_tokens'),
+  };
+  const differs = KINDS.filter((kind) => isFarApart(kinds[kind]));
+  if (differs.length === 0) return undefined;
+  return { date: utcDayText(one.day), model: one.model, differs, ...kinds, uncharged: unchargedOf(usage) };
+}
+
+function compared(billed: readonly BilledUsage[], usage: readonly ProviderUsageRow[], kind: Kind): Compared {
+  const sum = (rows: readonly ProviderUsageRow[]) => rows.reduce((total, row) => total + tokensOf(row)[kind], 0);
+  return {
+    provider: billed.reduce((total, row) => total + billedTokens(row)[kind], 0),
+    gateway: sum(usage),
+    charged: sum(usage.filter(({ reason }) => reason === undefined)),
+    counted: sum(usage.filter(({ source }) => source !== 'reported')),
+  };
+}
+
+/** More than 1 % of what the provider says. */
+function isFarApart({ provider, gateway }: Compared): boolean {
+  return Math.abs(provider - gateway) * 100 > provider;
+}
+
+function unchargedOf(usage: readonly ProviderUsageRow[]): UnchargedTokens {
+  const sums: Record<string, { calls: number } & Record<Kind, number>> = {};
+  for (const row of usage) {
+    if (row.reason === undefined) continue;
+    sums[row.reason] ??= { calls: 0, input_tokens: 0, cached_tokens: 0, output_tokens: 0 };
+    const sum = sums[row.reason];
+    if (sum === undefined) continue;
+    sum.calls += row.calls;
+    for (const kind of KINDS) sum[kind] += tokensOf(row)[kind];
+  }
+  return sums;
+}
+
+function tokensOf({ promptTokens, cachedTokens, completionTokens }: ProviderUsageRow): Record<Kind, number> {
+  return { input_tokens: promptTokens, cached_tokens: cachedTokens, output_tokens: completionTokens };
+}
+
+function billedTokens({ inputTokens, cachedTokens, outputTokens }: BilledUsage): Record<Kind, number> {
+  return { input_tokens: inputTokens, cached_tokens: cachedTokens, output_tokens: outputTokens };
+}

@@ -1,0 +1,67 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:tls';
+import type { ListenConfig } from '../../core/config/gateway-config.ts';
+import { checkServerCertificate } from '../../core/config/server-certificate.ts';
+import { countOf } from '../../core/count-of.ts';
+import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import { reachable } from './readiness.ts';
+
+const DAY_MS = 86_400_000;
+/** Renewals are usually a month ahead: by now one should have been. */
+const SOON_DAYS = 14;
+const CONNECT_MS = 3_000;
+
+/** The certificate of the API listener: its dates, its key, and whether Envoy, which may be another container, shows this one. */
+export async function lookAtCertificate(
+  { api, tls }: ListenConfig,
+  envoyHost = reachable(api.host),
+): Promise<readonly Finding[]> {
+  const check = 'certificate';
+  if (tls === undefined) return [ok(check, 'the API is served without TLS: a load balancer has to add it')];
+  const [wrong] = await checkServerCertificate(tls.certificatePath, tls.privateKeyPath);
+  if (wrong !== undefined) {
+    const found = `listen.tls.${wrong.field} ${wrong.message}`;
+    return [problem(check, found, 'Put a certificate and its own key there, each by rename.')];
+  }
+  const certificate = new X509Certificate(await readFile(tls.certificatePath));
+  const expiry = expiryFinding(check, certificate.validToDate);
+  const names = (certificate.subjectAltName ?? certificate.subject).replaceAll('DNS:', '');
+  const begun = certificate.validFromDate.getTime() <= Date.now();
+  return [
+    begun
+      ? { ...expiry, found: `${expiry.found} (${names})` }
+      : problem(check, `valid only from ${certificate.validFrom}`, 'See the clock of this machine.'),
+    await servedFinding(envoyHost, api.port, certificate),
+  ];
+}
+
+export function expiryFinding(check: string, validTo: Date, nowMs = Date.now()): Finding {
+  const days = Math.floor((validTo.getTime() - nowMs) / DAY_MS);
+  const found = `valid until ${validTo.toISOString().slice(0, 10)}, ${countOf(days, 'day')}`;
+  if (days < 0) return problem(check, `expired on ${validTo.toISOString().slice(0, 10)}`, 'Renew it.');
+  return days < SOON_DAYS ? warning(check, found, 'Renew it.') : ok(check, found);
+}
+
+async function servedFinding(host: string, port: number, expected: X509Certificate): Promise<Finding> {
+  const check = 'certificate served';
+  const served = await servedFingerprint(host, port);
+  if (served === undefined) return skipped(check, `${host}:${port} does not answer with TLS`);
+  if (served === expected.fingerprint256) return ok(check, 'Envoy shows the one in the file');
+  const advice = 'Replace the files by rename, which Envoy sees; a write in place it does not. Or restart Envoy.';
+  return problem(check, 'Envoy shows another one than the file holds', advice);
+}
+
+function servedFingerprint(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    // Looked at, not trusted: it names the public host.
+    const socket = connect({ host, port, timeout: CONNECT_MS, rejectUnauthorized: false });
+    const end = (fingerprint: string | undefined) => {
+      socket.destroy();
+      resolve(fingerprint);
+    };
+    socket.once('secureConnect', () => end(socket.getPeerX509Certificate()?.fingerprint256));
+    socket.once('timeout', () => end(undefined));
+    socket.once('error', () => end(undefined));
+  });
+}

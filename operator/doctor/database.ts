@@ -1,0 +1,168 @@
+import { countOf } from '../../core/count-of.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { hasTransactionPooler, TRANSACTION_POOLER } from '../../database/connection/transaction-pooler.ts';
+import {
+  type DatabaseDiagnosis,
+  openDiagnosis,
+  type SchemaFigures,
+  type ServerFigures,
+} from '../../database/diagnosis.ts';
+import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import { clockFinding, latencyFinding } from './clock.ts';
+
+/** Oldest version that the migrations are tested with. */
+const OLDEST_VERSION = 140_000;
+/** Each request waits for the database at least twice: for its key and for its charge. */
+const SLOW_MS = 10;
+const FEW_CONNECTIONS = 5;
+const SMALL_SHARE = 0.2;
+
+export interface DatabaseAt {
+  readonly url: string;
+  /** Without the credentials that a URL may carry. */
+  readonly where: string;
+}
+
+export interface LookedAt {
+  readonly findings: readonly Finding[];
+  /** Absent: it cannot be asked anything further. */
+  readonly database?: DatabaseDiagnosis;
+  /** Its schema is one that this code can read. */
+  readonly readable: boolean;
+}
+
+export async function lookAtDatabase({ url, where }: DatabaseAt): Promise<LookedAt> {
+  let database: DatabaseDiagnosis;
+  try {
+    database = await openDiagnosis(url);
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error;
+    return { findings: [away(where, error)], readable: false };
+  }
+  // Connected as somebody who may not read it, for one.
+  const schema = await database.schema().catch((error: Error) => error);
+  const { server } = database;
+  const pooled = await hasTransactionPooler(url);
+  const findings = [
+    serverFinding(server, where),
+    ...(pooled ? [problem('database pooler', 'each transaction has another session', TRANSACTION_POOLER)] : []),
+    latencyFinding('database latency', server.latencyMs, SLOW_MS, 'PostgreSQL'),
+    connectionsFinding(server),
+    clockFinding('database clock', server, 'PostgreSQL'),
+    schemaFinding(schema),
+  ];
+  return { findings, database, readable: !(schema instanceof Error) && schema.missing.length === 0 };
+}
+
+function away(where: string, { message, cause }: StoreUnavailable): Finding {
+  // Messages of pg name user, database and address, never the password.
+  const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
+  const advice = `${adviceFor(cause)} Until then every request is answered no_capacity.`;
+  return problem('database', `not reachable at ${where} (${message}${why})`, advice);
+}
+
+function adviceFor(cause: unknown): string {
+  const { code = '', message = '' } = cause instanceof Error ? (cause as Error & { code?: string }) : {};
+  if (/^28/.test(code)) return 'Correct user and password in DATABASE_URL (or stores.postgres), or pg_hba.conf.';
+  if (code === '53300') return 'Raise max_connections: docs/stores.md has how many there have to be.';
+  if (/certificate|altnames|SSL|TLS/i.test(message)) {
+    return "See TLS in docs/stores.md: the host's name, sslmode and sslrootcert in DATABASE_URL.";
+  }
+  return 'Start it, or correct DATABASE_URL (or stores.postgres).';
+}
+
+function serverFinding({ version, versionNumber, inRecovery, readOnly }: ServerFigures, where: string): Finding {
+  const found = `PostgreSQL ${version} at ${where}`;
+  if (inRecovery) {
+    const advice = 'Point DATABASE_URL at the primary, or promote this server; then run `ledger renew-epoch`.';
+    return problem('database', `${found} is a standby and takes no charges`, advice);
+  }
+  if (readOnly) {
+    return problem('database', `${found} begins transactions read-only`, 'Reset default_transaction_read_only.');
+  }
+  if (versionNumber < OLDEST_VERSION) {
+    return warning(
+      'database',
+      `${found} is older than any that this release is tested with`,
+      'Upgrade to PostgreSQL 18.',
+    );
+  }
+  return ok('database', found);
+}
+
+function connectionsFinding({ connections, maxConnections }: ServerFigures): Finding {
+  const check = 'database connections';
+  const found = `${connections} of ${maxConnections} are in use`;
+  const free = maxConnections - connections;
+  const advice =
+    'Raise max_connections, or put fewer gateway processes on this server: each opens 15 at most, or what stores.postgres_pool makes of it.';
+  if (free < FEW_CONNECTIONS) return problem(check, found, advice);
+  return free < maxConnections * SMALL_SHARE ? warning(check, found, advice) : ok(check, found);
+}
+
+function schemaFinding(schema: SchemaFigures | Error): Finding {
+  const check = 'database schema';
+  if (schema instanceof Error) {
+    return problem(
+      check,
+      `cannot be read: ${schema.message}`,
+      'Use the user that the gateway uses, or give it its rights.',
+    );
+  }
+  const { version, applied, missing, ahead, unknown, changed } = schema;
+  const newest = unknown.at(-1);
+  const newestUsable = ahead.at(-1);
+  if (applied === 0) {
+    return problem(
+      check,
+      'there is none',
+      'Run `gateway migrate` as its owner: it makes the schema. Or is it the wrong database?',
+    );
+  }
+  if (newest !== undefined) {
+    const found = `at version ${newest}, newer than this release (${version}) can use`;
+    return problem(check, found, 'Run the release that the gateway processes run.');
+  }
+  if (changed.length > 0) {
+    const found = `${changed.join(', ')}: not what was applied to this database`;
+    return problem(check, found, 'Run the release that made this database; migrations never change once released.');
+  }
+  if (missing.length > 0) {
+    const found = `at version ${applied}, this release has ${version}: ${missing.join(', ')} not applied`;
+    return warning(
+      check,
+      found,
+      'Run `gateway migrate` of this release as the owner of the tables: it brings the schema forward.',
+    );
+  }
+  if (newestUsable !== undefined) {
+    const found = `at version ${newestUsable}, newer than this release (${version}), which it still serves`;
+    return warning(check, found, 'Roll the newer release out to the end.');
+  }
+  return ok(check, `at version ${version}, as this release`);
+}
+
+export async function lookAtLedger({ database, readable }: LookedAt): Promise<readonly Finding[]> {
+  if (database === undefined || !readable) return [skipped('ledger', 'the database cannot be read')];
+  const { organizations, deadLetters, differing } = await database.ledger();
+  const books =
+    differing.length === 0
+      ? ok(
+          'ledger',
+          organizations === 1
+            ? 'the balance of 1 organization agrees with its last entry'
+            : `balances of ${countOf(organizations, 'organization')} agree with their last entries`,
+        )
+      : problem(
+          'ledger',
+          `balances differ from their entries: ${differing.join(', ')}`,
+          'Run `ledger verify` and see docs.',
+        );
+  if (deadLetters === 0) return [books, ok('dead letters', 'none')];
+  const advice =
+    'See `ledger dead-letters list`; each is a completion that was not charged, to be retried or forgiven.';
+  return [
+    books,
+    problem('dead letters', `${countOf(deadLetters, 'charge was', 'charges were')} refused by the ledger`, advice),
+  ];
+}

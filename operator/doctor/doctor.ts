@@ -1,0 +1,150 @@
+import { existsSync } from 'node:fs';
+import type { CheckedConfig } from '../../core/config/gateway-config.ts';
+import type { LoadedConfig, LoadResult } from '../../core/config/load.ts';
+import { runtimePaths } from '../../core/config/runtime-paths.ts';
+import { countOf } from '../../core/count-of.ts';
+import packageFile from '../../package.json' with { type: 'json' };
+import type { Command } from '../command-line/command.ts';
+import { configPath, type Environment, findDatabase } from '../command-line/database.ts';
+import type { Result } from '../command-line/result.ts';
+import { table } from '../command-line/table.ts';
+import { lookAtCertificate } from './certificate.ts';
+import { type Check, type Finding, ok, problem, runChecks, skipped, warning } from './check.ts';
+import { type LookedAt, lookAtDatabase, lookAtLedger } from './database.ts';
+import { lookAtDemo } from './demo.ts';
+import { lookAtDisk } from './disk.ts';
+import { lookAtLimitStore } from './limit-store.ts';
+import { lookAtProcesses } from './processes.ts';
+import { lookAtProvider } from './provider.ts';
+import { lookAtProxies } from './proxies.ts';
+import { lookAtReadiness } from './readiness.ts';
+import { lookAtSecrets } from './secrets.ts';
+
+export const DOCTOR: Command = {
+  name: 'doctor',
+  summary: 'Look at a deployment from this machine, changing nothing: what is wrong, and what to do about it.',
+  positionals: [],
+  flags: [],
+  run: async ({ env }) => resultOf(await examine(env)),
+};
+
+/** Above what any part of a check is given. */
+const WITHIN_MS = 15_000;
+
+async function examine(env: Environment): Promise<readonly Finding[]> {
+  const { loadConfig } = await import('../../core/config/load.ts');
+  const path = configPath(env);
+  const loaded = await loadConfig(path, env, { secrets: 'checked' });
+  const database = lookAtConfiguredDatabase(env);
+  // Each check that waits for it reports its failure.
+  database.catch(() => undefined);
+  try {
+    const findings = await runChecks([
+      { name: 'database', withinMs: WITHIN_MS, run: async () => (await database).findings },
+      { name: 'ledger', withinMs: WITHIN_MS, run: async () => lookAtLedger(await database) },
+      {
+        name: 'gateway processes',
+        withinMs: WITHIN_MS,
+        run: async () => lookAtProcesses(await database, packageFile.version),
+      },
+      {
+        name: 'dashboard proxies',
+        withinMs: WITHIN_MS,
+        run: async () => lookAtProxies(await database, loaded.ok ? loaded.config : undefined),
+      },
+      {
+        name: 'demo',
+        withinMs: WITHIN_MS,
+        run: async () => lookAtDemo(loaded.ok && loaded.config.demo, await database),
+      },
+      ...(loaded.ok ? configuredChecks(loaded, path, env) : []),
+    ]);
+    // An operator's own container has a database and nothing else (deploy/compose/least-privilege.yaml).
+    const isElsewhere = env.DATABASE_URL !== undefined && !existsSync(path);
+    return [...configurationFindings(loaded, path, isElsewhere), ...findings];
+  } finally {
+    // Not awaited: a hanging connection was reported already.
+    database.then((looked) => looked.database?.close()).catch(() => undefined);
+  }
+}
+
+async function lookAtConfiguredDatabase(env: Environment): Promise<LookedAt> {
+  const found = await findDatabase(env);
+  if ('kind' in found) return { findings: [skipped('database', 'which one it is, is unknown')], readable: false };
+  return lookAtDatabase(found);
+}
+
+function configuredChecks(
+  { config, source }: LoadedConfig<CheckedConfig>,
+  path: string,
+  env: Environment,
+): readonly Check[] {
+  const { listen, providers, stores, models } = config;
+  const served = [...models.values()].filter(({ disabled }) => !disabled);
+  const used = new Set(served.flatMap(({ targets }) => targets.map(({ provider }) => provider.name)));
+  const paths = runtimePaths(env);
+  const files = [...source.files, ...source.secretFiles];
+  const certificatePath = listen.tls?.certificatePath;
+  const check = (name: string, run: Check['run']): Check => ({ name, withinMs: WITHIN_MS, run });
+  return [
+    check('redis', () => lookAtLimitStore(stores.redis)),
+    check('readiness', () => lookAtReadiness(listen.metrics)),
+    check('certificate', () => lookAtCertificate(listen, env.ENVOY_HOST || undefined)),
+    check('disk', () => lookAtDisk(paths.dataDir)),
+    check('secrets', () => lookAtSecrets({ configPath: path, files, certificatePath, paths })),
+    ...[...providers.values()].map((provider) =>
+      check(`provider ${provider.name}`, () => lookAtProvider(provider, used.has(provider.name))),
+    ),
+  ];
+}
+
+function configurationFindings(
+  loaded: LoadResult<CheckedConfig>,
+  path: string,
+  isElsewhere: boolean,
+): readonly Finding[] {
+  const check = 'configuration';
+  if (!loaded.ok && isElsewhere) {
+    const found = `there is no ${path} here: Redis, readiness, certificate, disk, secrets and providers were not looked at`;
+    const advice = 'Run the doctor where the gateway process runs as well: it has the configuration and reaches them.';
+    return [warning(check, found, advice)];
+  }
+  if (!loaded.ok) {
+    const [first] = loaded.problems;
+    const more = loaded.problems.length > 1 ? `, and ${loaded.problems.length - 1} more` : '';
+    const found = first === undefined ? path : `${first.file}:${first.line}:${first.column}: ${first.message}${more}`;
+    const advice = 'Correct it; check-config lists everything. Of what it names, only the database was looked at.';
+    return [problem(check, found, advice)];
+  }
+  const { config, warnings } = loaded;
+  const valid = ok(
+    check,
+    `${path} is valid: ${countOrNo(config.models.size, 'model')}, ${countOrNo(config.providers.size, 'provider')}`,
+  );
+  const told = warnings.map(({ line, message }) =>
+    warning(check, `${path}:${line}: ${message}`, 'Set it, or let this user read it; or take it out.'),
+  );
+  return [valid, ...told];
+}
+
+function resultOf(findings: readonly Finding[]): Result {
+  const problems = findings.filter(({ verdict }) => verdict === 'problem').length;
+  const warnings = findings.filter(({ verdict }) => verdict === 'warning').length;
+  const json = { ok: problems === 0, problems, warnings, findings };
+  const text = `${listOf(findings)}\n\n${countOrNo(problems, 'problem')}, ${countOrNo(warnings, 'warning')}.`;
+  return problems === 0 ? { kind: 'done', json, text } : { kind: 'refused', json, message: text };
+}
+
+/** Lists findings, each with its advice below. */
+function listOf(findings: readonly Finding[]): string {
+  return table(
+    findings.flatMap(({ check, verdict, found, advice }) => [
+      [verdict, check, found],
+      ...(advice === undefined ? [] : [['', '', `→ ${advice}`]]),
+    ]),
+  );
+}
+
+function countOrNo(count: number, what: string): string {
+  return count === 0 ? `no ${what}s` : countOf(count, what);
+}

@@ -1,0 +1,92 @@
+import type { StoresConfig } from '../../core/config/gateway-config.ts';
+import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { diagnoseRedis, type RedisDiagnosis } from '../../ext-proc/limits/redis/diagnosis.ts';
+import { RedisRefused } from '../../ext-proc/limits/redis/refused.ts';
+import { type Finding, ok, problem, warning } from './check.ts';
+import { clockFinding, latencyFinding } from './clock.ts';
+
+const OLDEST_MAJOR = 7;
+/** A script takes a fraction of a millisecond, and each completion waits for two. */
+const SLOW_MS = 5;
+const FULL = 0.8;
+
+export async function lookAtLimitStore(store: StoresConfig['redis']): Promise<readonly Finding[]> {
+  if (store.kind === 'memory') return [ok('limit store', 'limits are kept in the memory of the one gateway process')];
+  try {
+    const redis = await diagnoseRedis(store.url);
+    return [
+      serverFinding(redis),
+      memoryFinding(redis),
+      clientsFinding(redis),
+      latencyFinding('redis latency', redis.latencyMs, SLOW_MS, 'Redis'),
+      clockFinding('redis clock', redis, 'Redis'),
+    ];
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable || error instanceof RedisRefused)) throw error;
+    return [problem('redis', `not usable: ${error.message}`, adviceFor(error))];
+  }
+}
+
+function adviceFor({ message }: Error): string {
+  const meanwhile = 'Until then completions are answered no_capacity.';
+  if (/WRONGPASS|NOAUTH/.test(message)) return `Correct user and password in REDIS_URL (or stores.redis). ${meanwhile}`;
+  if (/NOPERM|lacks rights/.test(message)) return `Give the user the rights that docs/stores.md lists. ${meanwhile}`;
+  // A server that misses the certificate of its client, or speaks TLS to one that does not, may simply hang up.
+  if (/certificate|altnames|SSL|TLS|ECONNRESET/i.test(message)) {
+    return `See TLS in docs/stores.md: rediss or redis, the host's name, sslrootcert, sslcert and sslkey in REDIS_URL. ${meanwhile}`;
+  }
+  return `Start it, or correct REDIS_URL (or stores.redis). ${meanwhile}`;
+}
+
+function serverFinding({ version, mode, role, clusterState, persistenceFailed, persistent }: RedisDiagnosis): Finding {
+  const check = 'redis';
+  const found = `Redis ${version}, ${mode}`;
+  if (Number.parseInt(version, 10) < OLDEST_MAJOR) {
+    return problem(check, `${found}: older than 7.0`, 'Upgrade Redis: the scripts use what 7.0 brought.');
+  }
+  if (mode === 'standalone' && role !== 'master') {
+    return problem(check, `${found}, is a replica and takes no writes`, 'Point REDIS_URL at the master.');
+  }
+  if (clusterState !== undefined && clusterState !== 'ok') {
+    return problem(
+      check,
+      `${found}, whose state is ${clusterState}`,
+      'See which slots no node serves (CLUSTER SLOTS).',
+    );
+  }
+  if (persistenceFailed) {
+    const advice = 'Free its disk, or turn persistence off: nothing that is kept here has to outlive Redis.';
+    return problem(check, `${found}, could not save to disk and may refuse writes`, advice);
+  }
+  return ok(
+    check,
+    `${found}${persistent ? ', saves to disk, which is not needed' : ', keeps nothing on disk, as it should'}`,
+  );
+}
+
+function memoryFinding({ maxmemoryPolicy, maxmemoryBytes, usedMemoryBytes }: RedisDiagnosis): Finding {
+  const check = 'redis memory';
+  const used = `${mebibytes(usedMemoryBytes)} in use`;
+  if (maxmemoryBytes === 0) return ok(check, `${used}, without a limit`);
+  const found = `${used} of ${mebibytes(maxmemoryBytes)}, ${maxmemoryPolicy}`;
+  if (maxmemoryPolicy !== 'noeviction') {
+    const advice =
+      'Set maxmemory-policy to noeviction: a hold that is evicted is money spent twice. Gateway processes refuse to start.';
+    return problem(check, found, advice);
+  }
+  const advice = 'Raise maxmemory: when it is reached every completion is answered no_capacity.';
+  return usedMemoryBytes > maxmemoryBytes * FULL ? warning(check, found, advice) : ok(check, found);
+}
+
+function clientsFinding({ clients, maxClients }: RedisDiagnosis): Finding {
+  const check = 'redis connections';
+  const found = `${clients} of ${maxClients === 0 ? 'an unknown number' : maxClients} are in use`;
+  const full = maxClients > 0 && clients > maxClients * FULL;
+  return full
+    ? warning(check, found, 'Raise maxclients, or see who else is connected (CLIENT LIST).')
+    : ok(check, found);
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+}

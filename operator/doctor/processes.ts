@@ -1,0 +1,150 @@
+import { countOf } from '../../core/count-of.ts';
+import {
+  REPORT_FRESH_MS,
+  type ReportedConfiguration,
+  type ReportedProcess,
+} from '../../database/process-reports/report.ts';
+import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import type { LookedAt } from './database.ts';
+
+/** An answer in the middle of its tokens waits as long. */
+const LAGGING_MS = 250;
+const SHORT_HOST = 40;
+
+/** Checks the reports of gateway processes about themselves, their configuration and their Envoy. */
+export async function lookAtProcesses({ database, readable }: LookedAt, version: string): Promise<readonly Finding[]> {
+  if (database === undefined || !readable) return [skipped('gateway processes', 'the database cannot be read')];
+  const all = await database.processes();
+  const fresh = all.filter(({ ageMs }) => ageMs <= REPORT_FRESH_MS);
+  if (fresh.length === 0) {
+    const advice = 'Start the gateway (npm start), or see in its log why it does not reach the database.';
+    return [...silent(all, fresh), problem('gateway processes', 'none has reported in the last ten seconds', advice)];
+  }
+  return [
+    ...silent(all, fresh),
+    ...fresh.flatMap(processFindings),
+    sameVersion(fresh, version),
+    sameConfiguration(fresh),
+    ...configurationFindings(await database.configuration()),
+    ...fresh.flatMap(envoyFindings),
+  ];
+}
+
+/** Processes without fresh reports: a clean end removes the row, so these were killed or cannot report. */
+function silent(all: readonly ReportedProcess[], fresh: readonly ReportedProcess[]): Finding[] {
+  const replaced = new Set(fresh.map(nameOf));
+  return all
+    .filter((process) => process.ageMs > REPORT_FRESH_MS && !replaced.has(nameOf(process)))
+    .map((process) => {
+      const found = `has not reported for ${Math.round(process.ageMs / 1000)} s`;
+      const advice = 'See whether it still runs. What it held is free 30 s after its end; its row goes after an hour.';
+      return warning(nameOf(process), found, advice);
+    });
+}
+
+function processFindings(process: ReportedProcess): Finding[] {
+  const { report, pid } = process;
+  const check = nameOf(process);
+  const { notReady, spool, eventLoopLagMs, requests } = report;
+  const findings: Finding[] = [];
+  if (notReady !== null) {
+    findings.push(problem(check, `not ready: ${notReady}`, 'See docs/observability.md#gatewaynotready.'));
+  }
+  if (spool.charges > 0) {
+    const found = `${countOf(spool.charges, 'charge waits', 'charges wait')} in the spool, and completions are refused meanwhile`;
+    findings.push(
+      problem(check, found, 'See why PostgreSQL does not take them: docs/observability.md#chargesspooled.'),
+    );
+  }
+  if (eventLoopLagMs.p99 > LAGGING_MS) {
+    const found = `is late by ${Math.round(eventLoopLagMs.p99)} ms in the worst hundredth of its time`;
+    findings.push(
+      warning(check, found, 'It has too much to do, or too little CPU: docs/observability.md#eventloopslow.'),
+    );
+  }
+  if (report.requestLog !== null && report.requestLog.dropped > 0) {
+    const found = `${countOf(report.requestLog.dropped, 'line of the request log was', 'lines of the request log were')} dropped since its start`;
+    findings.push(warning(check, found, 'See docs/observability.md#requestlogdropped; no charge is concerned.'));
+  }
+  return findings.length > 0
+    ? findings
+    : [ok(check, `ready, process ${pid}, ${countOf(requests.inFlight, 'request')} in flight`)];
+}
+
+function sameVersion(fresh: readonly ReportedProcess[], version: string): Finding {
+  const check = 'gateway versions';
+  const versions = [...new Set(fresh.map(({ report }) => report.gatewayVersion))].sort();
+  if (versions.length > 1) {
+    return warning(
+      check,
+      `different ones run: ${versions.join(', ')}`,
+      'Let the rollout end, or restart the older ones.',
+    );
+  }
+  const [running = version] = versions;
+  if (running === version) return ok(check, `${fresh.length} of ${version}`);
+  return warning(check, `${running} runs, this is ${version}`, 'Run the command line of the release that runs.');
+}
+
+function sameConfiguration(fresh: readonly ReportedProcess[]): Finding {
+  const check = 'configuration in force';
+  const fingerprints = new Set(fresh.map(({ report }) => report.configurationFingerprint));
+  if (fingerprints.size === 1)
+    return ok(check, `the same models and providers in ${countOf(fresh.length, 'process', 'processes')}`);
+  const advice =
+    'Give all of them the same file and the same secrets; a moment after a change it may be so for seconds.';
+  return problem(check, `${fingerprints.size} different ones at once`, advice);
+}
+
+function configurationFindings(configuration: ReportedConfiguration | undefined): Finding[] {
+  if (configuration === undefined) return [];
+  const { path, refused, restartNeeded, models } = configuration;
+  const check = 'configuration in force';
+  const findings: Finding[] = [];
+  if (refused !== null) {
+    const [first] = refused.problems;
+    const where = first === undefined ? '' : `, line ${first.line}: ${first.message}`;
+    const found = `${path} was refused and the one before it stays${where}`;
+    findings.push(problem(check, found, 'Correct the file: check-config lists everything that is wrong.'));
+  }
+  if (restartNeeded.length > 0) {
+    const found = `${restartNeeded.join(', ')} changed in the file, and need a restart`;
+    findings.push(warning(check, found, 'Restart the gateway when it suits.'));
+  }
+  const broken = models.filter((model) => model.problem !== null && !model.disabled);
+  if (broken.length > 0) {
+    const found = broken.map(({ id, problem: why }) => `${id} answers upstream_config_error: ${why}`).join('; ');
+    findings.push(warning(check, found, 'Set the secret or declare the provider; or disable the model.'));
+  }
+  return findings;
+}
+
+/** The first process of a host speaks for its Envoy. */
+function envoyFindings({ host, report }: ReportedProcess): Finding[] {
+  const { envoy, providers } = report;
+  if (envoy === null) return [];
+  const check = `envoy on ${short(host)}`;
+  const ejected = Object.entries(providers)
+    .filter(([, health]) => health.ejected === true)
+    .map(([name]) =>
+      warning(
+        `provider ${name}`,
+        `Envoy on ${short(host)} leaves it alone`,
+        'See docs/observability.md#providerejected.',
+      ),
+    );
+  if (!envoy.reachable) {
+    return [problem(check, 'does not answer', 'Start it, and see its log; without it nothing is served.'), ...ejected];
+  }
+  const found = `${envoy.version}, ${envoy.state.toLowerCase()} for ${Math.round(envoy.uptimeMs / 60_000)} min`;
+  if (envoy.state === 'LIVE') return [ok(check, found), ...ejected];
+  return [warning(check, found, 'Wait until it is live; when it stays so, see its log.'), ...ejected];
+}
+
+function nameOf({ host, worker }: ReportedProcess): string {
+  return `gateway ${short(host)}/${worker}`;
+}
+
+function short(host: string): string {
+  return host.length > SHORT_HOST ? `${host.slice(0, SHORT_HOST)}…` : host;
+}

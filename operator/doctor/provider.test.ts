@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterAll, expect, it } from 'vitest';
+import type { Provider } from '../../core/config/gateway-config.ts';
+import { makeCertificate } from '../../test/provider/certificate.ts';
+import { lookAtProvider } from './provider.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gw-doctor-provider-'));
+const certificate = makeCertificate();
+const bundle = join(folder, 'ca.pem');
+writeFileSync(bundle, certificate.cert);
+const servers: Server[] = [];
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+async function listen(server: Server): Promise<number> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+function look(baseUrl: string, trustedCaPath = bundle, isUsed = true) {
+  const provider: Provider = {
+    name: 'p',
+    baseUrl: new URL(baseUrl),
+    apiKey: 'provider-secret',
+    outputLimitField: 'max_tokens',
+    trustedCaPath,
+    cluster: 'p-1',
+  };
+  return lookAtProvider(provider, isUsed);
+}
+
+it('a provider with a trusted certificate answers; its expiry is told, and nothing is sent to it', async () => {
+  let received = 0;
+  const port = await listen(
+    createTlsServer({ cert: certificate.cert, key: certificate.key }, (socket) => {
+      socket.on('data', (bytes) => {
+        received += bytes.length;
+      });
+    }),
+  );
+  expect(await look(`https://localhost:${port}/v1`)).toMatchObject([
+    { check: 'provider p', verdict: 'ok', found: expect.stringContaining('its certificate is trusted') },
+    { check: 'provider p certificate', verdict: 'warning', found: expect.stringContaining('0 days') },
+  ]);
+  expect(received).toBe(0);
+});
+
+it('a certificate that is not trusted, or for another name, is a problem', async () => {
+  const other = join(folder, 'other.pem');
+  writeFileSync(other, makeCertificate().cert);
+  const port = await listen(createTlsServer({ cert: certificate.cert, key: certificate.key }));
+  expect(await look(`https://localhost:${port}/v1`, other)).toMatchObject([
+    { verdict: 'problem', found: expect.stringMatching(/self-signed certificate/) },
+  ]);
+  expect(await look(`https://127.0.0.2:${port}/v1`)).toMatchObject([{ verdict: 'problem' }]);
+});
+
+it('without TLS a connection is enough; none is a problem where a model needs it, and a warning where not', async () => {
+  const server = createServer();
+  const port = await listen(server);
+  expect(await look(`http://127.0.0.1:${port}/v1`)).toMatchObject([
+    { verdict: 'ok', found: expect.stringContaining('without TLS') },
+  ]);
+  await new Promise((resolve) => servers.pop()?.close(resolve));
+  expect(await look(`http://127.0.0.1:${port}/v1`)).toMatchObject([
+    { verdict: 'problem', found: expect.stringContaining('ECONNREFUSED'), advice: expect.any(String) },
+  ]);
+  expect(await look(`http://127.0.0.1:${port}/v1`, bundle, false)).toMatchObject([{ verdict: 'warning' }]);
+});
+
+it('a name that does not exist is told as that', async () => {
+  expect(await look('https://nowhere.invalid/v1')).toMatchObject([
+    { verdict: 'problem', found: expect.stringContaining('nowhere.invalid is not known') },
+  ]);
+});

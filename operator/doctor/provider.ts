@@ -1,0 +1,89 @@
+import { lookup } from 'node:dns/promises';
+import { readFile } from 'node:fs/promises';
+import { connect, isIP } from 'node:net';
+import { connect as connectTls, type PeerCertificate } from 'node:tls';
+import type { KeylessProvider } from '../../core/config/gateway-config.ts';
+import { expiryFinding } from './certificate.ts';
+import { type Finding, ok, problem } from './check.ts';
+
+const CONNECT_MS = 5_000;
+
+/**
+ * Name, connection and certificate, as Envoy will meet them from this machine. Nothing is asked, and no key is sent. What no model uses may
+ * fail.
+ */
+export async function lookAtProvider(provider: KeylessProvider, isUsed: boolean): Promise<readonly Finding[]> {
+  const findings = await meetProvider(provider);
+  if (isUsed) return findings;
+  return findings.map((finding) => (finding.verdict === 'problem' ? { ...finding, verdict: 'warning' } : finding));
+}
+
+async function meetProvider({ name, baseUrl, trustedCaPath }: KeylessProvider): Promise<readonly Finding[]> {
+  const check = `provider ${name}`;
+  const host = baseUrl.hostname.replace(/^\[(.*)\]$/, '$1');
+  const secure = baseUrl.protocol === 'https:';
+  const port = baseUrl.port === '' ? (secure ? 443 : 80) : Number(baseUrl.port);
+  const where = `${baseUrl.hostname}:${port}`;
+  const addresses = isIP(host) === 0 ? await lookup(host, { all: true }).catch((error: Error) => error) : [host];
+  if (addresses instanceof Error) {
+    return [
+      problem(check, `the name ${host} is not known: ${addresses.message}`, 'Correct base_url, or the name server.'),
+    ];
+  }
+  const startedMs = performance.now();
+  const met = await (secure ? meetTls(host, port, trustedCaPath) : meet(host, port));
+  const tookMs = Math.round(performance.now() - startedMs);
+  if (typeof met === 'string') {
+    const advice = secure
+      ? 'See base_url, firewalls and proxies; a private CA belongs into the bundle that SSL_CERT_FILE names.'
+      : 'Start it, or correct base_url.';
+    return [problem(check, `${where}: ${met}`, advice)];
+  }
+  const answers = ok(
+    check,
+    `${where} answers in ${tookMs} ms${met === undefined ? ', without TLS' : ', its certificate is trusted'}`,
+  );
+  return met === undefined ? [answers] : [answers, expiryFinding(`${check} certificate`, new Date(met.valid_to))];
+}
+
+/** Why there is no connection. */
+function meet(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: CONNECT_MS });
+    const end = (why: string | undefined) => {
+      socket.destroy();
+      resolve(why);
+    };
+    socket.once('connect', () => end(undefined));
+    socket.once('timeout', () => end(`no connection in ${CONNECT_MS / 1000} s`));
+    socket.once('error', (error) => end(reasonOf(error)));
+  });
+}
+
+async function meetTls(host: string, port: number, caPath: string | undefined): Promise<PeerCertificate | string> {
+  const ca = caPath === undefined ? undefined : await readFile(caPath);
+  return new Promise((resolve) => {
+    const socket = connectTls({
+      host,
+      port,
+      timeout: CONNECT_MS,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['h2', 'http/1.1'],
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === undefined ? {} : { ca }),
+    });
+    const end = (met: PeerCertificate | string) => {
+      socket.destroy();
+      resolve(met);
+    };
+    socket.once('secureConnect', () => end(socket.getPeerCertificate()));
+    socket.once('timeout', () => end(`no connection in ${CONNECT_MS / 1000} s`));
+    socket.once('error', (error) => end(reasonOf(error)));
+  });
+}
+
+/** Several addresses that all failed come as one error without a message of its own. */
+function reasonOf(error: Error & { readonly errors?: readonly Error[] }): string {
+  const reasons = error.errors?.map(({ message }) => message) ?? [error.message];
+  return reasons.join('; ');
+}

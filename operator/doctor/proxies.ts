@@ -1,0 +1,43 @@
+import type { GatewayConfig } from '../../core/config/gateway-config.ts';
+import { inRanges } from '../../core/net/ip-ranges.ts';
+import { type Finding, ok, problem, skipped, warning } from './check.ts';
+import type { LookedAt } from './database.ts';
+
+const CHECK = 'dashboard proxies';
+const NAME_IT =
+  'If it is your proxy, add its address to trusted_proxies; if not, keep others off the dashboard’s address.';
+
+/** Networks of the operator's own: what forwards from there is a proxy of his, and not somebody outside who sends the header. */
+const OWN = [
+  '127.0.0.0/8',
+  '::1/128',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  'fc00::/7',
+  'fe80::/10',
+];
+
+/** Proxies in front of the dashboard that `trusted_proxies` does not name: behind one, sign-in limits take everybody for one address. */
+export async function lookAtProxies(
+  { database, readable }: LookedAt,
+  config: Pick<GatewayConfig, 'dashboard' | 'trustedProxies'> | undefined,
+): Promise<readonly Finding[]> {
+  const configured = config === undefined ? [] : lookAtConfiguration(config);
+  if (database === undefined || !readable) return [...configured, skipped(CHECK, 'the database cannot be read')];
+  const trusted = config?.trustedProxies ?? [];
+  const seen = (await database.untrustedProxies()).filter((address) => !inRanges(address, trusted));
+  const findings = seen.map((address) => {
+    const found = `${address} sent X-Forwarded-For within the hour, and is not in trusted_proxies`;
+    return inRanges(address, OWN) ? problem(CHECK, found, NAME_IT) : warning(CHECK, found, NAME_IT);
+  });
+  const all = [...configured, ...findings];
+  return all.length > 0 ? all : [ok(CHECK, 'none that is not trusted')];
+}
+
+function lookAtConfiguration({ dashboard, trustedProxies }: Pick<GatewayConfig, 'dashboard' | 'trustedProxies'>) {
+  if (dashboard.url?.startsWith('https:') !== true || trustedProxies.length > 0) return [];
+  const found = 'dashboard.url is https, so a proxy speaks TLS in front, and trusted_proxies is empty';
+  return [warning(CHECK, found, 'Name the proxy in trusted_proxies; until then all callers have its address.')];
+}

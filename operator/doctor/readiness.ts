@@ -1,0 +1,46 @@
+import { request } from 'node:http';
+import type { Address } from '../../core/config/gateway-config.ts';
+import { type Finding, ok, problem } from './check.ts';
+
+const TIMEOUT_MS = 5_000;
+const MAX_ANSWER_BYTES = 4_096;
+
+/** A request through Envoy, as the gateway's own readiness sends it. */
+export async function lookAtReadiness(metrics: Address): Promise<readonly Finding[]> {
+  const answer = await ask(metrics, '/ready');
+  const where = `${metrics.host}:${metrics.port}`;
+  if (answer.kind === 'silent') {
+    const advice =
+      'Start the gateway (npm start), or run this where it runs: the metrics address is its own machine’s.';
+    return [problem('readiness', `${where} does not answer: ${answer.reason}`, advice)];
+  }
+  if (answer.status === 200) return [ok('readiness', `a request through Envoy is served, says ${where}`)];
+  return [problem('readiness', answer.text.trim(), 'See docs/observability.md#gatewaynotready.')];
+}
+
+type Answer = { kind: 'answer'; status: number; text: string } | { kind: 'silent'; reason: string };
+
+function ask({ host, port }: Address, path: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const call = request({ host: reachable(host), port, path, agent: false, signal }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece;
+        if (text.length > MAX_ANSWER_BYTES) call.destroy(new Error('it is something else'));
+      });
+      response.on('end', () => resolve({ kind: 'answer', status: response.statusCode ?? 0, text }));
+      response.on('error', (error) => resolve({ kind: 'silent', reason: error.message }));
+    });
+    call.on('error', (error) => {
+      resolve({ kind: 'silent', reason: signal.aborted ? `no answer in ${TIMEOUT_MS / 1000} s` : error.message });
+    });
+    call.end();
+  });
+}
+
+/** Addresses that stand for every one of a machine are listened on, not connected to. */
+export function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  return host === '::' ? '::1' : host;
+}

@@ -1,0 +1,63 @@
+import { stat } from 'node:fs/promises';
+import type { RuntimePaths } from '../../core/config/runtime-paths.ts';
+import { countOf } from '../../core/count-of.ts';
+import { type Finding, ok, problem, warning } from './check.ts';
+
+export interface SecretPlaces {
+  readonly configPath: string;
+  /** Files that the configuration names: secrets, and with TLS the private key and the certificate. */
+  readonly files: readonly string[];
+  /** The certificate among these files, which every client sees. */
+  readonly certificatePath: string | undefined;
+  readonly paths: Pick<RuntimePaths, 'dataDir' | 'socketDir' | 'probeKey'>;
+}
+
+const OTHERS_READ = 0o004;
+const OTHERS_WRITE = 0o002;
+const OTHERS = 0o007;
+
+/** Checks the modes of secret files on this machine. The group is ignored: containers share their files that way. */
+export async function lookAtSecrets(places: SecretPlaces): Promise<readonly Finding[]> {
+  const { configPath, files, certificatePath, paths } = places;
+  const secretFiles = files.filter((path) => path !== certificatePath);
+  const findings = await Promise.all([
+    ...[configPath, ...files].map(writable),
+    ...[...secretFiles, paths.probeKey].map(readableByAll),
+    ...[paths.dataDir, paths.socketDir].map(open),
+  ]);
+  const found = findings.filter((finding) => finding !== undefined);
+  return found.length > 0
+    ? found
+    : [
+        ok(
+          'secrets',
+          secretFiles.length === 1
+            ? '1 file, read by its owner only'
+            : `${countOf(secretFiles.length, 'file')}, read by their owners only`,
+        ),
+      ];
+}
+
+async function writable(path: string): Promise<Finding | undefined> {
+  if (((await modeOf(path)) & OTHERS_WRITE) === 0) return undefined;
+  return problem('secrets', `everybody on this machine can write ${path}`, `chmod o-rwx ${path}`);
+}
+
+async function readableByAll(path: string): Promise<Finding | undefined> {
+  if (((await modeOf(path)) & OTHERS_READ) === 0) return undefined;
+  return warning('secrets', `everybody on this machine can read ${path}`, `chmod o-rwx ${path}`);
+}
+
+/** Reports open socket folders: a user with access can speak to Envoy's admin and to providers. */
+async function open(folder: string): Promise<Finding | undefined> {
+  if (((await modeOf(folder)) & OTHERS) === 0) return undefined;
+  return warning('secrets', `everybody on this machine can enter ${folder}`, `chmod o-rwx ${folder}`);
+}
+
+/** Mode of a file; 0 for a missing one. */
+async function modeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mode }) => mode,
+    () => 0,
+  );
+}

@@ -1,0 +1,83 @@
+import { newId } from '../../core/ids.ts';
+import { formatUsd, type NanoUsd, usdNumber } from '../../core/money.ts';
+import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
+import type {
+  Administration,
+  CreateOrganizationResult,
+  OrganizationRecord,
+  OrganizationSettings,
+} from '../../database/administration/administration.ts';
+import type { Actor } from '../../database/audit/audit.ts';
+
+export interface CreateOrganizationOptions extends Partial<OrganizationSettings> {
+  readonly name: string;
+  /** Absent or zero: the balance begins at zero without an entry. */
+  readonly creditNanoUsd?: NanoUsd;
+  /** Reference of the opening credit. */
+  readonly reference?: string;
+}
+
+export function createOrganization(
+  administration: Administration,
+  options: CreateOrganizationOptions,
+  by: Actor,
+): Promise<CreateOrganizationResult> {
+  const { name, creditNanoUsd = 0n, reference, maxTokens } = options;
+  const credit = { amountNanoUsd: creditNanoUsd, note: 'Opening credit', ...(reference && { reference }) };
+  return administration.createOrganization(
+    {
+      id: newId('org', Date.now()),
+      name,
+      allowMultipleCompletions: options.allowMultipleCompletions ?? false,
+      concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
+      ...(maxTokens === undefined ? {} : { maxTokens }),
+      limits: options.limits ?? {},
+    },
+    by,
+    creditNanoUsd === 0n ? undefined : credit,
+  );
+}
+
+/** JSON of an organization: absent limits are null, amounts are USD. */
+export function organizationJson(organization: OrganizationRecord) {
+  const { limits } = organization;
+  return {
+    id: organization.id,
+    name: organization.name,
+    suspended: organization.suspendedAtMs !== undefined,
+    balance: usdNumber(organization.balanceNanoUsd),
+    rpm: limits.requestsPerMinute ?? null,
+    tpm: limits.tokensPerMinute ?? null,
+    concurrency: organization.concurrency,
+    daily_budget: limits.dailyBudgetNanoUsd === undefined ? null : usdNumber(limits.dailyBudgetNanoUsd),
+    max_tokens: organization.maxTokens ?? null,
+    allow_n: organization.allowMultipleCompletions,
+    created_at: new Date(organization.createdAtMs).toISOString(),
+  };
+}
+
+/** Label and value, for people. */
+export function organizationLines(organization: OrganizationRecord): readonly (readonly [string, string])[] {
+  const { limits } = organization;
+  return [
+    ['id', organization.id],
+    ['name', organization.name],
+    ['state', organization.suspendedAtMs === undefined ? 'active' : 'suspended'],
+    ['balance', `${formatUsd(organization.balanceNanoUsd)} USD`],
+    ['requests per minute', limitText(limits.requestsPerMinute)],
+    ['tokens per minute', limitText(limits.tokensPerMinute)],
+    ['concurrency', String(organization.concurrency)],
+    ['daily budget', budgetText(limits.dailyBudgetNanoUsd)],
+    ['max_tokens', limitText(organization.maxTokens)],
+    ['n above 1', organization.allowMultipleCompletions ? 'allowed' : 'not allowed'],
+    ['created', new Date(organization.createdAtMs).toISOString()],
+  ];
+}
+
+export function limitText(limit: number | undefined): string {
+  return limit === undefined ? 'no limit' : String(limit);
+}
+
+export function budgetText(budget: NanoUsd | undefined): string {
+  return budget === undefined ? 'no limit' : `${formatUsd(budget)} USD`;
+}
