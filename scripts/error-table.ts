@@ -1,7 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { CATALOGUE, type CatalogueEntry } from '../core/errors/catalogue.ts';
 
-/** Writes the table of docs/errors.md between its markers from the catalogue: `npm run generate`. */
+/** The table of docs/errors.md, made from the catalogue. `npm run generate` writes it between these markers. */
 const BEGIN = '<!-- errors:begin -->';
 const END = '<!-- errors:end -->';
 
@@ -41,9 +40,4 @@ function retryAfter({ retryAfter: seconds }: CatalogueEntry): string {
 
 function billed(entry: CatalogueEntry): string {
   return entry.billed === undefined ? 'no' : 'in a stream: what was delivered';
-}
-
-if (import.meta.main) {
-  const file = new URL('../docs/errors.md', import.meta.url);
-  writeFileSync(file, withTable(readFileSync(file, 'utf8')));
 }

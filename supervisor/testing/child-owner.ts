@@ -1,6 +1,6 @@
 /** Owns one child until it is killed: child-process.test.ts kills it. Arguments: signal, user id. Sends the process id of the child. */
 import { spawn } from 'node:child_process';
-import { endingWithUs } from './child-process.ts';
+import { endingWithUs } from '../children/child-process.ts';
 
 const [signal, uid] = process.argv.slice(2);
 const user = uid ? { uid: Number(uid), searchesAll: true } : undefined;
