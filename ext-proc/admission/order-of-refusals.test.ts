@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Model } from '../../core/config/gateway-config.ts';
 import type { ErrorCode } from '../../core/errors/catalogue.ts';
 import { isRefusal, refuse, renderRefusal } from '../../core/errors/refusal.ts';
+import { clientAddress } from '../../core/net/client-address.ts';
 import type { Key, Organization } from '../../core/principal.ts';
 import type { KeyStore } from '../../database/keys/key-store.ts';
 import { readChatRequest } from '../../test/fixtures/chat-request.ts';
@@ -11,7 +12,6 @@ import { configWith, modelWith } from '../../test/fixtures/gateway-config.ts';
 import { principalWith } from '../../test/fixtures/principal.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { authorizeCaller } from '../access/authorize.ts';
-import { clientAddress } from '../access/client-address.ts';
 import { findRoute } from '../access/route.ts';
 import { checkModel } from '../chat/check-model.ts';
 

@@ -3,15 +3,6 @@
  * with them: add nothing, and delete the line of what you have untied.
  */
 export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
-  ['dashboard/server/http', 'dashboard/server'],
-  ['dashboard/server/http', 'ext-proc/access'],
-  ['dashboard/server/routes', 'dashboard/server'],
-  ['dashboard/server/routes', 'ext-proc/access'],
-  ['dashboard/server/sign-in', 'dashboard/server'],
-  ['dashboard/web/components', 'dashboard/web/overlays'],
-  ['dashboard/web/forms', 'dashboard/web/overlays'],
-  ['dashboard/web/pages/credits', 'dashboard/web/pages/overview'],
-  ['dashboard/web/pages/models', 'dashboard/web/pages/keys'],
   ['database/audit', 'database/users'],
   ['database/keys', 'database/administration'],
   ['database/keys', 'database/users'],
@@ -30,13 +21,6 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
 
 /** Folders with files that need each other. */
 export const KNOWN_FILE_CYCLES: readonly string[] = [
-  'dashboard/server',
-  'dashboard/server/http',
-  'dashboard/web/charts',
-  'dashboard/web/overlays',
-  'dashboard/web/pages/audit',
-  'dashboard/web/pages/keys',
-  'dashboard/web/table',
   'ext-proc/billing',
   'ext-proc/delivery',
   'ext-proc/delivery/json',

@@ -1,13 +1,15 @@
-import { inRanges, normalizeAddress } from '../../core/net/ip-ranges.ts';
+import { inRanges, normalizeAddress } from './ip-ranges.ts';
 
-/** More proxies in a row than any deployment has; what stands further left is not looked at. */
+/** More proxies in a row than any deployment has. Entries further left are not read. */
 const MAX_HOPS = 64;
 
 /**
- * The address a request comes from (`trusted_proxies` of the configuration): the socket's peer, unless that is a trusted proxy. Then the last
- * address in X-Forwarded-For that is not a trusted proxy's; if all are, the leftmost. Envoy appends the peer itself to that header
- * (`use_remote_address`), which is one more trusted entry to step over. An entry that is no address ends the search: its writer
- * did not know the caller, so nothing left of it can be trusted, and the request counts as coming from that proxy.
+ * The address of a caller: the socket's peer, unless it is a trusted proxy (`trusted_proxies` of
+ * the configuration). Then the last address in X-Forwarded-For that is not a trusted proxy, or the
+ * leftmost one if all are trusted. Envoy appends the peer itself to that header
+ * (`use_remote_address`), which is one more trusted entry to skip. An entry that is no address ends
+ * the search: its writer did not know the caller, so entries left of it cannot be trusted, and the
+ * request counts as coming from that proxy.
  */
 export function clientAddress(
   peer: string,
@@ -30,7 +32,7 @@ export function clientAddress(
   return nearest;
 }
 
-/** Some proxies write `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
+/** Strips the port that some proxies write: `192.0.2.1:4711` or `[2001:db8::1]:4711`. */
 export function withoutPort(entry: string): string {
   return /^(\d+(?:\.\d+){3}):\d{1,5}$/.exec(entry)?.[1] ?? /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? entry;
 }

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { inRanges } from '../../core/net/ip-ranges.ts';
 import { clientAddress } from './client-address.ts';
+import { inRanges } from './ip-ranges.ts';
 
 const TRUSTED = ['10.0.0.0/8', 'fd00::/8'];
 
