@@ -47,7 +47,7 @@ import { ledgerInTurns } from './turns/reads-in-turns.ts';
 const EXIT_CONFIGURATION = 78;
 const LEASE_MS = 15_000;
 const DRAIN_MARGIN_MS = 5_000;
-/** To write the last lines of the request log and send the last spans, before the supervisor loses its patience. */
+/** Time to write the last rows of the request log and to send the last spans, within the supervisor's time to stop. */
 const LOG_FLUSH_MS = 2_000;
 
 const configPath = process.env.GATEWAY_CONFIG ?? 'config/gateway.yaml';

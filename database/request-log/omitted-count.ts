@@ -25,7 +25,7 @@ export interface OmittedQuery extends Omit<RequestFilter, 'search'> {
   readonly after?: string;
 }
 
-/** Refused requests that fit and have no line, in the minutes that the filter touches. */
+/** Number of omitted requests that match, in the minutes that the filter touches. */
 export async function countOmitted(pool: pg.Pool, query: OmittedQuery): Promise<number> {
   const {
     organizationId,

@@ -4,8 +4,9 @@ import type { TokenUsage } from '../../core/pricing.ts';
 /** The request log, for people to read. No charge depends on it, and it may lose rows (0006_request_log.sql). */
 export interface RequestLogStore {
   /**
-   * Writes a batch with its sums, each entry once: repeating one changes nothing. Resolves to how many of them the store will never take.
-   * Rejects when nobody knows what became of the batch, or nothing of it could be written now; then it is to be written again unchanged.
+   * Writes a batch with its sums, each row once: repeating a batch changes nothing. Resolves to the
+   * number of rows that the store will never take. Rejects when the result is unknown or nothing could
+   * be written now; then the batch is to be written again, unchanged.
    */
   write(batch: readonly RequestLogRow[]): Promise<{ readonly refused: number }>;
   /** Makes room ahead, and drops what is older than the retention, until it is closed. */
@@ -13,9 +14,9 @@ export interface RequestLogStore {
   close(): Promise<void>;
 }
 
-/** Counts of refused requests that have no line (ext-proc/request-log/refused-quota.ts). */
+/** Counts of refused requests that have no row (ext-proc/request-log/refused-quota.ts). */
 export interface OmittedRequestsStore {
-  /** Replaces what it has of them by what may only be more. Rejects when nobody knows whether it was written. */
+  /** Replaces the stored counts, which only grow. Rejects when the result is unknown. */
   write(counts: readonly OmittedRequests[]): Promise<void>;
 }
 

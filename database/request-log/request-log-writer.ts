@@ -1,5 +1,5 @@
 import { createPool, type Statement, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
-import { writeLines } from '../connection/write-lines.ts';
+import { writeRows } from '../connection/write-rows.ts';
 import { providerAttemptRecords } from '../costs/provider-attempt-records.ts';
 import type { ProviderAttempt, ProviderAttemptStore } from '../costs/provider-attempts.ts';
 import { omittedRows } from './omitted-rows.ts';
@@ -16,28 +16,28 @@ const WRITE_ATTEMPTS: Statement = {
   text: 'select record_provider_attempts($1::provider_attempt[])',
 };
 
-/** The request log, and beside it the attempts at providers and the counts of what has no line, which are kept for as long. */
+/** The request log, with the uncharged attempts and the counts of omitted requests, which are kept for as long. */
 export interface OpenRequestLog extends RequestLogStore {
   readonly attempts: ProviderAttemptStore;
   readonly omitted: OmittedRequestsStore;
 }
 
-/** On a connection of its own, so that neither lookups nor charges ever wait for a line of the log. */
+/** Opens a connection of its own, so that neither lookups nor charges wait for a row of the log. */
 export function openRequestLog(url: string, log: StoreLog, timeouts = TIMEOUTS): OpenRequestLog {
   const pool = createPool(url, 1, timeouts, log, { synchronousCommit: 'off' });
   let stopTidying: (() => void) | undefined;
   return {
     write: async (batch) => {
       const onRefused = ({ requestId }: RequestLogRow, code?: string) =>
-        log.error({ code, request_id: requestId }, 'PostgreSQL refused a line of the request log');
-      return { refused: await writeLines(pool, batch, { statement: WRITE, encode: requestLogRecords, onRefused }) };
+        log.error({ code, request_id: requestId }, 'PostgreSQL refused a row of the request log');
+      return { refused: await writeRows(pool, batch, { statement: WRITE, encode: requestLogRecords, onRefused }) };
     },
     attempts: {
       write: async (batch) => {
         const onRefused = ({ generationId }: ProviderAttempt, code?: string) =>
           log.error({ code, generation_id: generationId }, 'PostgreSQL refused an attempt at a provider');
         const how = { statement: WRITE_ATTEMPTS, encode: providerAttemptRecords, onRefused };
-        return { refused: await writeLines(pool, batch, how) };
+        return { refused: await writeRows(pool, batch, how) };
       },
     },
     omitted: omittedRows(pool),

@@ -169,12 +169,12 @@ type RequestLogMetrics = Pick<StoreMetrics, 'requestLogWritten' | 'requestLogDro
 function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
   const written = new Counter({
     name: 'gateway_request_log_written_total',
-    help: 'Lines written to the request log.',
+    help: 'Rows written to the request log.',
     registers,
   });
   const dropped = new Counter({
     name: 'gateway_request_log_dropped_total',
-    help: 'Lines that never came into the request log: too many were waiting, or PostgreSQL refused them.',
+    help: 'Rows that never came into the request log: too many were waiting, or PostgreSQL refused them.',
     registers,
   });
   return {
@@ -183,7 +183,7 @@ function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
     watchRequestLog(waiting, stalledMs) {
       new Gauge({
         name: 'gateway_request_log_waiting',
-        help: 'Lines of the request log that wait to be written.',
+        help: 'Rows of the request log that wait to be written.',
         registers,
         collect() {
           this.set(waiting());
@@ -191,7 +191,7 @@ function requestLogMetrics(registers: Registry[]): RequestLogMetrics {
       });
       new Gauge({
         name: 'gateway_request_log_lag_seconds',
-        help: 'For how long lines have been waiting without any being written.',
+        help: 'For how long rows have been waiting without any being written.',
         registers,
         collect() {
           this.set(stalledMs() / 1000);

@@ -63,7 +63,7 @@ function processFindings(process: ReportedProcess): Finding[] {
     );
   }
   if (report.requestLog !== null && report.requestLog.dropped > 0) {
-    const found = `${countOf(report.requestLog.dropped, 'line of the request log was', 'lines of the request log were')} dropped since its start`;
+    const found = `${countOf(report.requestLog.dropped, 'row of the request log was', 'rows of the request log were')} dropped since its start`;
     findings.push(warning(check, found, 'See docs/observability.md#requestlogdropped; no charge is concerned.'));
   }
   return findings.length > 0

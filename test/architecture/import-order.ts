@@ -131,7 +131,7 @@ export const AREAS: readonly Area[] = [
   { path: 'scripts', uses: ['core'], folders: ['setup', ''] },
   {
     path: 'test',
-    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'packages', 'proto'],
+    uses: ['core', 'database', 'ext-proc', 'dashboard', 'operator', 'supervisor', 'packages'],
     folders: [
       'architecture',
       'fixtures',

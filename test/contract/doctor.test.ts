@@ -170,7 +170,7 @@ describe('the doctor on a database', () => {
       'problem: not ready: draining',
       expect.stringMatching(/^problem: 2 charges wait in the spool/),
       expect.stringMatching(/^warning: is late by 251 ms/),
-      expect.stringMatching(/^warning: 4 lines of the request log/),
+      expect.stringMatching(/^warning: 4 rows of the request log/),
     ]);
     expect(await look('gateway versions')).toEqual(['warning: different ones run: 0.1.0, 0.2.0']);
     expect(await look('configuration in force')).toEqual([

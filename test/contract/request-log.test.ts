@@ -137,7 +137,7 @@ describe('writing', () => {
         .map(({ id }) => id)
         .sort(),
     );
-    expect(logged).toContainEqual({ level: 'error', message: 'PostgreSQL refused a line of the request log' });
+    expect(logged).toContainEqual({ level: 'error', message: 'PostgreSQL refused a row of the request log' });
   });
 
   it('keeps text as it was but for what is not for reading', async () => {

@@ -54,7 +54,7 @@ describe('the system page', () => {
     [{ deadLetters: 1200 }, 'The ledger refused 1,200 charges'],
     [{ processes: [PROCESS, { ...PROCESS, state: 'not_ready' }] }, '1 of 2 processes not ready'],
     [{ processes: [{ ...PROCESS, envoy: { reachable: false } }] }, 'Envoy does not answer'],
-    [{ processes: [{ ...PROCESS, logRowsDropped: 7 }] }, '7 lines of the request log were dropped'],
+    [{ processes: [{ ...PROCESS, logRowsDropped: 7 }] }, '7 rows of the request log were dropped'],
     [{ processes: [{ ...PROCESS, eventLoopLagP99Ms: 500 }] }, 'A process answers slowly'],
     [{ database: { ...SYSTEM.database, connections: 95 } }, 'Connections to the database run out'],
   ])('says what to look at: %#', (system, title) => {

@@ -85,7 +85,7 @@ export function troublesOf({ processes, database, deadLetters }: SystemView): re
     },
     logRowsDropped > 0 && {
       tone: 'warn',
-      title: `${countOf(logRowsDropped, 'line of the request log was', 'lines of the request log were')} dropped`,
+      title: `${countOf(logRowsDropped, 'row of the request log was', 'rows of the request log were')} dropped`,
       text: 'The database did not take them fast enough. Charges do not depend on them.',
     },
     slow.length > 0 && {

@@ -5,19 +5,20 @@ import { isRefusedRow, isRollback } from './unavailable.ts';
 /** Processes lock sums in the same order and cannot deadlock each other; an operator's session could. */
 const MAX_TRIES = 3;
 
-export interface LineWriting<Line> {
+export interface RowWriting<Row> {
   /** Takes one parameter: the batch as `encode` writes it. */
   readonly statement: Statement;
-  readonly encode: (batch: readonly Line[]) => string;
+  readonly encode: (batch: readonly Row[]) => string;
   /** `code`: PostgreSQL's. */
-  readonly onRefused: (line: Line, code: string | undefined) => void;
+  readonly onRefused: (row: Row, code: string | undefined) => void;
 }
 
 /**
- * A batch is one statement, and one transaction. A row that PostgreSQL refuses is halved out, so that it is lost alone. Resolves to how many
- * were refused. Rejects while PostgreSQL is away, also halfway: what was written by then is recognised when the batch comes again.
+ * Writes a batch in one statement and one transaction. A row that PostgreSQL refuses is separated by
+ * halving, so that it is lost alone. Resolves to the number of refused rows. Rejects while PostgreSQL
+ * is unavailable, also halfway: rows that were written by then are recognised in the repeated batch.
  */
-export async function writeLines<Line>(pool: pg.Pool, batch: readonly Line[], how: LineWriting<Line>): Promise<number> {
+export async function writeRows<Row>(pool: pg.Pool, batch: readonly Row[], how: RowWriting<Row>): Promise<number> {
   for (let tries = 1; ; tries++) {
     try {
       await run(pool, how.statement, [how.encode(batch)]);
@@ -31,7 +32,7 @@ export async function writeLines<Line>(pool: pg.Pool, batch: readonly Line[], ho
         return 1;
       }
       const middle = Math.ceil(batch.length / 2);
-      return (await writeLines(pool, batch.slice(0, middle), how)) + (await writeLines(pool, batch.slice(middle), how));
+      return (await writeRows(pool, batch.slice(0, middle), how)) + (await writeRows(pool, batch.slice(middle), how));
     }
   }
 }
