@@ -1,7 +1,7 @@
 import { envelopeOf, type Refusal, refuse, renderRefusal } from '../../core/errors/refusal.ts';
-import { STATUS_FAULT } from '../transport/ext-proc-server.ts';
-import { MAX_HEADER_BYTES } from '../transport/request-head.ts';
-import { ON_EVERY_ANSWER } from '../transport/response-head.ts';
+import { STATUS_FAULT } from '../transport/ext-proc/ext-proc-server.ts';
+import { ON_EVERY_RESPONSE } from '../transport/ext-proc/replies.ts';
+import { MAX_HEADER_BYTES } from '../transport/ext-proc/request-head.ts';
 
 /**
  * Responses that Envoy makes by itself (docs/interface.md, "Errors"): the envelope with the catalogue's texts, so that they cannot drift. The
@@ -72,8 +72,8 @@ function mapper(filter: object, refusal: Refusal): LocalReplyMapper {
   };
 }
 
-const EVERYWHERE = ON_EVERY_ANSWER.flatMap((name, at) =>
-  at % 2 === 0 ? [header(name, ON_EVERY_ANSWER[at + 1] ?? '', 'OVERWRITE_IF_EXISTS_OR_ADD')] : [],
+const EVERYWHERE = ON_EVERY_RESPONSE.flatMap((name, at) =>
+  at % 2 === 0 ? [header(name, ON_EVERY_RESPONSE[at + 1] ?? '', 'OVERWRITE_IF_EXISTS_OR_ADD')] : [],
 );
 
 function header(key: string, value: string, action: string): object {

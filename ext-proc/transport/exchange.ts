@@ -1,8 +1,9 @@
 import type { Room } from '../shared-budget/shared-budget.ts';
 
 /**
- * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy, ext_proc or gRPC: admission,
- * delivery and endpoints can be run in a test with a plain object, and the transport can be replaced (DESIGN 9).
+ * One client request as the rest of the gateway sees it. Nothing behind this interface knows Envoy,
+ * ext_proc or gRPC: admission, delivery and endpoints can be run in a test with a plain object, and
+ * the transport can be replaced.
  */
 export interface Exchange {
   /** Envoy's x-request-id. */
@@ -16,18 +17,27 @@ export interface Exchange {
   header(name: string): string | undefined;
   /** Reads the request body once. Never rejects. */
   readBody(bounds: BodyBounds): Promise<BodyResult>;
-  /** The body's part of the memory for bodies. After reading it is kept until the reader lets go of it, or the request ends. */
+  /**
+   * The body's share of the memory for bodies. After reading, it is held until the reader releases
+   * it or the request ends.
+   */
   readonly bodyRoom: Room;
-  /** Answers the request whole. At most one of `respond` and `openStream` is called, once. Resolves when Envoy has it, or the client is gone. */
+  /**
+   * Sends a whole response. At most one of `respond` and `openStream` is called, once. Resolves
+   * when Envoy has it, or the client is gone.
+   */
   respond(answer: Answer): Promise<void>;
-  /** Begins an answer that is written piece by piece, with back-pressure. `undefined`: the client left first. */
+  /**
+   * Begins a response that is written piece by piece, with back-pressure. `undefined`: the client
+   * left first.
+   */
   openStream(head: ResponseHead): Promise<ResponseStream | undefined>;
-  /** Aborted when the client left before the answer was complete. */
+  /** Aborted when the client left before the response was complete. */
   readonly gone: AbortSignal;
 }
 
 export interface BodyBounds {
-  /** The organization whose share of the memory for bodies it takes. */
+  /** The organization whose share of the memory for bodies the body takes. */
   readonly organizationId: string;
   readonly limitBytes: number;
   /** Longest silence between two pieces. */
@@ -40,7 +50,7 @@ export type BodyResult =
   /** Known as soon as content-length or the bytes so far exceed the limit. */
   | { readonly kind: 'too_large' }
   | { readonly kind: 'timeout' }
-  /** There is no room among the bodies in memory, or none for its organization; or the process ends. */
+  /** The memory for bodies, or the organization's share of it, is full; or the process ends. */
   | { readonly kind: 'no_room' }
   | { readonly kind: 'gone' };
 
@@ -55,15 +65,24 @@ export interface Answer extends ResponseHead {
 }
 
 export interface ResponseStream {
-  /** Text as UTF-8. False: the buffer is full, wait for `drained` before writing more. Writing after the client left does nothing. */
+  /**
+   * Text as UTF-8. False: the buffer is full, wait for `drained` before writing more. Writing after
+   * the client left does nothing.
+   */
   write(piece: Uint8Array | string): boolean;
   /** Resolves when there is room again, or the client is gone. */
   drained(): Promise<void>;
   /** Ends the response cleanly. Resolves when all of it was handed on, or the client is gone. */
   end(bytes?: Uint8Array): Promise<void>;
-  /** Breaks the response off without an end, for a client that has not read it by the deadline. Repeating it, or after `end`, does no harm. */
+  /**
+   * Cuts the response, for a client that has not read it by the deadline. May be called again, also
+   * after `end`.
+   */
   abort(): void;
 }
 
-/** Called once per request as soon as its headers are here. It must answer; a rejection is a bug and becomes `internal_error`. */
+/**
+ * Called once per request, when its headers have arrived. It must respond; a rejection is a bug and
+ * becomes `internal_error`.
+ */
 export type ExchangeHandler = (exchange: Exchange) => Promise<void>;

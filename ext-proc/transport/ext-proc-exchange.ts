@@ -1,20 +1,31 @@
 import type { Room, SharedBudget } from '../shared-budget/shared-budget.ts';
-import type { BodyPiece } from './body-message.ts';
 import type { Answer, BodyBounds, BodyResult, Exchange, ResponseHead, ResponseStream } from './exchange.ts';
-import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc-server.ts';
-import { ACCEPT_TRAILERS, END_OF_ANSWER, inPlaceAnswer, NO_BODY, routeToStream } from './replies.ts';
+import { type ProcessingPeer, type ProcessingStream, STATUS_FAULT } from './ext-proc/ext-proc-server.ts';
+import {
+  ACCEPT_TRAILERS,
+  END_OF_RESPONSE,
+  inPlaceResponse,
+  NO_BODY,
+  ON_EVERY_RESPONSE,
+  routeToStream,
+} from './ext-proc/replies.ts';
+import type { RequestHead } from './ext-proc/request-head.ts';
+import type { BodyPiece } from './ext-proc/request-message.ts';
 import { RequestBody } from './request-body.ts';
-import type { RequestHead } from './request-head.ts';
-import { encodeHead } from './response-head.ts';
-import type { HttpResponseStream } from './response-stream.ts';
-import type { StreamListener } from './stream-listener.ts';
+import { GONE, type InPlace, OPEN, type ResponseState } from './response-state.ts';
+import { checkHead, HttpResponseStream } from './streams/response-stream.ts';
+import type { StreamListener } from './streams/stream-listener.ts';
 
-/** An answer on the ext_proc stream has no back-pressure: Envoy buffers what the client does not read (DESIGN 8). */
+/**
+ * A response on the ext_proc stream has no back-pressure: Envoy buffers what the client does not
+ * read.
+ */
 const IN_PLACE_LIMIT_BYTES = 256 * 1024;
 
 /**
- * An answer that is given before the request's body is here keeps its end back until the body ended, or for this long. With the end,
- * Envoy resets the upload; over HTTP/2 in the same packet as the answer, and then curl 7.88 and Node's client never show it.
+ * A response that begins before the whole request has arrived keeps its end back until the body has
+ * ended, or for this long. With the end, Envoy resets the upload; over HTTP/2 in the same packet as
+ * the response, and then curl 7.88 and Node's client never show it.
  */
 const LINGER_MS = 200;
 
@@ -22,37 +33,35 @@ export interface ExchangeSurroundings {
   readonly budget: SharedBudget;
   readonly streams: StreamListener;
   readonly streamClusterName: string;
-  /** How long an exchange may last. */
+  /** Longest duration of an exchange. */
   deadlineMs(): number;
-  /** The headers are here. */
+  /** Called when the headers of the request have arrived. */
   onBegin(exchange: ExtProcExchange): void;
-  /** Handler, ext_proc stream and response are all over. */
+  /** Called when handler, ext_proc stream and response have all ended. */
   onDone(exchange: ExtProcExchange): void;
 }
 
-/** `open`: not answered yet. `in_place`: answered on the ext_proc stream. `routed`: answered on the stream listener. */
-type State = 'open' | 'in_place' | 'routed' | 'gone';
-
-/** One request: Envoy's ext_proc stream on one side, the Exchange that the gateway sees on the other. */
+/**
+ * One request: Envoy's ext_proc stream on one side, the Exchange that the gateway sees on the
+ * other.
+ */
 export class ExtProcExchange implements Exchange, ProcessingPeer {
   readonly startedAtMs = performance.now();
   readonly #stream: ProcessingStream;
   readonly #around: ExchangeSurroundings;
   #head: RequestHead | undefined;
   #body: RequestBody | undefined;
-  #state: State = 'open';
-  /** The deadline passed: what the handler still does is ignored. */
+  #state: ResponseState = OPEN;
+  /** The deadline has passed: the handler cannot respond any more. */
   #expired = false;
   #bodyEnded = false;
-  #trailersWaiting = false;
-  #streamId: string | undefined;
-  #response: HttpResponseStream | undefined;
+  /** The request's trailers have arrived, and must be accepted if it is routed. */
+  #hasTrailers = false;
   #controller: AbortController | undefined;
-  /** Runs while an answer is complete but for its end, because the request's body is still coming. */
-  #linger: NodeJS.Timeout | undefined;
-  #onEnvoyDone: (() => void) | undefined;
-  #envoyDone = false;
-  /** Parts that are not over: the ext_proc stream; then the handler, and the routed response. */
+  /**
+   * Parts that have not ended: the ext_proc stream; the handler; the response on the stream
+   * listener.
+   */
   #openParts = 1;
 
   constructor(stream: ProcessingStream, around: ExchangeSurroundings) {
@@ -76,7 +85,6 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#head?.peerAddress ?? '';
   }
 
-  /** More or longer headers than the gateway takes. */
   get oversized(): boolean {
     return this.#head?.oversized === true;
   }
@@ -87,12 +95,12 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   get gone(): AbortSignal {
     this.#controller ??= new AbortController();
-    if (this.#state === 'gone' || this.#expired) this.#controller.abort();
+    if (this.#state.kind === 'gone' || this.#expired) this.#controller.abort();
     return this.#controller.signal;
   }
 
   get answered(): boolean {
-    return this.#state !== 'open';
+    return this.#state.kind !== 'open';
   }
 
   header(name: string): string | undefined {
@@ -102,7 +110,8 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
   readBody(bounds: BodyBounds): Promise<BodyResult> {
     if (this.#body === undefined) return Promise.resolve({ kind: 'gone' });
     this.#body.room.belongsTo(bounds.organizationId);
-    // What came while the stream was paused is mostly all of it, and then there is nothing to wait for.
+    // Mostly the whole body has arrived while the stream was paused, and there is nothing to wait
+    // for.
     this.#stream.resume();
     const result = this.#body.read(bounds);
     this.#stream.resume();
@@ -115,51 +124,49 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   async respond(answer: Answer): Promise<void> {
     if (!this.#mayAnswer()) return;
-    // The answer to HEAD has no body, however large the one it tells of.
+    // A response to HEAD has no body, whatever its content-length.
     if (answer.body.length > IN_PLACE_LIMIT_BYTES && this.method !== 'HEAD') {
       const headers = { ...answer.headers, 'content-length': String(answer.body.length) };
       const stream = await this.openStream({ status: answer.status, headers });
       await stream?.end(answer.body);
       return;
     }
-    this.#state = 'in_place';
+    const inPlace: InPlace = { kind: 'in_place', ended: Promise.withResolvers(), linger: undefined };
+    this.#state = inPlace;
     this.#body?.discard();
-    this.#stream.write(inPlaceAnswer(answer, this.method, this.#bodyEnded));
-    if (!this.#bodyEnded) this.#linger = setTimeout(() => this.#endAnswer(), LINGER_MS);
-    // Nothing else is wanted of the request, but its end must be seen.
+    this.#stream.write(inPlaceResponse(answer, this.method, this.#bodyEnded));
+    if (!this.#bodyEnded) inPlace.linger = setTimeout(() => this.#endInPlace(inPlace), LINGER_MS);
+    // The rest of the request is dropped, but its end must be seen.
     this.#stream.resume();
-    if (this.#envoyDone) return;
-    await new Promise<void>((resolve) => {
-      this.#onEnvoyDone = resolve;
-    });
+    await inPlace.ended.promise;
   }
 
   openStream(head: ResponseHead): Promise<ResponseStream | undefined> {
     if (!this.#mayAnswer()) return Promise.resolve(undefined);
-    const encodedHead = encodeHead(head);
-    this.#state = 'routed';
+    const checkedHead = checkHead(head, ON_EVERY_RESPONSE);
     this.#body?.abandon();
     this.#openParts++;
     return new Promise((resolve) => {
-      const id = this.#around.streams.expect((connection) => {
-        this.#streamId = undefined;
-        if (connection === undefined) {
+      const streamId = this.#around.streams.expect((raw) => {
+        if (raw === undefined) {
           this.#leave();
           this.#partOver();
           resolve(undefined);
           return;
         }
-        this.#response = connection.answer(encodedHead, (complete) => {
+        const response = new HttpResponseStream(raw, checkedHead, (complete) => {
           if (!complete) this.#leave();
           this.#partOver();
         });
-        resolve(this.#response);
+        this.#state = { kind: 'streaming', response };
+        resolve(response);
       });
-      this.#streamId = id;
+      this.#state = { kind: 'routing', streamId };
       const withinMs = this.#around.deadlineMs() - (performance.now() - this.startedAtMs);
-      this.#stream.write(routeToStream(id, this.#around.streamClusterName, this.#head?.headerNames() ?? [], withinMs));
+      const clientHeaders = this.#head?.headerNames() ?? [];
+      this.#stream.write(routeToStream(streamId, this.#around.streamClusterName, clientHeaders, withinMs));
       if (this.#head?.bodiless !== true) this.#stream.write(NO_BODY);
-      if (this.#trailersWaiting) this.#stream.write(ACCEPT_TRAILERS);
+      if (this.#hasTrailers) this.#stream.write(ACCEPT_TRAILERS);
       this.#stream.resume();
     });
   }
@@ -178,49 +185,46 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     const body = this.#begunBody();
     body.push(bytes, start, end);
     if (endOfStream) this.#endBody();
-    else if (!body.wantsMore && this.#state === 'open') this.#stream.pause();
+    else if (!body.wantsMore && this.#state.kind === 'open') this.#stream.pause();
   }
 
   receiveTrailers(): void {
     this.#begunBody();
     this.#endBody();
-    if (this.#state === 'routed') this.#stream.write(ACCEPT_TRAILERS);
-    else this.#trailersWaiting = true;
+    if (this.#isRouted()) this.#stream.write(ACCEPT_TRAILERS);
+    else this.#hasTrailers = true;
   }
 
   ended(): boolean {
-    if (this.#state === 'open') this.#leave();
-    if (this.#streamId !== undefined) this.#around.streams.expectSoon(this.#streamId);
-    this.#finishInPlace();
-    return this.#state === 'in_place' || this.#state === 'routed';
+    this.#envoyEnded();
+    return this.#state.kind === 'in_place' || this.#isRouted();
   }
 
   closed(): void {
-    if (this.#state === 'open') this.#leave();
-    if (this.#streamId !== undefined) this.#around.streams.expectSoon(this.#streamId);
-    this.#finishInPlace();
+    this.#envoyEnded();
     this.#partOver();
   }
 
-  /** The handler has settled: the body's bytes are free. */
+  /** Called when the handler has settled: the body's bytes are free. */
   handled(): void {
     this.#body?.discard();
     this.#partOver();
   }
 
-  /** The process ends: who has not sent the whole request is not waited for. */
+  /** Refuses a request that has not arrived whole, because the process ends. */
   endUpload(): void {
     this.#body?.end();
   }
 
   /**
-   * The exchange has lasted too long: the client gets this answer if it has none, whoever works on it is told to stop, and cannot answer
-   * any more. Repeated for as long as anything is left: an answer that Envoy did not take by then is given up.
+   * Ends an exchange that has lasted too long: the client gets this response if it has none, the
+   * handler is aborted and cannot respond any more. Called again for as long as anything is left:
+   * it then aborts a response that Envoy has not taken.
    */
   expire(answer: Answer): void {
-    if (this.#state === 'open') void this.respond(answer);
-    else if (this.#state === 'routed') this.cut();
-    else if (this.#state === 'in_place') this.#stream.fail(STATUS_FAULT);
+    if (this.#state.kind === 'open') void this.respond(answer);
+    else if (this.#state.kind === 'in_place') this.#stream.fail(STATUS_FAULT);
+    else this.cut();
     this.#expired = true;
     this.#controller?.abort();
     this.#body?.abandon();
@@ -230,16 +234,23 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
     return this.#expired;
   }
 
-  /** Ends a begun answer visibly incomplete; a request without one is refused by Envoy. */
+  /**
+   * Ends a response that has begun visibly incomplete; a request without one is refused by Envoy.
+   */
   cut(): void {
-    if (this.#streamId !== undefined) this.#around.streams.forget(this.#streamId);
-    this.#response?.abort();
-    if (this.#state === 'open') this.#stream.fail(STATUS_FAULT);
+    const state = this.#state;
+    if (state.kind === 'routing') this.#around.streams.forget(state.streamId);
+    else if (state.kind === 'streaming') state.response.abort();
+    else if (state.kind === 'open') this.#stream.fail(STATUS_FAULT);
+  }
+
+  #isRouted(): boolean {
+    return this.#state.kind === 'routing' || this.#state.kind === 'streaming';
   }
 
   #mayAnswer(): boolean {
-    if (this.#state === 'gone' || this.#expired) return false;
-    if (this.#state !== 'open') throw new Error('exchange answered twice');
+    if (this.#state.kind === 'gone' || this.#expired) return false;
+    if (this.#state.kind !== 'open') throw new Error('exchange answered twice');
     return true;
   }
 
@@ -250,26 +261,31 @@ export class ExtProcExchange implements Exchange, ProcessingPeer {
 
   #endBody(): void {
     this.#bodyEnded = true;
-    if (this.#linger !== undefined) this.#endAnswer();
+    if (this.#state.kind === 'in_place' && this.#state.linger !== undefined) this.#endInPlace(this.#state);
     this.#body?.finish();
   }
 
-  #endAnswer(): void {
-    clearTimeout(this.#linger);
-    this.#linger = undefined;
-    this.#stream.write(END_OF_ANSWER);
+  #endInPlace(inPlace: InPlace): void {
+    clearTimeout(inPlace.linger);
+    inPlace.linger = undefined;
+    this.#stream.write(END_OF_RESPONSE);
   }
 
-  #finishInPlace(): void {
-    clearTimeout(this.#linger);
-    this.#linger = undefined;
-    this.#envoyDone = true;
-    this.#onEnvoyDone?.();
+  /** The ext_proc stream has ended: a routed request comes soon or not at all. */
+  #envoyEnded(): void {
+    const state = this.#state;
+    if (state.kind === 'open') this.#leave();
+    else if (state.kind === 'routing') this.#around.streams.expectSoon(state.streamId);
+    else if (state.kind === 'in_place') {
+      clearTimeout(state.linger);
+      state.linger = undefined;
+      state.ended.resolve();
+    }
   }
 
   #leave(): void {
-    if (this.#state === 'gone') return;
-    this.#state = 'gone';
+    if (this.#state.kind === 'gone') return;
+    this.#state = GONE;
     this.#controller?.abort();
     this.#body?.abandon();
   }

@@ -3,24 +3,25 @@ import { GrowingBytes } from '../shared-budget/growing-bytes.ts';
 import type { Room, SharedBudget, Yielding } from '../shared-budget/shared-budget.ts';
 import type { BodyBounds, BodyResult } from './exchange.ts';
 
-/** An upload gets on when it has become longer by this. */
+/** An upload makes progress when it has grown by this. */
 const STEP_BYTES = 64 * 1024;
 
 /**
- * Collects one request body. Bytes that arrive before somebody reads are kept and counted, and the source is paused after them: an upload
- * that nobody wants stays at the client. What is over a bound is dropped at once, and so is everything after it.
+ * Collects one request body. Bytes that arrive before `read` are kept and counted, and the source
+ * is paused after them, so the rest of the upload stays at the client. A body above a bound is
+ * dropped at once, and so is everything after it.
  */
 export class RequestBody implements Yielding {
-  /** Memory of all that came, until it is dropped. Others may take it until somebody has the whole body. */
+  /** Memory of the bytes so far. Others may evict the body until its reader has all of it. */
   readonly room: Room;
-  /** From content-length. */
+  /** The content-length in bytes; 0 without one. */
   readonly #declaredBytes: number;
   readonly #bytes: GrowingBytes;
   #length = 0;
-  /** Set once nothing that still arrives is wanted. */
+  /** Set when further bytes are to be dropped. */
   #outcome: BodyResult | undefined;
   #reading: { readonly bounds: BodyBounds; readonly resolve: (result: BodyResult) => void } | undefined;
-  /** Fires at the earlier of both bounds of time, as they were when it was set. */
+  /** Fires at the earlier of both time limits, as they were when it was set. */
   #timer: NodeJS.Timeout | undefined;
   #lastPieceMs = 0;
   #readUntilMs = 0;
@@ -32,12 +33,14 @@ export class RequestBody implements Yielding {
     this.#bytes = new GrowingBytes(declaredBytes);
   }
 
-  /** False while bytes would only pile up: nobody reads, and nothing has decided yet that they may be dropped. */
+  /**
+   * False while bytes would only pile up: there is no reader yet, and they may not be dropped yet.
+   */
   get wantsMore(): boolean {
     return this.#reading !== undefined || this.#outcome !== undefined;
   }
 
-  /** Copies the bytes from `start` to before `end`. */
+  /** Appends the bytes from `start` to before `end`. */
   push(bytes: BorrowedBytes, start: number, end: number): void {
     if (this.#outcome !== undefined || start === end) return;
     const bounds = this.#reading?.bounds;
@@ -56,30 +59,41 @@ export class RequestBody implements Yielding {
     if (this.#timer !== undefined) this.#lastPieceMs = performance.now();
   }
 
-  /** The last byte is here: with the last chunk, with the trailers, or because there is no body. */
+  /**
+   * Called when the body has ended: with the last chunk, with the trailers, or because there is no
+   * body.
+   */
   finish(): void {
     if (this.#outcome !== undefined) return;
     if (this.#reading !== undefined && !this.room.stays()) this.giveUp();
     else this.#settle({ kind: 'complete', bytes: this.#bytes.take() });
   }
 
-  /** There is no room for it, or the process ends. A body that somebody has is theirs. */
+  /**
+   * Evicts the body: memory is full, or the process ends. A body that its reader has is not
+   * touched.
+   */
   giveUp(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'no_room' });
     else if (this.#outcome.kind === 'complete') this.#outcome = { kind: 'no_room' };
   }
 
-  /** The process ends: a body that is here whole stays. */
+  /** Refuses a body that has not arrived whole, because the process ends. */
   end(): void {
     if (this.#outcome === undefined) this.giveUp();
   }
 
-  /** The client left, or was answered: what still comes is dropped. A body that was complete stays so. */
+  /**
+   * Drops what still arrives: the client left, or has its response. A body that was complete stays
+   * so.
+   */
   abandon(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
   }
 
-  /** Once. The bytes of a complete body are the reader's, and are not kept here besides. */
+  /**
+   * Called once. The bytes of a complete body belong to the reader, and are not kept here as well.
+   */
   read(bounds: BodyBounds): Promise<BodyResult> {
     const known = this.#known(bounds);
     if (known !== undefined) return Promise.resolve(this.#handOver(known));
@@ -91,7 +105,7 @@ export class RequestBody implements Yielding {
     });
   }
 
-  /** Nothing uses the bytes any more. */
+  /** Drops the bytes, which are not used any more. */
   discard(): void {
     if (this.#outcome === undefined) this.#settle({ kind: 'gone' });
     this.#drop();
@@ -114,7 +128,7 @@ export class RequestBody implements Yielding {
     return tooLarge ? { kind: 'too_large' } : undefined;
   }
 
-  /** One timer, set again only where it fires: most bodies are here before. */
+  /** Sets one timer, and again only when it fires: most bodies are complete before. */
   #watch(idleMs: number): void {
     const untilMs = Math.min(this.#lastPieceMs + idleMs, this.#readUntilMs);
     const leftMs = untilMs - performance.now();
@@ -138,5 +152,5 @@ export class RequestBody implements Yielding {
   }
 }
 
-/** The result of a body that its reader has already. */
+/** The outcome of a body that its reader has already. */
 const HANDED_OVER: BodyResult = { kind: 'gone' };

@@ -14,7 +14,7 @@ import {
   openSession,
   PROCESS,
   type ProcessorClient,
-} from './processor.fixture.ts';
+} from './ext-proc/processor.fixture.ts';
 import { startTransport, type Transport, type TransportFault } from './start.ts';
 
 /** The service with another client in the place of Envoy, which does also what Envoy never does. */

@@ -2,10 +2,10 @@ import { refuse, renderRefusal } from '../../core/errors/refusal.ts';
 import type { TcpAddress } from '../../core/net/unix-socket.ts';
 import { type Refused, SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { ExchangeHandler } from './exchange.ts';
+import { startExtProcServer } from './ext-proc/ext-proc-server.ts';
+import { MAX_HEADER_BYTES } from './ext-proc/request-head.ts';
 import { ExtProcExchange } from './ext-proc-exchange.ts';
-import { startExtProcServer } from './ext-proc-server.ts';
-import { MAX_HEADER_BYTES } from './request-head.ts';
-import { StreamListener } from './stream-listener.ts';
+import { StreamListener } from './streams/stream-listener.ts';
 
 export interface TransportOptions {
   /** Path of a Unix socket, or a TCP address where the configuration asks for one. */
@@ -14,18 +14,24 @@ export interface TransportOptions {
   /** Name of the Envoy cluster that leads to `streamSocket`. */
   readonly streamClusterName: string;
   readonly handler: ExchangeHandler;
-  /** For all request bodies in memory together; 512 MiB. */
+  /** Limit of all request bodies in memory; 512 MiB by default. */
   readonly bodyBudgetBytes?: number;
-  /** A body found no room, or gave way. */
+  /** Called when a body found no memory, or was evicted. */
   readonly onNoRoom?: (why: Refused) => void;
-  /** An exchange may last this long; read when it is checked, so that a reload counts. Above every deadline of the handler. */
+  /**
+   * Longest duration of an exchange; read at each check, so that a reload counts. Above every
+   * deadline of the handler.
+   */
   readonly exchangeDeadlineMs: () => number;
-  /** Further requests are answered `no_capacity` at once. */
+  /** Further requests are refused with `no_capacity` at once. */
   readonly maxInFlight?: number;
   readonly onFault: (fault: TransportFault) => void;
 }
 
-/** A bug, of ours or of the other side; the client got an error envelope or a visibly cut answer. For the log. */
+/**
+ * A bug, of ours or of Envoy, for the log. The client got an error envelope or a visibly cut
+ * response.
+ */
 export interface TransportFault {
   readonly kind: 'handler_threw' | 'handler_did_not_answer' | 'deadline' | 'protocol';
   readonly requestId: string;
@@ -36,9 +42,12 @@ export interface Transport {
   inFlight(): number;
   /** Request bodies in memory, all together. */
   readonly bodies: Pick<SharedBudget, 'heldBytes' | 'limitBytes'>;
-  /** Takes no new requests and waits for those in flight; resolves with how many were left when the time was up. */
+  /**
+   * Takes no new requests and waits for those in flight; resolves with how many were left after the
+   * time-out.
+   */
   drain(timeoutMs: number): Promise<number>;
-  /** Requests that are not here whole are refused. Those of which everything is here are left to their handlers. */
+  /** Refuses requests that have not arrived whole. Complete ones are left to their handlers. */
   endUploads(): void;
   close(): Promise<void>;
 }
@@ -103,7 +112,10 @@ export async function startTransport(options: TransportOptions): Promise<Transpo
   };
 }
 
-/** The one catch: whatever the handler does, the client gets an answer and the exchange ends. */
+/**
+ * Runs the handler. The one catch: the client gets a response and the exchange ends, whatever the
+ * handler does.
+ */
 async function run(
   exchange: ExtProcExchange,
   handler: ExchangeHandler,
@@ -138,7 +150,7 @@ const refuseHost: ExchangeHandler = (exchange) =>
     renderRefusal(refuse('invalid_request', { problem: 'A request names one host, once.' }, { param: 'host' })),
   );
 
-/** For what is no request that HTTP allows, or larger than any. */
+/** Returns the handler for a request that HTTP does not allow or whose headers are too large. */
 function refusingHead(exchange: ExtProcExchange): ExchangeHandler | undefined {
   if (exchange.oversized) return refuseHeaders;
   return exchange.hasOneHost ? undefined : refuseHost;
@@ -147,7 +159,7 @@ function refusingHead(exchange: ExtProcExchange): ExchangeHandler | undefined {
 function expireOld(inFlight: ReadonlySet<ExtProcExchange>, options: TransportOptions): void {
   const startedBeforeMs = performance.now() - options.exchangeDeadlineMs();
   for (const exchange of inFlight) {
-    // In the order they began: the first young one ends the search.
+    // The set is in the order of beginning: the first young exchange ends the search.
     if (exchange.startedAtMs > startedBeforeMs) return;
     if (!exchange.expired) options.onFault({ kind: 'deadline', requestId: exchange.requestId });
     exchange.expire(renderRefusal(refuse('internal_error')));

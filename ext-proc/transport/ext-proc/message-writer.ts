@@ -1,11 +1,13 @@
-/** gRPC frames with protobuf messages in them, written by hand: the generated code takes ten times as long. */
+/**
+ * Encodes gRPC frames with protobuf messages by hand: the generated code takes ten times as long.
+ */
 
-/** gRPC's: one flag byte, four of length. */
+/** gRPC's prefix: one flag byte, four bytes of length. */
 export const PREFIX_BYTES = 5;
 /** A tag of one byte, and a number below 128. */
 export const SMALL_NUMBER_BYTES = 2;
 
-/** Of a field with that much in it; every tag is one byte. */
+/** Bytes of a field with its tag (always one byte) and its length. */
 export function fieldBytes(payloadBytes: number): number {
   return 1 + varintBytes(payloadBytes) + payloadBytes;
 }
@@ -16,7 +18,10 @@ function varintBytes(value: number): number {
   return value < 2 ** 21 ? 3 : 4;
 }
 
-/** Lengths are counted first, then everything is written to its place: letter by letter, which for texts as short as these costs less than joining them. */
+/**
+ * Writes fields into a buffer whose length was counted before. Texts are written letter by letter,
+ * which is cheaper for texts as short as these.
+ */
 export class MessageWriter {
   readonly bytes: Buffer;
   #at = 0;
@@ -25,13 +30,13 @@ export class MessageWriter {
     this.bytes = Buffer.allocUnsafe(length);
   }
 
-  /** What stands before a message of that length. */
+  /** Writes the prefix of a message of that length. */
   prefix(messageBytes: number): void {
     this.bytes[this.#at] = 0;
     this.#at = this.bytes.writeUInt32BE(messageBytes, this.#at + 1);
   }
 
-  /** What stands before the `length` bytes of a field. */
+  /** Writes tag and length of a field. */
   open(tag: number, length: number): void {
     this.bytes[this.#at++] = tag;
     let rest = length;

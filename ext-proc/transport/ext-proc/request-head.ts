@@ -1,4 +1,4 @@
-/** What is known of a request when its headers are here. */
+/** The facts that the headers of a request give. */
 export class RequestHead {
   readonly requestId: string;
   readonly method: string;
@@ -8,7 +8,10 @@ export class RequestHead {
   readonly bodiless: boolean;
   /** More or longer headers than the gateway takes. */
   readonly oversized: boolean;
-  /** Names one host, as RFC 9112 (3.2) and RFC 9113 (8.3.1) demand. */
+  /**
+   * The request names exactly one host, as RFC 9112 (Host) and RFC 9113 (Request Pseudo-Header
+   * Fields) demand.
+   */
   readonly hasOneHost: boolean;
   /** From content-length; 0 when there is none. */
   readonly declaredBytes: number;
@@ -38,12 +41,12 @@ export class RequestHead {
 }
 
 export const MAX_HEADER_BYTES = 64 * 1024;
-/** A client's hundred, and those that Envoy adds and pseudo-headers. */
+/** A client may send 100; the others are pseudo-headers and headers that Envoy adds. */
 const MAX_HEADERS = 110;
 
 /**
- * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and says by which protocol such a list came. Over HTTP/2 `host` may
- * repeat `:authority`.
+ * Envoy joins repeated hosts with a comma (an empty one leaves no trace), and says by which
+ * protocol such a list came. Over HTTP/2 `host` may repeat `:authority`.
  */
 function isOneHost(headers: HeaderList): boolean {
   const host = headers.first(':authority') ?? '';
@@ -52,12 +55,12 @@ function isOneHost(headers: HeaderList): boolean {
   return headers.get('x-gw-protocol') === 'HTTP/2' && first !== '' && first === second && others.length === 0;
 }
 
-/** Place of a header's name and of its value in the text: begin and end of each. */
+/** Places of a header's name and value in the text: begin and end of each. */
 const NUMBERS_PER_HEADER = 4;
 
 /**
- * Headers as one text, of which nearly all is never asked for: 20 headers, of which the gateway looks at seven. Latin-1 keeps every byte, as
- * Node's own HTTP parser does.
+ * Headers as one text, decoded on demand: of about 20 headers the gateway reads seven. Latin-1
+ * keeps every byte, as Node's own HTTP parser does.
  */
 export class HeaderList {
   readonly #text: string;
@@ -73,7 +76,7 @@ export class HeaderList {
     return this.#places.length / NUMBERS_PER_HEADER;
   }
 
-  /** Of names and values together. */
+  /** Length of all names and values. */
   get bytes(): number {
     let sum = 0;
     for (let at = 0; at < this.#places.length; at += NUMBERS_PER_HEADER) {
@@ -94,7 +97,10 @@ export class HeaderList {
     return value;
   }
 
-  /** Not to be kept: it keeps all of the headers. */
+  /**
+   * Returns the first value. It must not be kept, because it keeps the text of all headers in
+   * memory.
+   */
   first(name: string): string | undefined {
     for (let at = 0; at < this.#places.length; at += NUMBERS_PER_HEADER) {
       const start = this.#place(at);
@@ -117,14 +123,16 @@ export class HeaderList {
   }
 }
 
-/** V8 copies what is shorter; the rest of a text stays in memory for as long as a longer part of it. */
+/** V8 copies shorter parts of a text; a longer part keeps the whole text in memory. */
 const SLICED_LENGTH = 13;
 
 function copyOf(part: string): string {
   return part.length < SLICED_LENGTH ? part : Buffer.from(part, 'latin1').toString('latin1');
 }
 
-/** `192.0.2.1:4711` or `[2001:db8::1]:4711`; anything else (a peer on a Unix socket) has no address. */
+/**
+ * `192.0.2.1:4711` or `[2001:db8::1]:4711`; anything else (a peer on a Unix socket) has no address.
+ */
 function withoutPort(address: string): string {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+)):\d+$/.exec(address);
   return match?.[1] ?? match?.[2] ?? '';

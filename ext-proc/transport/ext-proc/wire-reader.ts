@@ -1,8 +1,8 @@
-import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
+import type { BorrowedBytes } from '../../../packages/http2-server/borrowed-bytes.ts';
 
 /**
- * Reads a protobuf message where it lies in borrowed bytes, so a reader must not be kept either. Throws on a message that is invalid or reaches
- * beyond its end: Envoy sends none, so it is a bug.
+ * Reads a protobuf message where it lies in borrowed bytes, so a reader must not be kept either.
+ * Throws on a message that is invalid or reaches beyond its end: Envoy sends none, so it is a bug.
  */
 export class WireReader {
   readonly bytes: BorrowedBytes;
@@ -19,7 +19,7 @@ export class WireReader {
     return this.at < this.end;
   }
 
-  /** A tag, a length, or a number of at most 53 bits. */
+  /** Reads a tag, a length, or a number of at most 53 bits. */
   varint(): number {
     const first = this.#byte();
     if (first < 0x80) return first;
@@ -32,7 +32,7 @@ export class WireReader {
     throw new RangeError('ext_proc: a number without an end');
   }
 
-  /** The end of the field whose length comes next. */
+  /** Reads the length of a field, and returns where the field ends. */
   fieldEnd(): number {
     const length = this.varint();
     const end = this.at + length;
@@ -40,19 +40,19 @@ export class WireReader {
     return end;
   }
 
-  /** Bounds the reader to the field whose length comes next; returns what `leave` needs. */
+  /** Bounds the reader to the field whose length comes next. Returns the argument for `leave`. */
   enter(): number {
     const outerEnd = this.end;
     this.end = this.fieldEnd();
     return outerEnd;
   }
 
-  /** At the end of the field that was entered. */
+  /** Restores the bound, at the end of the field that was entered. */
   leave(outerEnd: number): void {
     this.end = outerEnd;
   }
 
-  /** Steps over a field of that tag. */
+  /** Skips a field of that tag. */
   skip(tag: number): void {
     switch (tag & 7) {
       case 0:

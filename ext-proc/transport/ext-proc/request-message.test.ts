@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { copyOf, lend } from '../../packages/http2-server/borrowed-bytes.ts';
-import { type HeaderValue, ProcessingRequest } from '../../proto/generated/ext_proc.ts';
-import type { BodyPiece } from './body-message.ts';
+import { copyOf, lend } from '../../../packages/http2-server/borrowed-bytes.ts';
+import { type HeaderValue, ProcessingRequest } from '../../../proto/generated/ext_proc.ts';
 import type { RequestHead } from './request-head.ts';
-import { readRequestMessage } from './request-message.ts';
+import { type BodyPiece, readRequestMessage } from './request-message.ts';
 
 const encode = (request: ProcessingRequest) => Buffer.from(ProcessingRequest.encode(request).finish());
 
@@ -86,7 +85,8 @@ describe('headers', () => {
   });
 
   test('fields that are not known are stepped over', () => {
-    // request_headers { 15: varint, headers { 2: "", headers { key: "a", 2: "v", raw_value: "b" } } }
+    // request_headers { 15: varint, headers { 2: "", headers { key: "a", 2: "v", raw_value: "b" } }
+    // }
     const one = [0x0a, 1, 0x61, 0x12, 1, 0x76, 0x1a, 1, 0x62];
     const map = [0x12, 0, 0x0a, one.length, ...one];
     const fields = [0x78, 1, 0x0a, map.length, ...map];

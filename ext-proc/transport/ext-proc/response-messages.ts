@@ -1,16 +1,22 @@
 import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
-/** The messages of an answer on the ext_proc stream, written by hand: nearly every request ends with them. */
-export interface AnswerMessages {
+/**
+ * The messages of a response on the ext_proc stream, encoded by hand because nearly every request
+ * ends with them.
+ */
+export interface ResponseMessages {
   /** Names and values in turn, `:status` among them; names in ASCII, values in Latin-1. */
   readonly headers: readonly string[];
-  /** Absent: an answer without a body. */
+  /** Absent: a response without a body. */
   readonly body: Buffer | undefined;
-  /** Nothing follows. */
+  /** Marks the end of the response. */
   readonly ended: boolean;
 }
 
-/** Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a number. */
+/**
+ * Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a
+ * number.
+ */
 const RESPONSE_STREAMED_IMMEDIATE = (11 << 3) | 2;
 const IMMEDIATE_HEADERS = (1 << 3) | 2;
 const IMMEDIATE_BODY = (2 << 3) | 2;
@@ -23,7 +29,7 @@ const BODY_BYTES = (1 << 3) | 2;
 const BODY_END_OF_STREAM = 2 << 3;
 
 /** One or two gRPC frames. */
-export function encodeAnswer({ headers, body, ended }: AnswerMessages): Buffer {
+export function encodeResponse({ headers, body, ended }: ResponseMessages): Buffer {
   const endsHere = body === undefined && ended;
   let mapBytes = 0;
   for (let at = 0; at < headers.length; at += 2) mapBytes += fieldBytes(headerBytes(headers, at));
@@ -52,7 +58,7 @@ export function encodeAnswer({ headers, body, ended }: AnswerMessages): Buffer {
   return writer.bytes;
 }
 
-/** Of the header at that place. */
+/** Bytes of the header at that place. */
 function headerBytes(headers: readonly string[], at: number): number {
   return fieldBytes(headers[at]?.length ?? 0) + fieldBytes(headers[at + 1]?.length ?? 0);
 }

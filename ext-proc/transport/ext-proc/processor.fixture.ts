@@ -3,11 +3,16 @@ import { connect as netConnect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { type ClientDuplexStream, credentials, loadPackageDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
-import { waitFor } from '../../packages/http2-server/frames.fixture.ts';
+import { waitFor } from '../../../packages/http2-server/frames.fixture.ts';
 
-/** Envoy's side of the ext_proc service, read by grpc-js and proto-loader: a second reading of the .proto, independent of the generated code. */
+/**
+ * Envoy's side of the ext_proc service, read by grpc-js and proto-loader: a second reading of the
+ * .proto, independent of the generated code.
+ */
 export function connectProcessor(socketPath: string): ProcessorClient {
-  const service = loadSync(fileURLToPath(new URL('../../proto/ext_proc.proto', import.meta.url)), { keepCase: true });
+  const service = loadSync(fileURLToPath(new URL('../../../proto/ext_proc.proto', import.meta.url)), {
+    keepCase: true,
+  });
   const loaded = loadPackageDefinition(service) as unknown as LoadedPackage;
   return new loaded.envoy.service.ext_proc.v3.ExternalProcessor(`unix:${socketPath}`, credentials.createInsecure());
 }

@@ -1,14 +1,17 @@
 import { HeaderList, RequestHead } from './request-head.ts';
 import type { WireReader } from './wire-reader.ts';
 
-/** Of the two fields of `HttpHeaders`, of `HeaderMap` and of two of `HeaderValue`. */
+/** Tags of `HttpHeaders`, `HeaderMap` and `HeaderValue`. */
 const MAP = (1 << 3) | 2;
 const END_OF_STREAM = 3 << 3;
 const HEADER = (1 << 3) | 2;
 const KEY = (1 << 3) | 2;
 const RAW_VALUE = (3 << 3) | 2;
 
-/** `HttpHeaders`, to the end of the reader; `peer` is the address of the client's socket. The message can go afterwards. */
+/**
+ * Reads `HttpHeaders`, to the end of the reader; `peer` is the address of the client's socket.
+ * Everything is copied.
+ */
 export function readHeaders(reader: WireReader, peer: string): RequestHead {
   const first = reader.at;
   const places: number[] = [];

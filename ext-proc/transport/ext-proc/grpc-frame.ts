@@ -1,4 +1,4 @@
-import { type BorrowedBytes, lend } from '../../packages/http2-server/borrowed-bytes.ts';
+import { type BorrowedBytes, lend } from '../../../packages/http2-server/borrowed-bytes.ts';
 
 /** gRPC's length-prefixed messages: one flag byte, four bytes of length, the message. */
 
@@ -20,8 +20,9 @@ export interface MessageListener {
 }
 
 /**
- * Cuts a byte stream into messages. A message that arrives in pieces is copied once, into memory that is used again, because each 64 MB
- * outside the heap cost a full garbage collection; other messages are not copied.
+ * Cuts a byte stream into messages. A message that arrives in pieces is copied once, into memory
+ * that is used again, because each 64 MB outside the heap cost a full garbage collection; other
+ * messages are not copied.
  */
 export class GrpcMessageReader {
   readonly #maxMessageBytes: number;
@@ -73,9 +74,14 @@ export class GrpcMessageReader {
   }
 }
 
-/** Above the longest message that Envoy makes of a piece of a body: its ingress reads 128 KiB at most (`per_connection_buffer_limit_bytes`). */
+/**
+ * Above the longest message that Envoy makes of a piece of a body: its ingress reads 128 KiB at
+ * most (`per_connection_buffer_limit_bytes`).
+ */
 const SPARE_BYTES = 160 * 1024;
-/** As many as are collected at a time under load; further ones are left to the garbage collector. */
+/**
+ * As many as are collected at a time under load; further ones are left to the garbage collector.
+ */
 const MAX_SPARE = 16;
 /** Below it Node has a pool of its own. */
 const SMALL_BYTES = 4096;

@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
+import { request, type ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { encodeHead } from './response-head.ts';
-import type { StreamConnection } from './stream-connection.ts';
 import { StreamListener } from './stream-listener.ts';
 
 let folder: string;
@@ -39,13 +37,13 @@ function get(id: string | undefined): Promise<{ status: number; text: string }> 
   });
 }
 
-function answer(connection: StreamConnection | undefined, text: string): void {
-  void connection?.answer(encodeHead({ status: 200, headers: {} }), () => undefined).end(Buffer.from(text));
+function answer(response: ServerResponse | undefined, text: string): void {
+  response?.end(text);
 }
 
 describe('StreamListener', () => {
-  test('brings a request to whom it names, once', async () => {
-    const id = listener.expect((connection) => answer(connection, 'mine'));
+  test('brings a request to the exchange that it names, once', async () => {
+    const id = listener.expect((response) => answer(response, 'mine'));
     expect(listener.waiting).toBe(1);
     expect(await get(id)).toEqual({ status: 200, text: 'mine' });
     expect(listener.waiting).toBe(0);
@@ -67,9 +65,9 @@ describe('StreamListener', () => {
     for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{22}$/);
   });
 
-  test('forgets who is never asked for, sooner once nothing else is left to do', async () => {
+  test('aborts the wait for a request that never comes, sooner once the ext_proc stream has ended', async () => {
     vi.useFakeTimers();
-    const outcomes: [string, StreamConnection | undefined][] = [];
+    const outcomes: [string, ServerResponse | undefined][] = [];
     listener.expect((response) => outcomes.push(['late', response]));
     const soon = listener.expect((response) => outcomes.push(['soon', response]));
     listener.expectSoon(soon);
@@ -83,8 +81,8 @@ describe('StreamListener', () => {
     expect(listener.waiting).toBe(0);
   });
 
-  test('who has come while the process stood still is served, however late that was', async () => {
-    const id = listener.expect((connection) => answer(connection, 'mine'));
+  test('a request that came while the process stood still is served, however late that was', async () => {
+    const id = listener.expect((response) => answer(response, 'mine'));
     listener.expectSoon(id);
     const call = `require('http').get({ socketPath: process.argv[1], headers: { 'x-gw-stream': process.argv[2] } },
       (response) => response.pipe(process.stdout))`;
@@ -95,10 +93,10 @@ describe('StreamListener', () => {
     expect(await answered).toBe('mine');
   });
 
-  test('while others come late, nobody is given up as soon', async () => {
+  test('while others come late, no wait is aborted as soon', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     const outcomes: unknown[] = [];
-    const late = listener.expect((connection) => answer(connection, 'late'));
+    const late = listener.expect((response) => answer(response, 'late'));
     const later = listener.expect((response) => outcomes.push(response));
     for (const id of [late, later]) listener.expectSoon(id);
     await vi.advanceTimersByTimeAsync(1_600);
@@ -109,14 +107,14 @@ describe('StreamListener', () => {
     expect(outcomes).toEqual([undefined]);
   });
 
-  test('closing tells all who wait', () => {
-    let told = 0;
+  test('closing ends all waits', () => {
+    let ended = 0;
     for (let index = 0; index < 3; index++) {
       listener.expect((response) => {
-        if (response === undefined) told++;
+        if (response === undefined) ended++;
       });
     }
     listener.close();
-    expect(told).toBe(3);
+    expect(ended).toBe(3);
   });
 });

@@ -1,20 +1,26 @@
-import { listenOn, type TcpAddress } from '../../core/net/unix-socket.ts';
-import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
-import { type Http2Server, startHttp2Server } from '../../packages/http2-server/server.ts';
-import type { Http2Stream, StreamReader } from '../../packages/http2-server/stream.ts';
+import { listenOn, type TcpAddress } from '../../../core/net/unix-socket.ts';
+import type { BorrowedBytes } from '../../../packages/http2-server/borrowed-bytes.ts';
+import { type Http2Server, startHttp2Server } from '../../../packages/http2-server/server.ts';
+import type { Http2Stream, StreamReader } from '../../../packages/http2-server/stream.ts';
 import { type FrameProblem, GrpcMessageReader, type MessageListener } from './grpc-frame.ts';
 import { type RequestListener, readRequestMessage } from './request-message.ts';
 
 /**
- * The gRPC side, spoken straight over HTTP/2: one method, one bidirectional stream per request. grpc-js would decode up to 16 messages
- * ahead of a paused consumer: megabytes per upload that nobody wants.
+ * The gRPC service, directly on HTTP/2: one method, one bidirectional stream per request. grpc-js
+ * would decode up to 16 messages ahead of a paused consumer: megabytes per upload.
  */
 const METHOD = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
-/** Envoy cuts bodies at its connection buffer; this is far above, and bounds what one unfinished message can hold. */
+/**
+ * Bounds the memory of one unfinished message. Envoy's pieces of a body are far smaller: they are
+ * cut at its connection buffer.
+ */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** ABORTED: a status that Envoy never makes up itself, so that a bug of ours can be told from a process that is away. */
+/**
+ * ABORTED: a status that Envoy never makes up itself, which distinguishes a bug of ours from a
+ * process that is unavailable.
+ */
 export const STATUS_FAULT = 10;
 const STATUS_OK = 0;
 const STATUS_CANCELLED = 1;
@@ -24,17 +30,17 @@ const STATUS_UNIMPLEMENTED = 12;
 /** Envoy's end of one ext_proc stream. */
 export interface ProcessingStream {
   write(bytes: Buffer): void;
-  /** Ends with an error, so that Envoy refuses the request. Ending with OK would let it pass (DESIGN 8). */
+  /** Ends with an error, so that Envoy refuses the request. Ending with OK would let it pass. */
   fail(status: number): void;
   pause(): void;
   resume(): void;
 }
 
-/** What the stream is told. What it receives may make it throw, when that makes no sense. */
+/** Receives the messages of the stream. Throws on a message that is invalid at that point. */
 export interface ProcessingPeer extends RequestListener {
-  /** Envoy needs nothing more. Returns whether the request was answered. */
+  /** Called when Envoy has ended its side. Returns true if the request has a response. */
   ended(): boolean;
-  /** The stream is closed; called once, last. */
+  /** Called once, last, when the stream is closed. */
   closed(): void;
 }
 
@@ -123,7 +129,7 @@ class GrpcStream implements StreamReader, ProcessingStream, MessageListener {
   }
 }
 
-/** Without a table of HPACK: `:status` 200, which the static table has, and literals. */
+/** A block of HPACK without dynamic table: `:status` 200 from the static table, and literals. */
 const HEADERS: Buffer = Buffer.concat([Buffer.of(0x88), literal('content-type', 'application/grpc')]);
 const OK_TRAILERS: Buffer = trailers(STATUS_OK);
 
@@ -131,7 +137,7 @@ function trailers(status: number): Buffer {
   return literal('grpc-status', String(status));
 }
 
-/** An answer that is nothing but its status. */
+/** A response that has nothing but its status. */
 function statusOnly(status: number): Buffer {
   return Buffer.concat([HEADERS, trailers(status)]);
 }

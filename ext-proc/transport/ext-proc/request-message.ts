@@ -1,13 +1,17 @@
-import type { BorrowedBytes } from '../../packages/http2-server/borrowed-bytes.ts';
-import { type BodyPiece, readBody } from './body-message.ts';
+import type { BorrowedBytes } from '../../../packages/http2-server/borrowed-bytes.ts';
 import { readHeaders } from './headers-message.ts';
 import type { RequestHead } from './request-head.ts';
 import { WireReader } from './wire-reader.ts';
 
-/** Of the fields of `ProcessingRequest` that are read, and of those on the way to an attribute's value. */
+/**
+ * Tags of the fields of `ProcessingRequest` that are read, of `HttpBody`, and of the fields that
+ * lead to an attribute's value.
+ */
 const REQUEST_HEADERS = (2 << 3) | 2;
 const REQUEST_BODY = (4 << 3) | 2;
 const REQUEST_TRAILERS = (6 << 3) | 2;
+const BODY_BYTES = (1 << 3) | 2;
+const BODY_END_OF_STREAM = 2 << 3;
 const ATTRIBUTES = (9 << 3) | 2;
 const ENTRY_KEY = (1 << 3) | 2;
 const ENTRY_VALUE = (2 << 3) | 2;
@@ -17,7 +21,18 @@ const STRING_VALUE = (3 << 3) | 2;
 const FILTER = 'envoy.filters.http.ext_proc';
 const PEER = 'source.address';
 
-/** What Envoy tells of a request. */
+/**
+ * A piece of a request's body, valid during the call: the part of `bytes` from `start` to before
+ * `end`.
+ */
+export interface BodyPiece {
+  readonly bytes: BorrowedBytes;
+  readonly start: number;
+  readonly end: number;
+  readonly endOfStream: boolean;
+}
+
+/** Receives what Envoy sends about a request. */
 export interface RequestListener {
   receiveHead(head: RequestHead): void;
   receiveBody(piece: BodyPiece): void;
@@ -25,8 +40,8 @@ export interface RequestListener {
 }
 
 /**
- * Reads a `ProcessingRequest` by hand: the generated decoder reads each name as UTF-8, copies each value, and makes an object of each field.
- * Nothing of the message is kept.
+ * Reads a `ProcessingRequest` by hand: the generated decoder reads each name as UTF-8, copies each
+ * value, and makes an object of each field. The message is not kept.
  */
 export function readRequestMessage(bytes: BorrowedBytes, start: number, end: number, listener: RequestListener): void {
   const reader = new WireReader(bytes, start, end);
@@ -52,7 +67,7 @@ export function readRequestMessage(bytes: BorrowedBytes, start: number, end: num
   else throw new Error('ext_proc: a message of no known kind');
 }
 
-/** An entry of `attributes`: a struct, by the filter's name. */
+/** Reads an entry of `attributes`: the filter's name and a struct. */
 function readPeer(reader: WireReader): string | undefined {
   const outerEnd = reader.enter();
   const entryEnd = reader.end;
@@ -69,7 +84,7 @@ function readPeer(reader: WireReader): string | undefined {
   return peer;
 }
 
-/** An entry of a struct's fields: a value, by the attribute's name. */
+/** Reads an entry of a struct's fields: the attribute's name and a value. */
 function readAttribute(reader: WireReader): string | undefined {
   const outerEnd = reader.enter();
   const entryEnd = reader.end;
@@ -86,7 +101,7 @@ function readAttribute(reader: WireReader): string | undefined {
   return value;
 }
 
-/** Of a map's entry; false if its key is another. */
+/** Bounds the reader to the value of a map's entry. Returns false if the entry has another key. */
 function enterValue(reader: WireReader, key: string): boolean {
   let found = false;
   let valueStart = reader.end;
@@ -111,4 +126,21 @@ function readText(reader: WireReader): string {
   const text = reader.bytes.toString('latin1', reader.at, end);
   reader.at = end;
   return text;
+}
+
+/** Reads `HttpBody`, to the end of the reader. The generated decoder would copy the piece. */
+function readBody(reader: WireReader): BodyPiece {
+  let start = reader.at;
+  let end = reader.at;
+  let endOfStream = false;
+  while (reader.more) {
+    const tag = reader.varint();
+    if (tag === BODY_BYTES) {
+      end = reader.fieldEnd();
+      start = reader.at;
+      reader.at = end;
+    } else if (tag === BODY_END_OF_STREAM) endOfStream = reader.varint() !== 0;
+    else reader.skip(tag);
+  }
+  return { bytes: reader.bytes, start, end, endOfStream };
 }

@@ -1,14 +1,22 @@
-import { HeaderAppendAction } from '../../proto/generated/ext_proc.ts';
+import { HeaderAppendAction } from '../../../proto/generated/ext_proc.ts';
 import { fieldBytes, MessageWriter, PREFIX_BYTES, SMALL_NUMBER_BYTES } from './message-writer.ts';
 
-/** The reply to a request's headers that sends it on, written by hand: every stream begins with it. */
+/**
+ * The reply to a request's headers that routes it, encoded by hand because every stream begins with
+ * it.
+ */
 export interface RouteMessage {
-  /** Names and values in turn, which replace what the request has; names in ASCII, values in Latin-1. */
+  /**
+   * Names and values in turn, which replace the request's own; names in ASCII, values in Latin-1.
+   */
   readonly setHeaders: readonly string[];
   readonly removeHeaders: readonly string[];
 }
 
-/** Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a number. */
+/**
+ * Tags of the fields, with their numbers in ext_proc.proto; 2 is the kind that has a length, 0 a
+ * number.
+ */
 const RESPONSE_REQUEST_HEADERS = (1 << 3) | 2;
 const HEADERS_COMMON = (1 << 3) | 2;
 const COMMON_HEADER_MUTATION = (2 << 3) | 2;
@@ -44,7 +52,7 @@ export function encodeRoute({ setHeaders, removeHeaders }: RouteMessage): Buffer
   return writer.bytes;
 }
 
-/** Of the header at that place, with what is done with it. */
+/** Bytes of the header at that place with its append action. */
 function optionBytes(headers: readonly string[], at: number): number {
   return fieldBytes(headerBytes(headers, at)) + SMALL_NUMBER_BYTES;
 }

@@ -1,0 +1,89 @@
+import { ProcessingResponse } from '../../../proto/generated/ext_proc.ts';
+import { frame } from './grpc-frame.ts';
+import { encodeResponse } from './response-messages.ts';
+import { encodeRoute } from './route-message.ts';
+
+/** The messages that the process sends to Envoy, framed for the wire. */
+
+/**
+ * Names and values in turn. Completions and balances are for no cache, and a browser must not take
+ * JSON for a page.
+ */
+export const ON_EVERY_RESPONSE: readonly string[] = ['cache-control', 'no-store', 'x-content-type-options', 'nosniff'];
+
+export interface InPlaceResponse {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+export const STREAM_HEADER = 'x-gw-stream';
+const CLUSTER_HEADER = 'x-gw-cluster';
+
+/**
+ * A whole response on the ext_proc stream; without its end unless `ended`. A HEAD request gets the
+ * headers of the response and no body (RFC 9110, HEAD).
+ */
+export function inPlaceResponse(response: InPlaceResponse, method: string, ended: boolean): Buffer {
+  const headers = [':status', String(response.status), ...ON_EVERY_RESPONSE];
+  for (const name in response.headers) headers.push(name, response.headers[name] ?? '');
+  headers.push('content-length', String(response.body.length));
+  const bodyless = method === 'HEAD' || response.body.length === 0;
+  return encodeResponse({ headers, body: bodyless ? undefined : response.body, ended });
+}
+
+/** The end of a response that was sent without it. */
+export const END_OF_RESPONSE: Buffer = encode({ streamedImmediateResponse: { bodyResponse: { endOfStream: true } } });
+
+/**
+ * Routes the request to the stream listener of this process, without anything that the client
+ * wrote: its secrets must not appear on another socket, and a header or query that Envoy accepts
+ * but Node's parser rejects, or answers by itself (`expect`), would give a response without our
+ * envelope. `clientHeaders` are the names of all headers of the request. After `withinMs` Envoy
+ * ends what is left of the response: while a client reads nothing, Envoy reads nothing from us
+ * either, and would not notice that we have aborted it.
+ */
+export function routeToStream(
+  streamId: string,
+  clusterName: string,
+  clientHeaders: Iterable<string>,
+  withinMs: number,
+): Buffer {
+  return encodeRoute({
+    setHeaders: [
+      ':path',
+      '/',
+      STREAM_HEADER,
+      streamId,
+      CLUSTER_HEADER,
+      clusterName,
+      'x-envoy-upstream-rq-timeout-ms',
+      String(Math.max(1, Math.ceil(withinMs))),
+    ],
+    removeHeaders: [...clientHeaders].filter(isRemovable),
+  });
+}
+
+/**
+ * Headers of Envoy's own: the id becomes a header of the response, and without the scheme Envoy
+ * finds no route.
+ */
+const KEPT_HEADERS: ReadonlySet<string> = new Set(['host', 'x-request-id', 'x-forwarded-proto']);
+
+/** Envoy does not let ext_proc remove pseudo-headers, the host and `x-envoy-*`. */
+function isRemovable(name: string): boolean {
+  return !name.startsWith(':') && !name.startsWith('x-envoy-') && !KEPT_HEADERS.has(name);
+}
+
+/** Drops the request's body and ends it. */
+export const NO_BODY: Buffer = encode({
+  requestBody: { response: { bodyMutation: { streamedResponse: { endOfStream: true } } } },
+});
+
+/** Accepts the request's trailers, which ends a request that has them. */
+export const ACCEPT_TRAILERS: Buffer = encode({ requestTrailers: {} });
+
+function encode(message: ProcessingResponse): Buffer {
+  return frame(ProcessingResponse.encode(message).finish());
+}

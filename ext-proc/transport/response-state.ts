@@ -1,0 +1,35 @@
+import type { HttpResponseStream } from './streams/response-stream.ts';
+
+/**
+ * The response of an exchange. Its transitions:
+ * - open → in_place: `respond`, on the ext_proc stream
+ * - open → routing: `openStream`, or a large `respond`; Envoy is to bring the request to the stream
+ * listener
+ * - routing → streaming: Envoy has brought it
+ * - open → gone: the client left before a response
+ * - routing → gone: the client left, or the deadline passed, before Envoy brought the request
+ * - streaming → gone: the response was cut
+ *
+ * A response that is complete stays in_place or streaming. The deadline is no state: an expired
+ * exchange keeps its response, so that it can be aborted again and again.
+ */
+export type ResponseState =
+  | { readonly kind: 'open' }
+  | InPlace
+  | { readonly kind: 'routing'; readonly streamId: string }
+  | { readonly kind: 'streaming'; readonly response: HttpResponseStream }
+  | { readonly kind: 'gone' };
+
+export interface InPlace {
+  readonly kind: 'in_place';
+  /** Resolves when the ext_proc stream has ended. */
+  readonly ended: PromiseWithResolvers<void>;
+  /**
+   * Runs while the response is complete but for its end, because the request's body is still
+   * arriving.
+   */
+  linger: NodeJS.Timeout | undefined;
+}
+
+export const OPEN: ResponseState = { kind: 'open' };
+export const GONE: ResponseState = { kind: 'gone' };
