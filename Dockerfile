@@ -14,6 +14,7 @@ COPY ext-proc ext-proc
 COPY packages packages
 COPY dashboard dashboard
 RUN node_modules/.bin/vite build dashboard/web
+COPY envoy envoy
 COPY scripts scripts
 RUN node scripts/sbom.ts --image >sbom.cdx.json
 
