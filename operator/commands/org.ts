@@ -1,3 +1,4 @@
+import { newId } from '../../core/ids.ts';
 import { formatUsd, usdNumber } from '../../core/money.ts';
 import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
 import type { OrganizationChange, OrganizationRecord } from '../../database/administration/administration.ts';
@@ -14,7 +15,6 @@ import { parseCredit, type ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';
 import { table } from '../command-line/table.ts';
 import { createOrganization, organizationJson, organizationLines } from '../records/organizations.ts';
-import { bookedElsewhere, referenceOf, withReference } from './credit-reference.ts';
 
 const LIMIT_FLAGS: readonly FlagSpec[] = [
   { name: 'rpm', value: 'N' },
@@ -234,6 +234,26 @@ function givenLimits(
     tokensPerMinute: tokensPerMinute ?? undefined,
     dailyBudgetNanoUsd: dailyBudgetNanoUsd ?? undefined,
   });
+}
+
+/** Reference of `--reference`, or a new one: known before the first try, so that a repetition books nothing twice. */
+function referenceOf({ flags }: CommandCall): string {
+  return flags.get('reference')?.trim() || newId('crd', Date.now());
+}
+
+/** Adds the reference for a repetition to a result whose reply was lost. */
+function withReference(result: Result, reference: string): Result {
+  if (result.kind !== 'refused') return result;
+  const { message } = result;
+  return {
+    kind: 'refused',
+    message: `${message}\nWith --reference ${reference} this credit is booked once, however often it is sent.`,
+    json: { ...(result.json ?? { error: message }), reference },
+  };
+}
+
+function bookedElsewhere(reference: string, organizationId: string): string {
+  return `The reference ${reference} was booked for the organization ${organizationId}. Nothing was added.`;
 }
 
 type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
