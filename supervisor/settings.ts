@@ -4,6 +4,7 @@ import type { CheckedConfig } from '../core/config/gateway-config.ts';
 import { loadConfig } from '../core/config/load.ts';
 import { formatProblem } from '../core/config/problem.ts';
 import { type RuntimePaths, runtimePaths } from '../core/config/runtime-paths.ts';
+import { findSetprivProblem } from './children/child-process.ts';
 import { type Environment, findEnvoy } from './envoy-child.ts';
 
 /** All settings of the supervisor, read once at its start. */
@@ -30,6 +31,8 @@ export async function readSettings(env: Environment): Promise<Settings | string>
       ? `ENVOY_BIN is set to ${env.ENVOY_BIN}, which is not an executable file.`
       : 'There is no Envoy: run node scripts/setup.mjs, or set ENVOY_BIN.';
   }
+  const setprivProblem = findSetprivProblem();
+  if (setprivProblem !== undefined) return setprivProblem;
   const drainTimeoutMs = readDrainTimeoutMs(env);
   if (typeof drainTimeoutMs === 'string') return drainTimeoutMs;
   if (env.ENVOY_CONCURRENCY !== undefined && !/^[1-9]\d{0,2}$/.test(env.ENVOY_CONCURRENCY)) {

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
+import { findSetprivProblem } from './child-process.ts';
 
 const owners: ChildProcess[] = [];
 const children: number[] = [];
@@ -55,4 +56,15 @@ test.skipIf(process.getuid?.() !== 0)('as another user it has that user and one 
   expect(statusOf(child)).toMatch(/^CapEff:\t0{15}4$/m);
   owner.kill('SIGKILL');
   await expect.poll(() => isAlive(child)).toBe(false);
+});
+
+test('a machine without setpriv is refused in words', () => {
+  expect(findSetprivProblem()).toBeUndefined();
+  const path = process.env.PATH;
+  process.env.PATH = '/nowhere';
+  try {
+    expect(findSetprivProblem()).toContain('setpriv of util-linux 2.33 or newer is needed');
+  } finally {
+    process.env.PATH = path;
+  }
 });

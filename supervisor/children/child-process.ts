@@ -1,4 +1,4 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 
 /** A child process that serves, in the one shape that restarting and draining work with. */
 export interface Running {
@@ -41,6 +41,13 @@ export function endingWithUs(
   // Elsewhere no such thing exists; docs/operating.md lists the platforms.
   if (process.platform !== 'linux') return { file, args: [...args] };
   return { file: 'setpriv', args: ['--pdeathsig', signal, ...userArguments(user), '--', file, ...args] };
+}
+
+/** The reason why `endingWithUs` cannot work on this machine, as text for the operator. */
+export function findSetprivProblem(): string | undefined {
+  const { file, args } = endingWithUs('KILL', 'true', []);
+  if (spawnSync(file, args).status === 0) return undefined;
+  return 'setpriv of util-linux 2.33 or newer is needed (Debian: apt-get install util-linux): it ends Envoy and PostgreSQL with this process.';
 }
 
 function userArguments(user: ChildUser | undefined): string[] {
