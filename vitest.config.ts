@@ -29,9 +29,12 @@ const LONG = named(
   'bench/ratio',
 );
 
-/** Needs Docker, and images that a machine without a registry builds and names in the environment: there CI has to run it, too. */
+/**
+ * Builds and starts docker-compose.yml. CI leaves it out where no Docker engine answers; elsewhere it says what is missing.
+ */
 const CONTAINERS = named('deploy/compose');
-const withoutContainers = process.env.CI === 'true' && process.env.ENVOY_IMAGE === undefined;
+const withoutContainers =
+  process.env.CI === 'true' && spawnSync('docker', ['info'], { stdio: 'ignore', timeout: 30_000 }).status !== 0;
 
 /** Runs the code before the newest migration, which is in the history: an archive and a shallow clone cannot. */
 const FORMER_RELEASE = 'test/integration/processes/former-release.test.ts';

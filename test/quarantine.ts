@@ -7,7 +7,7 @@ export const QUARANTINE: readonly QuarantinedTest[] = [];
 export interface QuarantinedTest {
   /** As the list of failed tests names it: `test/faults/soak.test.ts > name of the test`. */
   readonly test: string;
-  /** What makes it fail, as far as it is known. */
+  /** Cause of the failure, as far as it is known. */
   readonly reason: string;
   /** Day on which it was put here, `2026-11-22`. */
   readonly since: string;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 
-/** Sockets and processes that were told to close need some turns of the event loop, and a busy machine may pause. */
+/** Sockets and processes that were asked to close need some turns of the event loop, and a busy machine may pause. */
 const CLOSING_MS = 5_000;
 const LEAST_LOOKS = 50;
 
@@ -22,6 +22,14 @@ interface ProcessState {
 
 let before: ProcessState;
 
+/** The next file loads modules again after one with fake timers: a timer that a module keeps from then never fires. */
+let hadFakeTimers = false;
+const useFakeTimers = vi.useFakeTimers;
+vi.useFakeTimers = (config) => {
+  hadFakeTimers = true;
+  return useFakeTimers.call(vi, config);
+};
+
 beforeAll(async () => {
   before = stateOfProcess();
   // Vitest has short timers of its own, which would hide one of the file.
@@ -32,6 +40,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  vi.useFakeTimers = useFakeTimers;
+  if (hadFakeTimers) vi.resetModules();
   const left: string[] = [];
   if (vi.isFakeTimers()) {
     vi.useRealTimers();
