@@ -67,6 +67,6 @@ function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It ended in between; the caller looks again.
+    // Ended in between; the caller looks again.
   }
 }
