@@ -1,21 +1,21 @@
 import type { OnSent } from '../../core/batching/joined-calls.ts';
-import type { Clock, UtcDay } from '../../core/clock.ts';
+import type { Clock } from '../../core/clock.ts';
 import { refuse } from '../../core/errors/refusal.ts';
 import type { Log } from '../../core/log/log.ts';
-import { type NanoUsd, usdNumber } from '../../core/money.ts';
-import { chargeNanoUsd, type Prices } from '../../core/pricing.ts';
+import { usdNumber } from '../../core/money.ts';
+import { chargeNanoUsd } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
-import type { Account, Produced } from '../delivery-contract/delivery.ts';
-import type { KeyedAttempt } from '../idempotency/claims.ts';
+import type { Produced } from '../delivery-contract/delivery.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RequestTrace, Span } from '../tracing/request-trace.ts';
+import type { BillableHold, HoldTerms } from './billable-hold.ts';
 import { createDurableCharges, type HoldOwner } from './durable-charges.ts';
-import type { HoldKeeper } from './holds.ts';
+import type { HoldKeeper } from './hold-keeper.ts';
 import type { Intent, LeftIntent } from './journal/intent.ts';
 import type { IntentJournal } from './journal/intent-journal.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
@@ -27,28 +27,10 @@ import type { SpoolMirror } from './spool/spool-mirror.ts';
 import type { SpoolRoom } from './spool/spool-room.ts';
 import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
-/** What an admission took, and what is needed to charge it. */
-export interface Hold {
-  readonly generationId: string;
-  readonly organizationId: string;
-  readonly keyId: string;
-  readonly day: UtcDay;
-  readonly model: string;
-  readonly prices: Prices;
-  readonly streamed: boolean;
-  readonly createdAtMs: number;
-  /** As estimated. */
-  readonly promptTokens: number;
-  /** Output limit of all completions together. */
-  readonly mostOutputTokens: number;
-  /** It has an Idempotency-Key. */
-  readonly attempt?: KeyedAttempt;
-}
-
 /** Turns holds into charges: every admitted request ends in exactly one charge or one release. */
 export interface Accounting {
   /** `trace`: of the request, where it is traced. */
-  open(hold: Hold, taken: TakenHold, trace?: RequestTrace): OpenHold;
+  open(terms: HoldTerms, trace?: RequestTrace): BillableHold;
   /** An admission whose answer did not come: whatever it took is given back. */
   giveBack(admission: HoldOwner): void;
   /** Takes what the spool holds to the ledger. Rejects while that cannot be done. */
@@ -66,19 +48,6 @@ export interface Accounting {
   /** The process ends: nothing more is admitted, every request that holds money ends at once, and a charge waits for PostgreSQL no longer than this. */
   end(withinMs: number): void;
   close(): Promise<void>;
-}
-
-/** What the limit store gave. */
-export interface TakenHold {
-  readonly holdNanoUsd: NanoUsd;
-  readonly totalTimeoutMs: number;
-}
-
-export interface OpenHold extends Account {
-  /** Aborts when the process ends, or the hold counts no more: the provider has to be cancelled and what it produced charged at once. */
-  readonly mustEnd: AbortSignal;
-  /** What was charged; for the log. */
-  charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
 }
 
 export interface AccountingOptions {
@@ -135,31 +104,29 @@ export function createAccounting(options: AccountingOptions): Accounting {
     }
   }
 
-  function open(hold: Hold, { holdNanoUsd, totalTimeoutMs }: TakenHold, trace?: RequestTrace): OpenHold {
+  function open(terms: HoldTerms, trace?: RequestTrace): BillableHold {
     let state: 'held' | 'charging' | 'charged' | 'released' = 'held';
-    let charged: ReturnType<OpenHold['charged']>;
-    const { generationId: holdId, organizationId, keyId, day } = hold;
+    let charged: ReturnType<BillableHold['charged']>;
+    const { generationId: holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs, claim } = terms;
     const end = new AbortController();
     underWay.add(end);
     if (ending) end.abort();
-    const journalled = journal().open({ ...intentOf(hold), holdNanoUsd });
+    const journalled = journal().open(intentOf(terms));
     holds.keep({ holdId, organizationId, keyId, day, holdNanoUsd, totalTimeoutMs });
     return {
       mustEnd: end.signal,
       charged: () => charged,
-      costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(hold.prices, usage), holdNanoUsd })),
+      costUsd: (usage) => usdNumber(dueNanoUsd({ costNanoUsd: chargeNanoUsd(terms.prices, usage), holdNanoUsd })),
       asked: ({ provider, model }) => journalled.asked({ provider: provider.name, providerModel: model }),
       delivers: journalled.delivers,
       outputEnded: ({ usage, counted }) => journalled.outputEnded({ usage, usageCounted: counted }),
       async charge(produced, answer) {
         if (state !== 'held') throw new Error(`a hold is charged once, this one is ${state}`);
         state = 'charging';
-        const sealed = hold.attempt && answer ? await hold.attempt.seal(answer) : undefined;
-        const settlement = settlementOf(hold, holdNanoUsd, produced, sealed);
+        const sealed = claim && answer ? await claim.seal(answer) : undefined;
+        const settlement = settlementOf(terms, produced, sealed);
         const step = trace?.step('settle');
-        const outcome = await charges
-          .make(settlement, hold.attempt, step && noteSent(step))
-          .finally(journalled.settled);
+        const outcome = await charges.make(settlement, claim, step && noteSent(step)).finally(journalled.settled);
         step?.set('gateway.settlement.outcome', outcome);
         step?.end();
         if (outcome === 'lost') return refuse('no_capacity');
@@ -170,7 +137,7 @@ export function createAccounting(options: AccountingOptions): Accounting {
         const costUsd = usdNumber(costNanoUsd);
         const { promptTokens, completionTokens } = produced.usage;
         metrics.charged({
-          model: hold.model,
+          model: terms.model,
           costUsd,
           promptTokens,
           completionTokens,
@@ -178,13 +145,13 @@ export function createAccounting(options: AccountingOptions): Accounting {
         });
         return undefined;
       },
-      uncharged: (attempt) => attempts.record(providerAttempt(hold, holdNanoUsd, attempt)),
+      uncharged: (attempt) => attempts.record(providerAttempt(terms, attempt)),
       async release() {
         underWay.delete(end);
         if (state === 'charged' || state === 'released') return;
         const mayBeCharged = state === 'charging';
         state = 'released';
-        await Promise.all([release(hold, { tokensUsed: 0, mayBeCharged }), hold.attempt?.free()]);
+        await Promise.all([release(terms, { tokensUsed: 0, mayBeCharged }), claim?.free()]);
         journalled.settled();
       },
     };
@@ -215,9 +182,9 @@ export function createAccounting(options: AccountingOptions): Accounting {
   };
 }
 
-function intentOf({ attempt, ...intent }: Hold): Omit<Intent, 'holdNanoUsd'> {
-  if (attempt === undefined) return intent;
-  return { ...intent, claim: { keyHash: attempt.keyHash, bodyHash: attempt.bodyHash } };
+function intentOf({ claim, totalTimeoutMs: _, ...intent }: HoldTerms): Intent {
+  if (claim === undefined) return intent;
+  return { ...intent, claim: { keyHash: claim.keyHash, bodyHash: claim.bodyHash } };
 }
 
 function noteSent(step: Span): OnSent {
@@ -228,27 +195,18 @@ function noteSent(step: Span): OnSent {
 }
 
 function settlementOf(
-  hold: Hold,
-  holdNanoUsd: NanoUsd,
+  terms: HoldTerms,
   produced: Produced,
   sealed: Buffer | undefined,
 ): Settlement | ClaimedSettlement {
-  const { attempt } = hold;
+  const { generationId, organizationId, keyId, day, model, prices, streamed, createdAtMs, holdNanoUsd, claim } = terms;
   const settlement = {
     ...produced,
-    generationId: hold.generationId,
-    organizationId: hold.organizationId,
-    keyId: hold.keyId,
-    day: hold.day,
-    model: hold.model,
-    prices: hold.prices,
-    streamed: hold.streamed,
-    createdAtMs: hold.createdAtMs,
-    costNanoUsd: chargeNanoUsd(hold.prices, produced.usage),
-    holdNanoUsd,
+    ...{ generationId, organizationId, keyId, day, model, prices, streamed, createdAtMs, holdNanoUsd },
+    costNanoUsd: chargeNanoUsd(prices, produced.usage),
   };
-  if (attempt === undefined) return settlement;
-  const { keyHash, bodyHash } = attempt;
+  if (claim === undefined) return settlement;
+  const { keyHash, bodyHash } = claim;
   return { ...settlement, claim: { keyHash, bodyHash, ...(sealed ? { answer: sealed } : {}) } };
 }
 

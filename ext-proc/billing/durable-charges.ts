@@ -5,8 +5,8 @@ import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
 import { isClaimed } from '../../database/ledger/settlement-json.ts';
-import type { KeyedAttempt } from '../idempotency/claims.ts';
-import type { LiveHold } from '../limits/limit-store.ts';
+import type { IdempotencyClaim } from '../idempotency/claims.ts';
+import type { Hold } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { RecentCharges } from './journal/recent-charges.ts';
 import { createMirroredCharges } from './spool/mirrored-charges.ts';
@@ -18,7 +18,7 @@ import type { SpoolRoom } from './spool/spool-room.ts';
 /** Makes charges that last: in the ledger, or while PostgreSQL is away in the spool, from where they are taken to the ledger (DESIGN 3). */
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
-  make(settlement: Settlement | ClaimedSettlement, attempt?: KeyedAttempt, onSent?: OnSent): Promise<ChargeOutcome>;
+  make(settlement: Settlement | ClaimedSettlement, claim?: IdempotencyClaim, onSent?: OnSent): Promise<ChargeOutcome>;
   /** Charges a response, or a part of one, that a process gave before it ended. Rejects where the charge has to be tried again. */
   late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome>;
   /** Repeats a charge that the ledger may have lost. False: the ledger refuses it now. Rejects where it has to be tried again. */
@@ -37,8 +37,8 @@ export interface DurableCharges {
  */
 export type ChargeOutcome = 'charged' | 'taken_over' | 'spooled' | 'lost';
 
-/** `buried`: the ledger refused it, and it is among the dead letters. */
-export type LateOutcome = 'charged' | 'taken_over' | 'buried';
+/** `dead_lettered`: the ledger refused it, and it is among the dead letters. */
+export type LateOutcome = 'charged' | 'taken_over' | 'dead_lettered';
 
 export interface DurableChargesOptions {
   readonly ledger: Ledger;
@@ -54,7 +54,7 @@ export interface DurableChargesOptions {
   /** Frees what was held for it. Without a snapshot nothing was charged. Never rejects. */
   readonly releaseHold: (of: HoldOwner, tokensUsed: number, snapshot?: AccountSnapshot) => Promise<void>;
   /** The hold of this generation, if this process still has it. */
-  readonly liveHold: (generationId: string) => LiveHold | undefined;
+  readonly liveHold: (generationId: string) => Hold | undefined;
 }
 
 export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'keyId'>;
@@ -62,7 +62,7 @@ export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'ke
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
   const { ledger, spool, recent, room, metrics, log, releaseHold, uncharged, liveHold } = options;
   /** Whose charges wait in the spool: they keep their keys until then. */
-  const waitingAttempts = new Map<string, KeyedAttempt>();
+  const waitingClaims = new Map<string, IdempotencyClaim>();
   /** Waits for PostgreSQL that can be given up. */
   const patient = new Set<() => void>();
   let spoolsAtOnce = false;
@@ -72,21 +72,21 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   async function make(
     settlement: Settlement | ClaimedSettlement,
-    attempt?: KeyedAttempt,
+    claim?: IdempotencyClaim,
     onSent?: OnSent,
   ): Promise<ChargeOutcome> {
-    if (spoolsAtOnce) return appendToSpool(settlement, attempt);
+    if (spoolsAtOnce) return appendToSpool(settlement, claim);
     try {
       const outcome = await unlessGivenUp(commit(settlement, onSent));
-      if (outcome === 'charged') attempt?.ended();
+      if (outcome === 'charged') claim?.ended();
       else await lose(settlement).catch((error: unknown) => log.warn({ err: error }, 'a loss could not be written'));
       return outcome;
     } catch (error) {
       metrics.settlementFailed();
-      if (await isBuried(settlement, error, false)) throw error;
+      if (await isDeadLettered(settlement, error, false)) throw error;
       const { generationId } = settlement;
       log.error({ err: error, generation_id: generationId }, 'PostgreSQL did not take a charge: spooling it');
-      return appendToSpool(settlement, attempt);
+      return appendToSpool(settlement, claim);
     }
   }
 
@@ -119,14 +119,14 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   async function appendToSpool(
     settlement: Settlement | ClaimedSettlement,
-    attempt?: KeyedAttempt,
+    claim?: IdempotencyClaim,
   ): Promise<'spooled' | 'taken_over' | 'lost'> {
     const { generationId } = settlement;
-    if (attempt) waitingAttempts.set(generationId, attempt);
+    if (claim) waitingClaims.set(generationId, claim);
     try {
       await spool.append(settlement);
     } catch (error) {
-      waitingAttempts.delete(generationId);
+      waitingClaims.delete(generationId);
       room.failed();
       metrics.chargeLost();
       log.error(
@@ -139,16 +139,16 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     // Another process that wants this Idempotency-Key asks the mirror, so the response waits until the mirror has the charge.
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
       return 'spooled';
-    const { answer: _answer, ...claim } = settlement.claim;
+    const { answer: _answer, ...rest } = settlement.claim;
     // Over the line that would be charged. Where it cannot be written, whoever has the key decides when it is replayed.
-    await spool.append({ ...settlement, claim: { ...claim, takenOver: true } }).catch(room.failed);
+    await spool.append({ ...settlement, claim: { ...rest, takenOver: true } }).catch(room.failed);
     return 'taken_over';
   }
 
   async function late(settlement: Settlement | ClaimedSettlement): Promise<LateOutcome> {
     const outcome = await commit(settlement).catch(async (error: unknown) => {
       // A row that PostgreSQL will never take must not keep the others waiting.
-      if (await isBuried(settlement, error, true)) return 'buried' as const;
+      if (await isDeadLettered(settlement, error, true)) return 'dead_lettered' as const;
       throw error;
     });
     if (outcome !== 'charged') await releaseHold(settlement, 0);
@@ -157,7 +157,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
 
   async function chargeSpooled(settlement: Settlement | ClaimedSettlement): Promise<void> {
     await settleSpooled(settlement);
-    endAttempt(settlement.generationId);
+    endClaim(settlement.generationId);
     await mirrored?.remove(settlement);
   }
 
@@ -195,18 +195,18 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
   }
 
   async function forget(generationId: string): Promise<void> {
-    endAttempt(generationId);
+    endClaim(generationId);
     const hold = liveHold(generationId);
     if (hold) await releaseHold({ ...hold, generationId }, 0);
   }
 
-  function endAttempt(generationId: string): void {
-    waitingAttempts.get(generationId)?.ended();
-    waitingAttempts.delete(generationId);
+  function endClaim(generationId: string): void {
+    waitingClaims.get(generationId)?.ended();
+    waitingClaims.delete(generationId);
   }
 
   /** Only what the ledger refuses for what it is becomes a dead letter. Whatever else went wrong, PostgreSQL may take the charge later. */
-  async function isBuried(
+  async function isDeadLettered(
     settlement: Settlement | ClaimedSettlement,
     error: unknown,
     delivered: boolean,

@@ -43,7 +43,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
       // Without an answer the key is free again.
       const outcome = await charge(claim ? { ...settlement, claim } : settlement);
       if (outcome === 'taken_over') return uncharged(left, 'taken_over');
-      if (outcome === 'buried') return;
+      if (outcome === 'dead_lettered') return;
       metrics.recovered('charged');
       log.warn({ generation_id: left.generationId }, 'a crash cut a stream: what had been delivered is charged');
     }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
-import type { Hold } from './accounting.ts';
+import type { HoldTerms } from './billable-hold.ts';
 import { settlement } from './settlement.fixture.ts';
 import { providerAttempt, unchargedSettlement } from './uncharged.ts';
 
-const hold: Hold = {
+const terms: HoldTerms = {
   generationId: 'gen-1',
   organizationId: 'org-1',
   keyId: 'key-1',
@@ -15,14 +15,15 @@ const hold: Hold = {
   createdAtMs: 1,
   promptTokens: 100,
   mostOutputTokens: 100,
+  holdNanoUsd: 1_000_000n,
+  totalTimeoutMs: 60_000,
 };
 const usage = { promptTokens: 100, completionTokens: 10, cachedTokens: 0, reasoningTokens: 0 };
 const facts = { attempt: 2, provider: 'alpha', providerModel: 'alpha-model', askedAtMs: 5 };
-const HELD = 1_000_000n;
 
-function recordOf(result: string, more: Partial<UnchargedAttempt> = {}, holdNanoUsd = HELD) {
+function recordOf(result: string, more: Partial<UnchargedAttempt> = {}, holdNanoUsd = terms.holdNanoUsd) {
   const tokens = { usage, source: 'counted' } as const;
-  return providerAttempt(hold, holdNanoUsd, { ...facts, result, work: 'some', tokens, ...more });
+  return providerAttempt({ ...terms, holdNanoUsd }, { ...facts, result, work: 'some', tokens, ...more });
 }
 
 test('the record of an attempt has what is known of the request, and no more than its columns', () => {
@@ -58,7 +59,7 @@ test('a loss is at most the hold', () => {
 });
 
 test('what no provider was sent, or one refused, is named so whatever became of it, and is no loss', () => {
-  const record = providerAttempt(hold, HELD, { ...facts, result: 'total_timeout', work: 'none' });
+  const record = providerAttempt(terms, { ...facts, result: 'total_timeout', work: 'none' });
   expect(record).toMatchObject({ reason: 'not_sent' });
   expect(record).not.toHaveProperty('loss');
   expect(recordOf('status_500', { work: 'refused' })).toMatchObject({ reason: 'provider_error' });

@@ -1,10 +1,9 @@
-import type { NanoUsd } from '../../core/money.ts';
 import { chargeNanoUsd } from '../../core/pricing.ts';
 import type { LossReason } from '../../database/connection/losses.ts';
 import type { ProviderAttempt, UnchargedReason } from '../../database/costs/provider-attempts.ts';
 import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
-import type { Hold } from './accounting.ts';
+import type { HoldTerms } from './billable-hold.ts';
 
 /** Results of attempts at which a provider worked (delivery/provider-failure.ts). Any other: the answer broke off, or was none. */
 const REASONS: Readonly<Record<string, UnchargedReason>> = {
@@ -43,21 +42,21 @@ export function unchargedSettlement(settlement: Settlement): ProviderAttempt {
 }
 
 /** The record of an attempt that nobody is charged for, with the loss that is booked for it: what it would have cost, at most the hold. */
-export function providerAttempt(hold: Hold, holdNanoUsd: NanoUsd, attempt: UnchargedAttempt): ProviderAttempt {
+export function providerAttempt(terms: HoldTerms, attempt: UnchargedAttempt): ProviderAttempt {
   const { work, ...facts } = attempt;
   const lossReason = LOSSES[attempt.result];
-  const costNanoUsd = attempt.tokens && chargeNanoUsd(hold.prices, attempt.tokens.usage);
+  const costNanoUsd = attempt.tokens && chargeNanoUsd(terms.prices, attempt.tokens.usage);
   return {
     ...facts,
-    generationId: hold.generationId,
-    organizationId: hold.organizationId,
-    keyId: hold.keyId,
-    model: hold.model,
+    generationId: terms.generationId,
+    organizationId: terms.organizationId,
+    keyId: terms.keyId,
+    model: terms.model,
     result: attempt.result === 'abandoned' ? 'client_left' : attempt.result,
     reason:
       work === 'none' ? 'not_sent' : work === 'refused' ? 'provider_error' : (REASONS[attempt.result] ?? 'broken'),
     ...(lossReason === undefined || costNanoUsd === undefined
       ? {}
-      : { loss: { reason: lossReason, amountNanoUsd: dueNanoUsd({ costNanoUsd, holdNanoUsd }) } }),
+      : { loss: { reason: lossReason, amountNanoUsd: dueNanoUsd({ costNanoUsd, holdNanoUsd: terms.holdNanoUsd }) } }),
   };
 }

@@ -4,12 +4,13 @@ import type { BoundTokens } from '../../core/tokenizer.ts';
 import type { KeyStore } from '../../database/keys/key-store.ts';
 import { authenticate, checkKey } from '../access/authenticate.ts';
 import { type Admission, admit } from '../admission/admit.ts';
-import type { Accounting, OpenHold } from '../billing/accounting.ts';
+import type { Accounting } from '../billing/accounting.ts';
+import type { BillableHold } from '../billing/billable-hold.ts';
 import { type ChosenChat, chooseByCount } from '../chat/count-input.ts';
 import type { Delivery } from '../delivery/deliver.ts';
 import type { Order } from '../delivery/provider/order.ts';
 import type { DeliveryOutcome } from '../delivery-contract/delivery.ts';
-import type { KeyedAttempt } from '../idempotency/claims.ts';
+import type { IdempotencyClaim } from '../idempotency/claims.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Call, EndpointResult } from './call.ts';
@@ -28,14 +29,14 @@ export interface ServingDeps {
 export interface Admissible extends ChosenChat {
   readonly generationId: string;
   /** Claim on the idempotency key, if the request has one. */
-  readonly attempt?: KeyedAttempt;
+  readonly claim?: IdempotencyClaim;
 }
 
 /** A key whose request is not admitted is free again before the client knows. */
 async function admitOrFree(
   deps: ServingDeps,
   { principal, config, exchange, trace }: Call,
-  { generationId, chat, choice, attempt }: Admissible,
+  { generationId, chat, choice, claim }: Admissible,
 ): Promise<Admission | Refusal> {
   const readAgain = async (day: number) => {
     const again = await authenticate(exchange.header('authorization'), deps.keys, day);
@@ -57,14 +58,14 @@ async function admitOrFree(
     deps.accounting.giveBack({ generationId, organizationId: principal.organization.id, keyId: principal.key.id });
     throw error;
   } finally {
-    if (!admitted) await attempt?.free();
+    if (!admitted) await claim?.free();
   }
 }
 
 /** Every admitted request ends in exactly one charge or one release. */
 export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Admissible): Promise<EndpointResult> {
   const { principal, config, exchange, notes, arrivedAtMs, trace } = call;
-  const { generationId, attempt } = request;
+  const { generationId, claim } = request;
   const admission = await admitOrFree(deps, call, request);
   if (isRefusal(admission)) return admission;
   const { chat, choice } = admission;
@@ -81,9 +82,10 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
       createdAtMs: arrivedAtMs,
       promptTokens: Math.min(chat.inputTokens.estimate, chat.inputTokens.ceiling),
       mostOutputTokens: chat.completions * choice.outputLimit,
-      ...(attempt ? { attempt } : {}),
+      holdNanoUsd: admission.holdNanoUsd,
+      totalTimeoutMs: admission.totalTimeoutMs,
+      ...(claim ? { claim } : {}),
     },
-    admission,
     trace,
   );
   const order: Order = {
@@ -98,13 +100,13 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
     createdAtSeconds: Math.floor(arrivedAtMs / 1000),
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
     mustEnd: hold.mustEnd,
-    keepsAnswer: attempt !== undefined,
+    keepsAnswer: claim !== undefined,
     trace,
   };
   return deliverOrder(deps, call, order, hold);
 }
 
-async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: OpenHold): Promise<EndpointResult> {
+async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: BillableHold): Promise<EndpointResult> {
   const { metrics } = deps;
   const { stream } = order.chat;
   let firstEventMs: number | undefined;
@@ -120,7 +122,7 @@ async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: O
   }
 }
 
-function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcome, hold: OpenHold): void {
+function note({ metrics }: ServingDeps, { notes }: Call, outcome: DeliveryOutcome, hold: BillableHold): void {
   metrics.attempts(outcome.attempts);
   const provider = outcome.attempts.at(-1)?.provider;
   if (provider !== undefined) notes.provider = provider;

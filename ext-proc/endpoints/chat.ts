@@ -4,7 +4,7 @@ import type { ChatRequest } from '../chat/chat-request.ts';
 import { chooseModel } from '../chat/count-input.ts';
 import type { JudgingTurns } from '../chat/judging-turns.ts';
 import { readChatRequest } from '../chat/read-chat-request.ts';
-import type { Claims, FinishedAttempt } from '../idempotency/claims.ts';
+import type { Claims, FinishedClaim } from '../idempotency/claims.ts';
 import { keyInFlight, readIdempotencyKey } from '../idempotency/idempotency-key.ts';
 import { finish, type Steps } from '../shared-budget/steps.ts';
 import type { ReadTurns } from '../turns/reads-in-turns.ts';
@@ -78,7 +78,7 @@ async function completeOnce(
   });
   switch (claimed.kind) {
     case 'claimed':
-      return admitAndDeliver(deps, call, { ...request, attempt: claimed.attempt });
+      return admitAndDeliver(deps, call, { ...request, claim: claimed.claim });
     case 'finished':
       return replay(deps, call, request.chat, claimed);
     case 'running':
@@ -92,7 +92,7 @@ async function replay(
   { delivery }: ChatDeps,
   { config, exchange, notes, principal, takeRead, trace }: Call,
   chat: ChatRequest,
-  finished: FinishedAttempt,
+  finished: FinishedClaim,
 ): Promise<EndpointResult> {
   trace?.step('replay');
   const limited = await takeRead();

@@ -6,9 +6,8 @@ import type {
   IdempotencyStore,
 } from '../../database/idempotency/idempotency-store.ts';
 import type { SpoolMirror } from '../billing/spool/spool-mirror.ts';
-import type { StoredAnswer } from './kept-answer.ts';
-import { type RequestSeal, requestSeal } from './sealed-answer.ts';
-import { openStoredAnswer, type ReadSealed } from './stored-answer.ts';
+import { type RequestSeal, requestSeal } from './sealed-response.ts';
+import { openStoredResponse, type ReadSealed, type StoredResponse } from './stored-response.ts';
 
 /** Idempotency-Keys as a request meets them: an attempt takes the key and keeps it while it lives, or finds what another one left. */
 export interface Claims {
@@ -28,19 +27,19 @@ export interface KeyedRequest {
 export type Claimed =
   | { readonly kind: 'reused' }
   | { readonly kind: 'running' }
-  | FinishedAttempt
-  | { readonly kind: 'claimed'; readonly attempt: KeyedAttempt };
+  | FinishedClaim
+  | { readonly kind: 'claimed'; readonly claim: IdempotencyClaim };
 
 /** The answer of an earlier attempt. */
-export interface FinishedAttempt {
+export interface FinishedClaim {
   readonly kind: 'finished';
   readonly generationId: string;
   /** `undefined`: it was deleted, or gave way, in this moment. Rejects with StoreUnavailable. */
-  open(): Promise<StoredAnswer | undefined>;
+  open(): Promise<StoredResponse | undefined>;
 }
 
 /** An attempt that has the key. */
-export interface KeyedAttempt extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
+export interface IdempotencyClaim extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
   seal(answer: Buffer): Promise<Buffer>;
   /** Gives the key back, unless the attempt has been answered. Never rejects: what cannot be given back now lapses. */
   free(): Promise<void>;
@@ -48,7 +47,7 @@ export interface KeyedAttempt extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> 
   ended(): void;
 }
 
-type FinishedClaim = Extract<ClaimResult, { kind: 'finished' }>;
+type FinishedResult = Extract<ClaimResult, { kind: 'finished' }>;
 
 export interface ClaimsOptions {
   readonly store: IdempotencyStore;
@@ -92,7 +91,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
     return taken.kind === 'lapsed' ? { kind: 'running' } : taken;
   }
 
-  function attemptOf(claim: Claim, seal: RequestSeal): KeyedAttempt {
+  function heldClaim(claim: Claim, seal: RequestSeal): IdempotencyClaim {
     const { generationId } = claim;
     live.set(generationId, claim);
     return {
@@ -114,10 +113,10 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
     };
   }
 
-  function openAnswer(claim: Claim, seal: RequestSeal, { generationId, answerBytes }: FinishedClaim) {
+  function openResponse(claim: Claim, seal: RequestSeal, { generationId, answerBytes }: FinishedResult) {
     const finished = { ...claim, generationId };
     const read: ReadSealed = (from, bytes) => store.piece(finished, from, bytes);
-    return openStoredAnswer(read, seal, generationId, answerBytes);
+    return openStoredResponse(read, seal, generationId, answerBytes);
   }
 
   return {
@@ -128,9 +127,9 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
       const result = await take({ ...claim, bodyHash, leaseMs, retentionMs });
       switch (result.kind) {
         case 'claimed':
-          return { kind: 'claimed', attempt: attemptOf(claim, seal) };
+          return { kind: 'claimed', claim: heldClaim(claim, seal) };
         case 'finished':
-          return { kind: 'finished', generationId: result.generationId, open: () => openAnswer(claim, seal, result) };
+          return { kind: 'finished', generationId: result.generationId, open: () => openResponse(claim, seal, result) };
         default:
           return result;
       }

@@ -6,7 +6,7 @@ import type { AccountSnapshot, RateLimits } from '../../core/principal.ts';
 const CHARGED_WITHIN_MS = 60_000;
 
 /** Milliseconds from its admission for which the money of a hold stays in quarantine after its lease has expired: no living request is older. */
-export function quarantineMs({ totalTimeoutMs }: Pick<LiveHold, 'totalTimeoutMs'>): number {
+export function quarantineMs({ totalTimeoutMs }: Pick<Hold, 'totalTimeoutMs'>): number {
   return totalTimeoutMs + CHARGED_WITHIN_MS;
 }
 
@@ -27,7 +27,7 @@ export interface LimitStore {
    */
   release(release: HoldRelease): Promise<void>;
   /** Extends the leases of live holds. What is in quarantine, or not known, is taken back in, whatever the limits are. */
-  renew(holds: readonly LiveHold[], nowMs: number): Promise<Renewal>;
+  renew(holds: readonly Hold[], nowMs: number): Promise<Renewal>;
   /** Sum of the holds against an organization's balance now, quarantine included. */
   heldNanoUsd(organizationId: string, nowMs: number): Promise<NanoUsd>;
   /** `read_rpm`: one read by a key, counted in the UTC minute. */
@@ -56,7 +56,7 @@ export interface AdmissionRequest {
 }
 
 /** Facts that a store needs of a hold that its process still has. */
-export interface LiveHold {
+export interface Hold {
   readonly holdId: string;
   readonly organizationId: string;
   readonly keyId: string;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { LiveHold } from '../limits/limit-store.ts';
+import type { Hold } from '../limits/limit-store.ts';
 import { sumHolds } from './process-report-holds.ts';
 
 let holdIds = 0;
-const hold = (organizationId: string, holdNanoUsd: bigint): LiveHold => {
+const hold = (organizationId: string, holdNanoUsd: bigint): Hold => {
   holdIds += 1;
   return { holdId: `gen-${holdIds}`, organizationId, keyId: 'key-1', day: 1, holdNanoUsd, totalTimeoutMs: 1 };
 };

@@ -6,7 +6,7 @@ import type {
   ReportedConfiguration,
   ReportedEnvoy,
 } from '../../database/process-reports/report.ts';
-import type { LiveHold } from '../limits/limit-store.ts';
+import type { Hold } from '../limits/limit-store.ts';
 import type { ProcessActivity } from './process-report-activity.ts';
 import { sumHolds } from './process-report-holds.ts';
 import type { MachineMeter } from './process-report-machine.ts';
@@ -20,7 +20,7 @@ export interface ReportSources {
   readonly config: () => GatewayConfig;
   readonly configuration: () => ReportedConfiguration;
   readonly spooled: () => readonly { readonly bytes: number }[];
-  readonly liveHolds: () => readonly LiveHold[];
+  readonly liveHolds: () => readonly Hold[];
   /** Absent: the process has none. */
   readonly requestLog?: () => NonNullable<ProcessReport['requestLog']>;
   readonly notReady: () => Promise<string | undefined>;

@@ -6,7 +6,7 @@ import type { Log } from '../../core/log/log.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { Postgres } from '../../database/open.ts';
 import { type Accounting, createAccounting } from '../billing/accounting.ts';
-import { createHoldKeeper, type HoldKeeper } from '../billing/holds.ts';
+import { createHoldKeeper, type HoldKeeper } from '../billing/hold-keeper.ts';
 import { type IntentJournal, openIntentJournal } from '../billing/journal/intent-journal.ts';
 import { readLeftIntents } from '../billing/journal/intent-lines.ts';
 import { openRecentCharges, type RecentCharges } from '../billing/journal/recent-charges.ts';

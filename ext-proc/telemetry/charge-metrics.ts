@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { type NanoUsd, usdNumber } from '../../core/money.ts';
 import type { LossReason } from '../../database/connection/losses.ts';
 import type { TotalMismatch } from '../delivery-contract/delivery.ts';
-import type { LiveHold } from '../limits/limit-store.ts';
+import type { Hold } from '../limits/limit-store.ts';
 
 export interface ChargeMetrics {
   charged(charge: {
@@ -32,7 +32,7 @@ export interface ChargeMetrics {
   /** Registers the gauge of the journal, read at each scrape. */
   watchJournal(isBehind: () => boolean): void;
   /** Registers the gauges of the holds, read at each scrape. */
-  watchHolds(live: () => readonly LiveHold[]): void;
+  watchHolds(live: () => readonly Hold[]): void;
 }
 
 const ALWAYS_SHOWN: readonly LossReason[] = ['over_hold', 'balance'];
@@ -185,7 +185,7 @@ function addJournalGauge(registers: Registry[], isBehind: () => boolean): void {
   });
 }
 
-function addHoldGauges(registers: Registry[], live: () => readonly LiveHold[]): void {
+function addHoldGauges(registers: Registry[], live: () => readonly Hold[]): void {
   new Gauge({
     name: 'gateway_holds',
     help: 'Holds of this process: admitted completions that are neither charged nor released yet.',

@@ -21,7 +21,6 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
 
 /** Folders with files that need each other. */
 export const KNOWN_FILE_CYCLES: readonly string[] = [
-  'ext-proc/billing',
   'ext-proc/delivery',
   'ext-proc/delivery/json',
   'ext-proc/delivery/provider',

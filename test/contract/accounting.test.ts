@@ -9,18 +9,19 @@ import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
 import type { Postgres } from '../../database/open.ts';
-import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/billing/accounting.ts';
-import { createHoldKeeper } from '../../ext-proc/billing/holds.ts';
+import { type Accounting, createAccounting } from '../../ext-proc/billing/accounting.ts';
+import type { BillableHold } from '../../ext-proc/billing/billable-hold.ts';
+import { createHoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
 import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import { watchSpoolRoom } from '../../ext-proc/billing/spool/spool-room.ts';
 import type { Produced } from '../../ext-proc/delivery-contract/delivery.ts';
-import { type Claims, createClaims, type KeyedAttempt } from '../../ext-proc/idempotency/claims.ts';
+import { type Claims, createClaims, type IdempotencyClaim } from '../../ext-proc/idempotency/claims.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noJournal, noRecentCharges as recent } from '../fixtures/no-journal.ts';
 import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
-import { replayedAnswer } from './stored-answers.ts';
+import { replayedAnswer } from './stored-responses.ts';
 
 const LEASES = { renewEveryMs: 4_000, renewWithinMs: 9_000, onProblem: () => undefined };
 const ASKED = { createdAtMs: 1, streamed: false, promptTokens: 1, mostOutputTokens: 1 };
@@ -80,7 +81,7 @@ describe('accounting', () => {
       claims,
       spool,
       heldNanoUsd: () => limits.heldNanoUsd(customer.organizationId, clock.nowMs()),
-      async open(attempt?: KeyedAttempt, generationId = newId('gen', clock.nowMs())): Promise<OpenHold> {
+      async open(claim?: IdempotencyClaim, generationId = newId('gen', clock.nowMs())): Promise<BillableHold> {
         const { organizationId, keyId } = customer;
         const snapshot = { organization: { sequence: 1, balanceNanoUsd: CREDIT, day: today(), spentNanoUsd: 0n } };
         const key = { sequence: 1, day: today(), spentNanoUsd: 0n };
@@ -91,9 +92,8 @@ describe('accounting', () => {
         };
         while ((await limits.admit(request)).kind === 'read_again');
         const ids = { generationId, organizationId, keyId, day: DAY, model: 'm', prices: PRICES };
-        const keyed = attempt ? { attempt } : {};
-        const taken = request;
-        return accounting.open({ ...ASKED, ...ids, ...keyed }, taken);
+        const keyed = claim ? { claim } : {};
+        return accounting.open({ ...ASKED, ...ids, ...keyed, holdNanoUsd: HELD, totalTimeoutMs: 60_000 });
       },
       async end() {
         holds.close();
@@ -108,15 +108,15 @@ describe('accounting', () => {
   const claim = (claims: Claims, idempotencyKey: string, generationId: string, body = BODY) =>
     claims.claim({ organizationId: customer.organizationId, idempotencyKey, body, generationId, retentionMs: 60_000 });
 
-  async function openKeyed(idempotencyKey: string): Promise<OpenHold> {
+  async function openKeyed(idempotencyKey: string): Promise<BillableHold> {
     const generationId = newId('gen', clock.nowMs());
     const claimed = await claim(process.claims, idempotencyKey, generationId);
     if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
     const ended = () => {
       endedKeys.push(idempotencyKey);
-      claimed.attempt.ended();
+      claimed.claim.ended();
     };
-    return process.open({ ...claimed.attempt, ended }, generationId);
+    return process.open({ ...claimed.claim, ended }, generationId);
   }
 
   async function replayOf(idempotencyKey: string, claims = process.claims): Promise<string | undefined> {

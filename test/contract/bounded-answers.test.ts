@@ -4,7 +4,7 @@ import { newId } from '../../core/ids.ts';
 import type { ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
-import { sealedAnswer } from './stored-answers.ts';
+import { sealedAnswer } from './stored-responses.ts';
 
 const KIB = 1024;
 const HOUR_MS = 3_600_000;

@@ -8,7 +8,7 @@ import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempote
 import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
-import { replayedAnswer } from './stored-answers.ts';
+import { replayedAnswer } from './stored-responses.ts';
 
 /** Longer than the pause between two renewals on a busy machine. */
 const LEASE_MS = 1_000;
@@ -41,7 +41,7 @@ describe('claims of a gateway process', () => {
   async function attempt(claims: Claims, idempotencyKey: string) {
     const claimed = await claim(claims, idempotencyKey);
     if (claimed.kind !== 'claimed') throw new Error(claimed.kind);
-    return claimed.attempt;
+    return claimed.claim;
   }
 
   it('are renewed while the attempt lives, and lapse with its process', async () => {

@@ -5,7 +5,7 @@ import type { Claim, ClaimRequest } from '../../database/idempotency/idempotency
 import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
 import type { Postgres } from '../../database/open.ts';
 import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
-import { sealedAnswer } from './stored-answers.ts';
+import { sealedAnswer } from './stored-responses.ts';
 
 const HOUR_MS = 3_600_000;
 

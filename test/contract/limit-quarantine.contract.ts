@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../core/clock.ts';
-import type { LimitStore, LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import type { Hold, LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import {
   admitFresh,
   DAY,
@@ -16,7 +16,7 @@ import {
 /** A hold that its process does not renew: its slot is free, its money is not. */
 export function quarantineContract(storeOf: () => LimitStore): void {
   const at = (ms: number) => NOON_ISH + ms;
-  const live = (holdId: string): LiveHold => ({
+  const live = (holdId: string): Hold => ({
     ...{ holdId, organizationId: 'org-1', keyId: 'key-1' },
     ...{ day: DAY, holdNanoUsd: 100n, totalTimeoutMs: TOTAL_MS },
   });

@@ -3,15 +3,15 @@ import type { RateLimits } from '../../core/principal.ts';
 import {
   type AdmissionRequest,
   type AdmissionResult,
+  type Hold,
   type HoldRelease,
-  type LiveHold,
   quarantineMs,
   type Refused,
   type Window,
 } from '../../ext-proc/limits/limit-store.ts';
 
 interface Admission {
-  readonly request: LiveHold;
+  readonly request: Hold;
   readonly atMs: number;
   /** Minute of the windows. Absent: the hold was taken back in, and the windows do not know it. */
   readonly minute?: number;
@@ -36,7 +36,7 @@ export function createLimitModel(leaseMs: number) {
   const minuteOf = (ms: number) => Math.floor(ms / MINUTE_MS);
   const sumOf = (of: readonly Admission[]) => of.reduce((sum, { request }) => sum + request.holdNanoUsd, 0n);
 
-  function usage(mine: (other: LiveHold) => boolean, nowMs: number) {
+  function usage(mine: (other: Hold) => boolean, nowMs: number) {
     const all = admissions.filter(({ request }) => mine(request));
     const inMinute = all.filter(({ minute }) => minute === minuteOf(nowMs));
     const held = all.filter((admission) => isHeld(admission, nowMs));
@@ -109,7 +109,7 @@ export function createLimitModel(leaseMs: number) {
       admission.tokens = tokensUsed;
     },
     /** The ids that were not known. */
-    renew: (holds: readonly LiveHold[], nowMs: number) =>
+    renew: (holds: readonly Hold[], nowMs: number) =>
       holds.filter((hold) => {
         const admission = findHeld(hold.holdId, nowMs);
         if (admission) admission.renewedAtMs = nowMs;

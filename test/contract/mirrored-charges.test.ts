@@ -10,7 +10,7 @@ import type { Postgres } from '../../database/open.ts';
 import { createDurableCharges } from '../../ext-proc/billing/durable-charges.ts';
 import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
-import { type Claimed, type Claims, createClaims, type KeyedAttempt } from '../../ext-proc/idempotency/claims.ts';
+import { type Claimed, type Claims, createClaims, type IdempotencyClaim } from '../../ext-proc/idempotency/claims.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
@@ -18,7 +18,7 @@ import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sq
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
-import { replayedAnswer } from './stored-answers.ts';
+import { replayedAnswer } from './stored-responses.ts';
 
 const CREDIT = 1_000_000n;
 const COST = 700n;
@@ -118,14 +118,14 @@ requirement(missingRedis, () => {
       claims.claim({ ...customer, idempotencyKey, body: BODY, generationId, retentionMs: 3_600_000 });
 
     /** Settlement and claim of a request whose lease has expired since. */
-    async function attemptOf(process: Process, idempotencyKey: string): Promise<[ClaimedSettlement, KeyedAttempt]> {
+    async function attemptOf(process: Process, idempotencyKey: string): Promise<[ClaimedSettlement, IdempotencyClaim]> {
       const settlement = settlementOf(customer, { costNanoUsd: COST });
       const claimed = await claim(process.claims, idempotencyKey, settlement.generationId);
       if (claimed.kind !== 'claimed') throw new Error(`the key is ${claimed.kind}`);
-      const { keyHash, bodyHash } = claimed.attempt;
-      const answer = await claimed.attempt.seal(Buffer.from(`answer of ${settlement.generationId}`));
+      const { keyHash, bodyHash } = claimed.claim;
+      const answer = await claimed.claim.seal(Buffer.from(`answer of ${settlement.generationId}`));
       await lapse();
-      return [{ ...settlement, claim: { keyHash, bodyHash, answer } }, claimed.attempt];
+      return [{ ...settlement, claim: { keyHash, bodyHash, answer } }, claimed.claim];
     }
 
     const lapse = () =>
@@ -191,7 +191,7 @@ requirement(missingRedis, () => {
       if (next.kind !== 'claimed') throw new Error(`the key is ${next.kind}`);
       expect(await first.charges.make(settlement, attempt)).toBe('taken_over');
       // The request that took the claim over failed and freed the key: no client knows of a charge.
-      await next.attempt.free();
+      await next.claim.free();
       await first.end();
       const successor = await startProcess(first.spoolPath);
       await successor.charges.replay();

@@ -4,8 +4,9 @@ import { isRefusal } from '../../core/errors/refusal.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type Admission, admit } from '../../ext-proc/admission/admit.ts';
-import { type Accounting, createAccounting, type OpenHold } from '../../ext-proc/billing/accounting.ts';
-import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/holds.ts';
+import { type Accounting, createAccounting } from '../../ext-proc/billing/accounting.ts';
+import type { BillableHold } from '../../ext-proc/billing/billable-hold.ts';
+import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
 import { openSpool, type Spool } from '../../ext-proc/billing/spool/spool.ts';
 import type { Produced } from '../../ext-proc/delivery-contract/delivery.ts';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
@@ -200,13 +201,11 @@ export class GatewayProcess implements Runner {
     });
     if (isRefusal(admission)) return observer.failed(ask);
     const { prices, id: model } = MODEL;
-    const hold = this.#accounting.open(
-      {
-        ...{ generationId, organizationId, keyId, day: admission.day, model, prices, streamed: true, createdAtMs: 0 },
-        ...{ promptTokens: 0, mostOutputTokens: ask.limitNanoUsd },
-      },
-      admission,
-    );
+    const hold = this.#accounting.open({
+      ...{ generationId, organizationId, keyId, day: admission.day, model, prices, streamed: true, createdAtMs: 0 },
+      ...{ promptTokens: 0, mostOutputTokens: ask.limitNanoUsd },
+      ...{ holdNanoUsd: admission.holdNanoUsd, totalTimeoutMs: admission.totalTimeoutMs },
+    });
     try {
       await this.#deliver(ask, admission, hold);
     } finally {
@@ -214,7 +213,7 @@ export class GatewayProcess implements Runner {
     }
   }
 
-  async #deliver(ask: Ask, admission: Admission, hold: OpenHold): Promise<void> {
+  async #deliver(ask: Ask, admission: Admission, hold: BillableHold): Promise<void> {
     const { scheduler, observer } = this.#options;
     observer.providerCalled(ask, admission);
     const cancelled = Promise.withResolvers<'cancelled'>();

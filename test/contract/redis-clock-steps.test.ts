@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../core/clock.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import type { Hold } from '../../ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -41,7 +41,7 @@ requirement(missingRedis, () => {
       await store.opensInMs();
     }
   }
-  const hold: LiveHold = {
+  const hold: Hold = {
     ...{ holdId: 'live', organizationId: 'org-1', keyId: 'key-1' },
     ...{ day: DAY, holdNanoUsd: 700n, totalTimeoutMs: TOTAL_MS },
   };

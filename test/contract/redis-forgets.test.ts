@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import type { Hold } from '../../ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
@@ -23,7 +23,7 @@ requirement(missingRedis, () => {
   });
   afterEach(() => store.close());
 
-  const live: LiveHold = {
+  const live: Hold = {
     holdId: 'live',
     organizationId: 'org-1',
     keyId: 'key-1',
@@ -180,7 +180,7 @@ const move = fc.oneof(
 );
 type Move = typeof move extends fc.Arbitrary<infer T> ? T : never;
 
-interface Held extends LiveHold {
+interface Held extends Hold {
   charged: boolean;
 }
 

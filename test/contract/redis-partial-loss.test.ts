@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import type { Hold } from '../../ext-proc/limits/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
@@ -21,7 +21,7 @@ requirement(missingRedis, () => {
   });
   afterEach(() => store.close());
 
-  const holdOf = (holdId: string): LiveHold => ({
+  const holdOf = (holdId: string): Hold => ({
     ...{ holdId, organizationId: 'org-1', keyId: 'key-1' },
     ...{ day: DAY, holdNanoUsd: 700n, totalTimeoutMs: TOTAL_MS },
   });

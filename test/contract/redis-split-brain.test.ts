@@ -4,8 +4,8 @@ import { systemClock as clock, utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Postgres } from '../../database/open.ts';
-import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/holds.ts';
-import type { AdmissionResult, LiveHold } from '../../ext-proc/limits/limit-store.ts';
+import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
+import type { AdmissionResult, Hold } from '../../ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
@@ -78,7 +78,7 @@ requirement(missingRedis, () => {
   }
 
   /** Reads the caller and asks for 900 of the 1,000, as a request does. */
-  async function ask({ database, limits }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | LiveHold> {
+  async function ask({ database, limits }: Process): Promise<AdmissionResult['kind'] | 'unavailable' | Hold> {
     const day = utcDay(Date.now());
     const holdId = newId('gen', Date.now());
     const { organizationId, keyId, hash } = customer;
@@ -106,7 +106,7 @@ requirement(missingRedis, () => {
     }
   }
 
-  async function askUntilAdmitted(process: Process): Promise<LiveHold> {
+  async function askUntilAdmitted(process: Process): Promise<Hold> {
     for (;;) {
       const answer = await ask(process);
       if (typeof answer === 'object') return answer;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { StoredAnswer } from '../../idempotency/kept-answer.ts';
+import type { StoredResponse } from '../../idempotency/stored-response.ts';
 import { SharedBudget } from '../../shared-budget/shared-budget.ts';
 import { client } from '../client.fixture.ts';
 import { type Replay, replayAnswer } from './replay.ts';
@@ -8,10 +8,10 @@ import { type Replay, replayAnswer } from './replay.ts';
 type Piece = string | Error | 'gone';
 
 /** A stored answer in these pieces, and how many of them were read. */
-function storedIn(pieces: readonly Piece[], changes: Partial<Replay & StoredAnswer> = {}) {
+function storedIn(pieces: readonly Piece[], changes: Partial<Replay & StoredResponse> = {}) {
   let read = 0;
   const bytes = Buffer.byteLength(pieces.join(''));
-  const stored: StoredAnswer = {
+  const stored: StoredResponse = {
     bytes,
     memoryBytes: Math.min(bytes, 100),
     async next() {

@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
-import type { NextBytes, StoredAnswer } from '../../idempotency/kept-answer.ts';
+import type { NextBytes, StoredResponse } from '../../idempotency/stored-response.ts';
 import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
 import type { Exchange, ResponseStream } from '../../transport/exchange.ts';
 import { pause, settlesWithin } from '../waits/wait.ts';
@@ -14,7 +14,7 @@ export interface Replay {
   readonly organizationId: string;
   readonly streamed: boolean;
   /** `undefined`: it is not there any more. */
-  open(): Promise<StoredAnswer | undefined>;
+  open(): Promise<StoredResponse | undefined>;
   /** How long the client may take to read it. */
   readonly timeoutMs: number;
 }
@@ -53,7 +53,12 @@ export async function replayAnswer(replay: Replay, exchange: Exchange, budget: S
   }
 }
 
-async function whole(replay: Replay, stored: StoredAnswer, first: Buffer, exchange: Exchange): Promise<ReplayOutcome> {
+async function whole(
+  replay: Replay,
+  stored: StoredResponse,
+  first: Buffer,
+  exchange: Exchange,
+): Promise<ReplayOutcome> {
   const pieces = [first];
   for (;;) {
     const piece = await stored.next();
@@ -68,7 +73,7 @@ async function whole(replay: Replay, stored: StoredAnswer, first: Buffer, exchan
 
 async function inPieces(
   replay: Replay,
-  stored: StoredAnswer,
+  stored: StoredResponse,
   first: Buffer,
   exchange: Exchange,
   givenUp: AbortSignal,
@@ -99,7 +104,7 @@ async function inPieces(
 
 async function send(
   client: ResponseStream,
-  stored: StoredAnswer,
+  stored: StoredResponse,
   first: Buffer,
   mayGoOn: () => boolean,
   gone: AbortSignal,

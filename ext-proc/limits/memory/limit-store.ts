@@ -3,9 +3,9 @@ import type { NanoUsd } from '../../../core/money.ts';
 import type {
   AdmissionRequest,
   AdmissionResult,
+  Hold,
   HoldRelease,
   LimitStore,
-  LiveHold,
   ReadResult,
   RefusedCount,
   Renewal,
@@ -21,7 +21,7 @@ import {
   type OrganizationState,
 } from './account-state.ts';
 import { failingRule, windowsOf } from './admission-rules.ts';
-import { createHolds } from './holds.ts';
+import { createHoldTable } from './hold-table.ts';
 import {
   addRequest,
   createMinuteClock,
@@ -48,7 +48,7 @@ const SWEEP_EVERY_MS = MINUTE_MS;
  */
 export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitStore {
   const { leaseMs, idleMs = IDLE_MS } = options;
-  const holds = createHolds(leaseMs);
+  const holds = createHoldTable(leaseMs);
   const organizations = new Map<string, OrganizationState>();
   const reads = new Map<string, MinuteWindow>();
   const refused = new Map<string, MinuteWindow>();
@@ -57,7 +57,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
 
   function admit(request: AdmissionRequest): AdmissionResult {
     const { nowMs, holdId } = request;
-    holds.lapse(nowMs);
+    holds.expire(nowMs);
     sweep(nowMs);
     const day = utcDay(nowMs);
     const organization = entry(organizations, request.organizationId, newOrganization);
@@ -86,7 +86,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
 
   function release(given: HoldRelease): void {
     const { holdId, organizationId, keyId, nowMs, snapshot, tokensUsed } = given;
-    holds.lapse(nowMs);
+    holds.expire(nowMs);
     const organization = organizations.get(organizationId);
     if (organization && snapshot) learn(organization, organization.keys.get(keyId), snapshot);
     else if (organization && given.mayBeCharged) distrust(organization);
@@ -98,8 +98,8 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
     }
   }
 
-  function renew(live: readonly LiveHold[], nowMs: number): Renewal {
-    holds.lapse(nowMs);
+  function renew(live: readonly Hold[], nowMs: number): Renewal {
+    holds.expire(nowMs);
     const takenBack: string[] = [];
     for (const hold of live) {
       if (holds.renew(hold.holdId, nowMs)) continue;
@@ -114,7 +114,7 @@ export function createMemoryLimitStore(options: MemoryLimitStoreOptions): LimitS
   }
 
   function held(organizationId: string, nowMs: number): NanoUsd {
-    holds.lapse(nowMs);
+    holds.expire(nowMs);
     return organizations.get(organizationId)?.heldNanoUsd ?? 0n;
   }
 

@@ -9,9 +9,9 @@ import {
   type AdmissionRequest,
   type AdmissionResult,
   type FailedRenewal,
+  type Hold,
   type HoldRelease,
   type LimitStore,
-  type LiveHold,
   quarantineMs,
   type ReadResult,
   type RefusedCount,
@@ -107,7 +107,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     await ask(laneOf(release), { kind: 'free', asked: release });
   }
 
-  async function renew(holds: readonly LiveHold[], nowMs: number): Promise<Renewal> {
+  async function renew(holds: readonly Hold[], nowMs: number): Promise<Renewal> {
     const takenBack: string[] = [];
     const exposed: string[] = [];
     const failed: FailedRenewal[] = [];
@@ -127,7 +127,7 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
     return { takenBack, exposed, failed };
   }
 
-  async function renewBatch(organizationId: string, batch: readonly LiveHold[], nowMs: number) {
+  async function renewBatch(organizationId: string, batch: readonly Hold[], nowMs: number) {
     const keys = organizationKeys(organizationId);
     const revision = fences.revision();
     const reply = await connection.run(
@@ -194,8 +194,8 @@ export async function createRedisLimitStore(options: RedisLimitStoreOptions): Pr
   };
 }
 
-function inBatches(holds: readonly LiveHold[]): LiveHold[][] {
-  const batches: LiveHold[][] = [];
+function inBatches(holds: readonly Hold[]): Hold[][] {
+  const batches: Hold[][] = [];
   for (let from = 0; from < holds.length; from += MOST_RENEWALS) batches.push(holds.slice(from, from + MOST_RENEWALS));
   return batches;
 }

@@ -2,8 +2,8 @@ import { createCipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'n
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import { type RequestSeal, requestSeal } from './sealed-answer.ts';
-import { openStoredAnswer } from './stored-answer.ts';
+import { type RequestSeal, requestSeal } from './sealed-response.ts';
+import { openStoredResponse } from './stored-response.ts';
 
 const ORGANIZATION = 'org-01ARZ3NDEKTSV4RRFFQ69G5FAV';
 const GENERATION = 'gen-01ARZ3NDEKTSV4RRFFQ69G5FAV';
@@ -13,7 +13,7 @@ const ANSWER = Buffer.from('the answer');
 /** As it is read for a client: head, first segment, and then several at once. */
 async function opened(seal: RequestSeal, sealed: Buffer, generationId = GENERATION): Promise<Buffer> {
   const read = async (from: number, bytes: number) => sealed.subarray(from, from + bytes);
-  const stored = await openStoredAnswer(read, seal, generationId, sealed.length);
+  const stored = await openStoredResponse(read, seal, generationId, sealed.length);
   const pieces: Buffer[] = [];
   for (let piece = await stored?.next(); piece !== 'end'; piece = await stored?.next()) {
     if (!Buffer.isBuffer(piece)) throw new Error('the answer is there');
@@ -109,7 +109,7 @@ describe('a sealed answer', () => {
     const sealed = await seal.seal(randomBytes(6 * SEGMENT_BYTES), GENERATION);
     const cut = sealed.subarray(0, HEAD_BYTES + 5 * SEALED_SEGMENT_BYTES);
     const read = async (from: number, bytes: number) => cut.subarray(from, from + bytes);
-    const stored = await openStoredAnswer(read, seal, GENERATION, sealed.length);
+    const stored = await openStoredResponse(read, seal, GENERATION, sealed.length);
     for (let segment = 0; segment < 4; segment++) expect(Buffer.isBuffer(await stored?.next())).toBe(true);
     await expect(stored?.next()).rejects.toThrow();
   });
@@ -120,10 +120,10 @@ describe('a sealed answer', () => {
     const away = new StoreUnavailable('away');
     for (const later of [async () => undefined, async () => Promise.reject(away)]) {
       const read = async (from: number, bytes: number) => (from === 0 ? sealed.subarray(0, bytes) : later());
-      const stored = await openStoredAnswer(read, seal, GENERATION, sealed.length);
+      const stored = await openStoredResponse(read, seal, GENERATION, sealed.length);
       expect(Buffer.isBuffer(await stored?.next())).toBe(true);
       expect(await stored?.next()).toBe('gone');
-      await expect(openStoredAnswer(later, seal, GENERATION, sealed.length).catch((error) => error)).resolves.toBe(
+      await expect(openStoredResponse(later, seal, GENERATION, sealed.length).catch((error) => error)).resolves.toBe(
         await later().catch((error) => error),
       );
     }

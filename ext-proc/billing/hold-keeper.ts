@@ -1,12 +1,12 @@
 import type { Clock } from '../../core/clock.ts';
-import type { LimitStore, LiveHold } from '../limits/limit-store.ts';
+import type { Hold, LimitStore } from '../limits/limit-store.ts';
 
 /**
  * Keeps the leases of this process's holds alive while their requests live. Where that fails, nothing has to end: the money of a hold whose lease
  * lapses stays held in quarantine, and the next renewal that succeeds takes it back (DESIGN 3).
  */
 export interface HoldKeeper {
-  keep(hold: LiveHold): void;
+  keep(hold: Hold): void;
   drop(holdId: string): void;
   /**
    * The store that renewals reached may not be the one that counts since then (monotonic clock). What cannot be renewed soon at the one that does
@@ -14,7 +14,7 @@ export interface HoldKeeper {
    */
   distrust(sinceMs: number): void;
   /** Everything that is held now. */
-  live(): readonly LiveHold[];
+  live(): readonly Hold[];
   close(): void;
 }
 
@@ -40,7 +40,7 @@ const LOOK_EVERY_MS = 500;
 
 export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   const { limits, clock, renewEveryMs, renewWithinMs, onProblem } = options;
-  const live = new Map<string, LiveHold>();
+  const live = new Map<string, Hold>();
   /** Of them, those whose last renewal failed: they are no reason to ask for the others more often. */
   let failing: ReadonlySet<string> = new Set();
   let renewing = false;
@@ -67,7 +67,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     if (holds > 0) onProblem({ kind: 'stranded', holds });
   }
 
-  async function renew(holds: readonly LiveHold[]): Promise<void> {
+  async function renew(holds: readonly Hold[]): Promise<void> {
     renewing = true;
     const before = stranded;
     const { takenBack, exposed, failed } = await limits.renew(holds, clock.nowMs()).catch((error: unknown) => ({
@@ -89,7 +89,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   }
 
   /** It ended meanwhile and was released, perhaps before its renewal took it back in. If this fails, its quarantine ends it. */
-  function giveBack(hold: LiveHold): void {
+  function giveBack(hold: Hold): void {
     limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 }).catch(() => undefined);
   }
 

@@ -1,10 +1,10 @@
 import type { UtcDay } from '../../../core/clock.ts';
 import type { NanoUsd } from '../../../core/money.ts';
-import { type AdmissionRequest, type LiveHold, quarantineMs } from '../limit-store.ts';
+import { type AdmissionRequest, type Hold, quarantineMs } from '../limit-store.ts';
 import { addTo, distrust, type KeyState, type OrganizationState } from './account-state.ts';
 
 /** Hold of an admitted request: a slot while it is live, and money of its organization's balance and of both budgets of its day. */
-export interface Hold {
+export interface StoredHold {
   readonly organization: OrganizationState;
   readonly key: KeyState;
   readonly day: UtcDay;
@@ -18,24 +18,27 @@ export interface Hold {
   endsAtMs: number;
 }
 
-export interface Holds {
-  find(holdId: string): Hold | undefined;
+export interface HoldTable {
+  find(holdId: string): StoredHold | undefined;
   take(request: AdmissionRequest, day: UtcDay, organization: OrganizationState, key: KeyState): void;
   /** Registers an unknown hold: without its tokens, because their windows may be lost too. */
-  takeBack(live: LiveHold, nowMs: number, organization: OrganizationState, key: KeyState): void;
-  free(holdId: string, hold: Hold): void;
+  takeBack(live: Hold, nowMs: number, organization: OrganizationState, key: KeyState): void;
+  free(holdId: string, hold: StoredHold): void;
   /** True if it was still held, in quarantine or not. */
   renew(holdId: string, nowMs: number): boolean;
-  /** Puts into quarantine what was not renewed in time, and frees what was there for long enough. */
-  lapse(nowMs: number): void;
+  /**
+   * Puts holds that were not renewed in time into quarantine, and frees those whose quarantine is over. In production it does
+   * neither: leases in memory are infinite, because the store and its holds end with the same process.
+   */
+  expire(nowMs: number): void;
 }
 
-export function createHolds(leaseMs: number): Holds {
+export function createHoldTable(leaseMs: number): HoldTable {
   /** In the order of expiry, because every lease is as long as the others and a renewed one moves to the end. */
-  const live = new Map<string, Hold>();
-  const quarantined = new Map<string, Hold>();
+  const live = new Map<string, StoredHold>();
+  const quarantined = new Map<string, StoredHold>();
 
-  function add(holdId: string, hold: Hold): void {
+  function add(holdId: string, hold: StoredHold): void {
     for (const subject of [hold.organization, hold.key]) {
       subject.holds += 1;
       addTo(subject.heldByDay, hold.day, hold.nanoUsd);
@@ -45,7 +48,7 @@ export function createHolds(leaseMs: number): Holds {
     live.set(holdId, hold);
   }
 
-  function free(holdId: string, hold: Hold): void {
+  function free(holdId: string, hold: StoredHold): void {
     if (live.delete(holdId)) hold.organization.slots -= 1;
     quarantined.delete(holdId);
     for (const subject of [hold.organization, hold.key]) {
@@ -55,15 +58,15 @@ export function createHolds(leaseMs: number): Holds {
     hold.organization.heldNanoUsd -= hold.nanoUsd;
   }
 
-  function quarantine(holdId: string, hold: Hold): void {
+  function quarantine(holdId: string, hold: StoredHold): void {
     live.delete(holdId);
     hold.organization.slots -= 1;
-    const lapsedAtMs = hold.endsAtMs;
-    hold.endsAtMs = lapsedAtMs < hold.requestEndsAtMs ? hold.requestEndsAtMs : lapsedAtMs + hold.quarantineMs;
+    const expiredAtMs = hold.endsAtMs;
+    hold.endsAtMs = expiredAtMs < hold.requestEndsAtMs ? hold.requestEndsAtMs : expiredAtMs + hold.quarantineMs;
     quarantined.set(holdId, hold);
   }
 
-  function times(request: Pick<LiveHold, 'totalTimeoutMs'>, nowMs: number) {
+  function times(request: Pick<Hold, 'totalTimeoutMs'>, nowMs: number) {
     const ms = quarantineMs(request);
     return { quarantineMs: ms, requestEndsAtMs: nowMs + ms, endsAtMs: nowMs + leaseMs };
   }
@@ -89,7 +92,7 @@ export function createHolds(leaseMs: number): Holds {
       live.set(holdId, hold);
       return true;
     },
-    lapse(nowMs) {
+    expire(nowMs) {
       for (const [holdId, hold] of live) {
         if (hold.endsAtMs > nowMs) break;
         quarantine(holdId, hold);

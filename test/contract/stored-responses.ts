@@ -1,6 +1,6 @@
 import type { Claim } from '../../database/idempotency/idempotency-store.ts';
 import type { Postgres } from '../../database/open.ts';
-import type { FinishedAttempt } from '../../ext-proc/idempotency/claims.ts';
+import type { FinishedClaim } from '../../ext-proc/idempotency/claims.ts';
 
 /** The sealed answer that is stored; `undefined`: there is none. */
 export async function sealedAnswer(
@@ -18,7 +18,7 @@ export async function sealedAnswer(
 }
 
 /** The answer as a client gets it again; `undefined`: it is gone. */
-export async function replayedAnswer(finished: FinishedAttempt): Promise<Buffer | undefined> {
+export async function replayedAnswer(finished: FinishedClaim): Promise<Buffer | undefined> {
   const stored = await finished.open();
   if (stored === undefined) return undefined;
   const pieces: Buffer[] = [];

@@ -1,7 +1,19 @@
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { StoredAnswer } from './kept-answer.ts';
-import type { RequestSeal } from './sealed-answer.ts';
+import type { RequestSeal } from './sealed-response.ts';
 import { answerBytesOf, HEAD_BYTES, SEALED_SEGMENT_BYTES } from './sealed-segments.ts';
+
+/** The answer of an earlier attempt, read from the database as its client takes it. */
+export interface StoredResponse {
+  /** Size of the answer itself. */
+  readonly bytes: number;
+  /** The part of it that is in memory at once. */
+  readonly memoryBytes: number;
+  /** Its next bytes. Rejects when they are not what was stored. */
+  next(): Promise<NextBytes>;
+}
+
+/** `gone`: the answer was deleted or gave way meanwhile, or the database does not answer any more. */
+export type NextBytes = Buffer | 'end' | 'gone';
 
 /** Sealed bytes from there on, at most so many. `undefined`: the answer is gone. Rejects with StoreUnavailable. */
 export type ReadSealed = (from: number, bytes: number) => Promise<Buffer | undefined>;
@@ -16,12 +28,12 @@ const SLOW_SEGMENTS = 4;
 const PIECE_BYTES = 4 * 1024 * 1024;
 
 /** `undefined`: it is gone. Rejects with StoreUnavailable. */
-export async function openStoredAnswer(
+export async function openStoredResponse(
   readSealed: ReadSealed,
   seal: RequestSeal,
   generationId: string,
   sealedBytes: number,
-): Promise<StoredAnswer | undefined> {
+): Promise<StoredResponse | undefined> {
   const head = await readSealed(0, FIRST_BYTES);
   if (head === undefined) return undefined;
   const read: ReadSealed = (from, bytes) => readSealed(from, bytes).catch(goneWhereUnavailable);
@@ -46,7 +58,7 @@ export async function openStoredAnswer(
   };
 }
 
-function sealedWhole(read: ReadSealed, seal: RequestSeal, generationId: string, sealedBytes: number): StoredAnswer {
+function sealedWhole(read: ReadSealed, seal: RequestSeal, generationId: string, sealedBytes: number): StoredResponse {
   let isRead = false;
   return {
     bytes: seal.wholeBytes(sealedBytes),

@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Clock } from '../../core/clock.ts';
-import type { LimitStore, LiveHold, Renewal } from '../limits/limit-store.ts';
+import type { Hold, LimitStore, Renewal } from '../limits/limit-store.ts';
 import { createMemoryLimitStore } from '../limits/memory/limit-store.ts';
-import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './holds.ts';
+import { createHoldKeeper, type HoldKeeper, type HoldProblem } from './hold-keeper.ts';
 
-const hold: LiveHold = {
+const hold: Hold = {
   ...{ holdId: 'hold', organizationId: 'org', keyId: 'key' },
   ...{ day: 1, holdNanoUsd: 5n, totalTimeoutMs: 900_000 },
 };
-const other: LiveHold = { ...hold, holdId: 'other' };
+const other: Hold = { ...hold, holdId: 'other' };
 const WELL: Renewal = { takenBack: [], exposed: [], failed: [] };
 
 describe('keeping leases', () => {

@@ -1,0 +1,37 @@
+import type { UtcDay } from '../../core/clock.ts';
+import type { NanoUsd } from '../../core/money.ts';
+import type { Prices } from '../../core/pricing.ts';
+import type { Settlement } from '../../database/ledger/ledger.ts';
+import type { Account } from '../delivery-contract/delivery.ts';
+import type { IdempotencyClaim } from '../idempotency/claims.ts';
+
+/** Facts of an admitted request that its charge needs. */
+export interface HoldTerms {
+  readonly generationId: string;
+  readonly organizationId: string;
+  readonly keyId: string;
+  /** The day that the admission assigned. */
+  readonly day: UtcDay;
+  readonly model: string;
+  readonly prices: Prices;
+  readonly streamed: boolean;
+  readonly createdAtMs: number;
+  /** The estimate. */
+  readonly promptTokens: number;
+  /** Output limit of all completions together. */
+  readonly mostOutputTokens: number;
+  /** Most that the request can be charged. */
+  readonly holdNanoUsd: NanoUsd;
+  /** Longest life of the request. */
+  readonly totalTimeoutMs: number;
+  /** Present if the request has an Idempotency-Key. */
+  readonly claim?: IdempotencyClaim;
+}
+
+/** The hold of an admitted request, from its admission to its charge or release. */
+export interface BillableHold extends Account {
+  /** Aborts when the process ends or the hold counts no more: the provider is cancelled, and its output is charged at once. */
+  readonly mustEnd: AbortSignal;
+  /** The charge, for the log. `undefined`: nothing is charged yet. */
+  charged(): Pick<Settlement, 'usage' | 'costNanoUsd'> | undefined;
+}
