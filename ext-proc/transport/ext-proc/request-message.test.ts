@@ -33,7 +33,7 @@ const attributes = (address: string) => ({
   },
 });
 
-/** What the generated decoder reads, as a head should have it. */
+/** The headers as the generated decoder reads them, in the form of a head. */
 function expectedHeaders(headers: readonly HeaderValue[]): Map<string, string> {
   const values = new Map<string, string[]>();
   for (const { key = '', rawValue } of headers) {

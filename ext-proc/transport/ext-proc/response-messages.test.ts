@@ -23,7 +23,7 @@ const HEADERS = [
 
 const asRead = HEADERS.map(([key, value]) => ({ key, rawValue: Buffer.from(value, 'latin1') }));
 
-// Where a length takes one byte more, and the largest body that is answered so.
+// Sizes around those at which a length takes one byte more, and the largest in-place body.
 test.each([1, 110, 120, 127, 128, 16_370, 16_384, 256 * 1024])('an answer with %i bytes of body', (bytes) => {
   const body = Buffer.alloc(bytes, 0xe9);
   for (const ended of [true, false]) {
