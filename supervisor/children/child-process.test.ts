@@ -18,8 +18,8 @@ async function startOwner(signal: string, uid = ''): Promise<{ owner: ChildProce
   owners.push(owner);
   const child = await new Promise<number>((resolve) => owner.once('message', (pid) => resolve(pid as number)));
   children.push(child);
-  // The child is `setpriv` for a moment.
-  await expect.poll(() => statusOf(child)).toContain('Name:\tsh\n');
+  // The child is `setpriv` for a moment, and then a shell that does not ignore signals yet.
+  await expect.poll(() => ignoresInterrupts(child)).toBe(true);
   return { owner, child };
 }
 
@@ -29,6 +29,11 @@ function statusOf(pid: number): string {
   } catch {
     return '';
   }
+}
+
+function ignoresInterrupts(pid: number): boolean {
+  const ignored = /^SigIgn:\t([0-9a-f]+)$/m.exec(statusOf(pid))?.[1] ?? '0';
+  return (BigInt(`0x${ignored}`) & 0b10n) !== 0n;
 }
 
 /** A zombie holds nothing any more. */

@@ -4,6 +4,7 @@ import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../../../core/errors/refusal.ts';
 import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
+import { propertyRuns } from '../../../test/fixtures/property-runs.ts';
 
 /**
  * How wrong the two numbers can be for texts that are made to fool them: words of a few characters, drawn from small alphabets of all
@@ -110,7 +111,7 @@ describe('the estimate', () => {
         expect(encodeO200k(text).length).toBeLessThanOrEqual(MOST_TIMES.signs * estimate);
         expect(encodeCl100k(text).length).toBeLessThanOrEqual(MOST_TIMES.signs * estimate);
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 
@@ -121,7 +122,7 @@ describe('the estimate', () => {
         expect(encodeO200k(text).length - ALLOWANCE).toBeLessThanOrEqual(MOST_TIMES.o200k * estimate);
         expect(encodeCl100k(text).length - ALLOWANCE).toBeLessThanOrEqual(MOST_TIMES.cl100k * estimate);
       }),
-      { numRuns: 1500 },
+      { numRuns: propertyRuns(1500) },
     );
   });
 });
@@ -135,7 +136,7 @@ describe('the ceiling', () => {
         const bytes = ['NFC', 'NFKC'].map((form) => Buffer.byteLength(text.normalize(form)));
         expect(normalizedCeiling).toBeGreaterThanOrEqual(Math.max(ceiling, ...bytes));
       }),
-      { numRuns: 1000 },
+      { numRuns: propertyRuns(1000) },
     );
   });
 
