@@ -41,7 +41,7 @@ export interface Accounting {
   sees(ledgerEpoch: string): void;
   /** Charges what the ledger lacks of the last minutes. Rejects with StoreUnavailable while that cannot be done. */
   catchUp(): Promise<void>;
-  /** Why new completions are refused (DESIGN 3): charges wait in the spool, or it could not take any. `undefined`: they are not. */
+  /** Reason why new completions are refused: charges wait in the spool, or the spool could not take any. `undefined`: none. */
   refusesBecause(): string | undefined;
   /** Ends every request that holds money now: the limit store that counts does not know these holds. */
   cut(): void;

@@ -65,7 +65,7 @@ it('refuses what is new once neither PostgreSQL nor the disk took a charge, unti
 
   expect(await charges.make({ generationId: 'gen-1', usage: {} } as Settlement)).toBe('lost');
   expect(charges.refusesBecause()).toContain('could not be written');
-  // It is asked again and again, and says why not.
+  // The disk is asked again, and the reason is the current one.
   await expect.poll(() => charges.refusesBecause()).toContain('no space left on device');
   full = false;
   await expect.poll(() => charges.refusesBecause()).toBeUndefined();

@@ -15,7 +15,7 @@ import type { SpoolMirror } from './spool/spool-mirror.ts';
 import { createSpoolReplay } from './spool/spool-replay.ts';
 import type { SpoolRoom } from './spool/spool-room.ts';
 
-/** Makes charges that last: in the ledger, or while PostgreSQL is away in the spool, from where they are taken to the ledger (DESIGN 3). */
+/** Makes durable charges: in the ledger, or in the spool while PostgreSQL is unavailable. The spool is replayed to the ledger. */
 export interface DurableCharges {
   /** Rejects when the ledger finds the charge impossible; then it is among the dead letters. */
   make(settlement: Settlement | ClaimedSettlement, claim?: IdempotencyClaim, onSent?: OnSent): Promise<ChargeOutcome>;
@@ -61,7 +61,7 @@ export type HoldOwner = Pick<Settlement, 'generationId' | 'organizationId' | 'ke
 
 export function createDurableCharges(options: DurableChargesOptions): DurableCharges {
   const { ledger, spool, recent, room, metrics, log, releaseHold, uncharged, liveHold } = options;
-  /** Whose charges wait in the spool: they keep their keys until then. */
+  /** Claims of charges that wait in the spool: they keep their idempotency keys until the replay. */
   const waitingClaims = new Map<string, IdempotencyClaim>();
   /** Waits for PostgreSQL that can be given up. */
   const patient = new Set<() => void>();
@@ -140,7 +140,7 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
     if (!isClaimed(settlement) || settlement.claim.answer === undefined || (await copied) !== 'given_up')
       return 'spooled';
     const { answer: _answer, ...rest } = settlement.claim;
-    // Over the line that would be charged. Where it cannot be written, whoever has the key decides when it is replayed.
+    // Replaces the line that would be charged. If it cannot be written, the owner of the key is decided at the replay.
     await spool.append({ ...settlement, claim: { ...rest, takenOver: true } }).catch(room.failed);
     return 'taken_over';
   }
@@ -170,11 +170,11 @@ export function createDurableCharges(options: DurableChargesOptions): DurableCha
       const { generationId } = settlement;
       log.warn({ generation_id: generationId }, 'a spooled attempt was taken over by another: it is not charged');
     }
-    // Whoever was told so at once has recorded it.
+    // A charge that was taken over at once has its record already.
     if (!isClaimed(settlement) || settlement.claim.takenOver !== true) uncharged(settlement);
   }
 
-  /** What the provider is paid for an answer whose key another attempt has. */
+  /** Records a loss: the provider is paid for a response whose key another attempt has. */
   async function lose(settlement: Settlement): Promise<void> {
     const { generationId, organizationId, model, provider } = settlement;
     const amountNanoUsd = dueNanoUsd(settlement);

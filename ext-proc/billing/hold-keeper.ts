@@ -3,7 +3,7 @@ import type { Hold, LimitStore } from '../limits/limit-store.ts';
 
 /**
  * Keeps the leases of this process's holds alive while their requests live. Where that fails, nothing has to end: the money of a hold whose lease
- * lapses stays held in quarantine, and the next renewal that succeeds takes it back (DESIGN 3).
+ * expires stays held in quarantine, and the next renewal that succeeds takes it back.
  */
 export interface HoldKeeper {
   keep(hold: Hold): void;
@@ -32,7 +32,7 @@ export type HoldProblem =
   | { readonly kind: 'exposed'; readonly holds: number }
   /** Another store counts now, and does not know them: their requests have to end. */
   | { readonly kind: 'stranded'; readonly holds: number }
-  /** Told once until all can be renewed again. */
+  /** Reported once, until all can be renewed again. */
   | { readonly kind: 'not_renewed'; readonly holds: number; readonly error: unknown };
 
 /** How soon what could not be renewed is tried again. */
@@ -41,7 +41,7 @@ const LOOK_EVERY_MS = 500;
 export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
   const { limits, clock, renewEveryMs, renewWithinMs, onProblem } = options;
   const live = new Map<string, Hold>();
-  /** Of them, those whose last renewal failed: they are no reason to ask for the others more often. */
+  /** Live holds whose last renewal failed. Only these are tried again sooner. */
   let failing: ReadonlySet<string> = new Set();
   let renewing = false;
   /** Not renewed since a store is distrusted. */
@@ -78,7 +78,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     renewing = false;
     const failingBefore = failing.size;
     failing = new Set(failed.flatMap(({ holdIds }) => holdIds));
-    // Where it was distrusted meanwhile, this renewal may have been its own.
+    // If the store became distrusted meanwhile, this renewal may have reached the distrusted one.
     if (stranded === before) for (const { holdId } of holds) if (!failing.has(holdId)) stranded.delete(holdId);
     const [first] = failed;
     if (first && failingBefore === 0) onProblem({ kind: 'not_renewed', holds: failing.size, error: first.error });
@@ -88,7 +88,7 @@ export function createHoldKeeper(options: HoldKeeperOptions): HoldKeeper {
     for (const hold of holds) if (ended.has(hold.holdId)) giveBack(hold);
   }
 
-  /** It ended meanwhile and was released, perhaps before its renewal took it back in. If this fails, its quarantine ends it. */
+  /** Releases a hold that ended while its renewal took it back in. If this fails, the quarantine ends the hold. */
   function giveBack(hold: Hold): void {
     limits.release({ ...hold, nowMs: clock.nowMs(), tokensUsed: 0 }).catch(() => undefined);
   }

@@ -37,7 +37,7 @@ export function createLateReleases(limits: Pick<LimitStore, 'release'>, clock: C
       await limits.release({ ...release, nowMs: clock.nowMs() });
     } catch (error) {
       if (error instanceof StoreUnavailable) return 'unavailable';
-      // What somebody did to these keys does not go away by itself.
+      // An error of this kind does not pass: the keys in the store were changed by hand.
     }
     waiting.delete(release.holdId);
     return 'done';

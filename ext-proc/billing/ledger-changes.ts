@@ -42,7 +42,7 @@ export function createLedgerChanges(options: LedgerChangesOptions): LedgerChange
   timer.unref();
 
   function look(): void {
-    // A database that is away is told of by whoever needs it.
+    // An unavailable database is reported by the parts that need it.
     if (known !== undefined) ledger.currentEpoch().then(sees, () => undefined);
   }
 
@@ -53,7 +53,7 @@ export function createLedgerChanges(options: LedgerChangesOptions): LedgerChange
     });
   }
 
-  /** What was seen may be older than what is known: the ledger itself says which epoch it has. */
+  /** Asks the ledger for its epoch: the epoch that was seen may be older than the known one. */
   async function follow(): Promise<void> {
     for (;;) {
       try {

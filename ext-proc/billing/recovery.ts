@@ -7,7 +7,7 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { LateOutcome } from './durable-charges.ts';
 import type { LeftIntent } from './journal/intent.ts';
 
-/** Settles what a process that was killed had asked of providers (DESIGN 3). */
+/** Settles the requests of a process that was killed. */
 export interface Recovery {
   /** Doing it again changes nothing. Rejects with StoreUnavailable while it cannot be done. */
   settle(left: readonly LeftIntent[]): Promise<void>;
@@ -24,7 +24,7 @@ export interface RecoveryOptions {
   readonly log: Log;
 }
 
-/** Those that are settled together share commits. */
+/** Requests that are settled together share commits. */
 const SETTLED_AT_ONCE = 100;
 
 export function createRecovery(options: RecoveryOptions): Recovery {
@@ -68,7 +68,7 @@ export function createRecovery(options: RecoveryOptions): Recovery {
   };
 }
 
-/** What its client had been sent, and its prompt. */
+/** The prompt, and the output that the client had been sent. */
 function usageOf({ delivered, promptTokens, mostOutputTokens }: LeftIntent): TokenUsage {
   // An estimate may be above what the provider was allowed to produce, and the hold covers no more.
   const completionTokens = Math.min(delivered?.tokens ?? 0, mostOutputTokens);

@@ -41,7 +41,7 @@ export interface FinishedClaim {
 /** An attempt that has the key. */
 export interface IdempotencyClaim extends Pick<RequestSeal, 'keyHash' | 'bodyHash'> {
   seal(answer: Buffer): Promise<Buffer>;
-  /** Gives the key back, unless the attempt has been answered. Never rejects: what cannot be given back now lapses. */
+  /** Frees the key, unless the attempt has a stored response. Never rejects: a key that cannot be freed now expires with its lease. */
   free(): Promise<void>;
   /** The settlement ended the claim. */
   ended(): void;
@@ -75,7 +75,7 @@ export function createClaims({ store, leaseMs, renewEveryMs, mirror, log }: Clai
       for (let i = 0; i < all.length; i += RENEWED_AT_ONCE)
         await store.renew(all.slice(i, i + RENEWED_AT_ONCE), leaseMs);
     } catch (error) {
-      // Whoever takes such a key over meanwhile makes this attempt's charge void (the fence); nothing else is lost.
+      // A request that takes such a key over makes this attempt's charge void (the fence); nothing else is lost.
       log.warn({ err: error, claims: live.size }, 'the leases of idempotency keys could not be renewed');
     } finally {
       renewing = false;

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 
-/** INTERFACE 5. A header that is sent twice arrives joined by `, ` and is not visible ASCII any more. */
+/** A header that is sent twice arrives joined by `, `, which is not visible ASCII. */
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 const MALFORMED = refuse(

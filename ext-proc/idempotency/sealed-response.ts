@@ -3,7 +3,7 @@ import { type DeriveKey, isInSegments, type OpenSegments, sealSegments, segmentO
 
 /**
  * What the database sees of a request with an Idempotency-Key (DESIGN invariant 9): whether key and body are the same, and an answer that only
- * those two open. Whoever has the database but neither key nor body reads nothing of prompt and completion.
+ * those two open. A reader of the database without key and body learns nothing of prompt and completion.
  */
 export interface RequestSeal {
   /** Finds the row. */

@@ -15,7 +15,7 @@ import {
 
 /**
  * What this process has asked of providers and not settled yet, on disk without a sync: it outlives a kill of the process, and its successor
- * charges what clients had been sent (DESIGN 3). At most one write in each turn of the event loop, whatever number of requests it is about.
+ * charges what clients had been sent. At most one write in each turn of the event loop, for any number of requests.
  */
 export interface IntentJournal {
   open(intent: Intent): JournalledRequest;
@@ -31,7 +31,7 @@ export interface JournalledRequest {
   delivers(output: () => Output): void;
   /** Its stream has ended, and is about to be charged. */
   outputEnded(ended: EndedOutput): void;
-  /** It is charged, released, or where it is charged from. */
+  /** The request is charged or released, or its charge is durable in the spool. */
   settled(): void;
 }
 
@@ -56,7 +56,7 @@ interface Live {
 
 /** How long what was sent to a client may be missing in the journal. */
 const LOOK_EVERY_MS = 100;
-/** A file is written anew, with what is live, when it is this large, or four times what was live then. */
+/** A file is rewritten with the live requests when it is this large, or four times as large as after the last rewrite. */
 const REWRITE_BYTES = 4 * 1024 * 1024;
 const REWRITE_GROWTH = 4;
 const REWRITE_RETRY_MS = 1_000;
@@ -149,7 +149,7 @@ class FileJournal implements IntentJournal {
     });
   }
 
-  /** What was sent on since the last look. */
+  /** Notes the output since the last look. */
   #look(): void {
     const nowMs = this.#options.clock.nowMs();
     for (const live of this.#live.values())

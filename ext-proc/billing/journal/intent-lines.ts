@@ -102,7 +102,7 @@ function leftIntent(fields: IntentFields): LeftIntent {
   };
 }
 
-/** What a journal leaves unsettled, in the order in which it was asked. A line that was cut short counts as not written. */
+/** Reads the unsettled requests of a journal, in the order in which providers were asked. A torn line counts as not written. */
 export async function readLeftIntents(path: string): Promise<readonly LeftIntent[]> {
   const left = new Map<string, LeftIntent>();
   for await (const line of readCheckedLines(path)) for (const entry of line.split(SEPARATOR)) take(entry, left);
@@ -121,7 +121,7 @@ function take(entry: string, left: Map<string, LeftIntent>): void {
       left.delete(slot);
       return;
   }
-  // Of one whose beginning the disk did not take.
+  // The disk did not take the beginning of this request.
   if (known === undefined) return;
   left.set(slot, changed(known, head[0], rest));
 }

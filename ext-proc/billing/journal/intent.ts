@@ -17,7 +17,7 @@ export interface Intent {
   readonly promptTokens: number;
   /** Output limit of all completions together. */
   readonly mostOutputTokens: number;
-  /** It has an Idempotency-Key; 32 bytes each. */
+  /** Present if the request has an Idempotency-Key; 32 bytes each. */
   readonly claim?: IntentClaim;
 }
 
@@ -34,12 +34,12 @@ export interface AskedTarget {
 
 /** The attempt at a provider that was asked last. */
 export interface Asked extends AskedTarget {
-  /** Of the attempts of this generation, from 1. */
+  /** Number among the attempts of this generation, from 1. */
   readonly attempt: number;
   readonly askedAtMs: number;
 }
 
-/** What a provider has produced so far of a stream. */
+/** Output of a provider's stream so far. */
 export interface Output {
   /** About how many. */
   readonly tokens: number;
@@ -53,7 +53,7 @@ export interface EndedOutput {
   readonly usageCounted: boolean;
 }
 
-/** What a process left behind of a request that it neither charged nor released. */
+/** A request that a former process neither charged nor released. */
 export interface LeftIntent extends Intent {
   readonly asked: Asked;
   /** A stream of which something was sent on. */

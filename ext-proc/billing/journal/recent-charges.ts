@@ -9,10 +9,10 @@ import { checkedLine, readCheckedLines } from './checked-lines.ts';
 
 /**
  * What was charged in the last minutes, on disk without a sync. A database that went back in time (a standby that had not seen the last commits,
- * a restore) lacks some of it: then it is charged again, by generation id, so that nothing is charged twice (DESIGN 3).
+ * a restore) lacks some of it: then it is charged again, by generation id, so that nothing is charged twice.
  */
 export interface RecentCharges {
-  /** It is committed in the ledger of that epoch. */
+  /** Notes a charge that is committed in the ledger of that epoch. */
   note(settlement: Settlement, epoch: string): void;
   /**
    * Sends what was charged in other epochs, a group at a time; from then on it counts as charged in this one. Rejects as `send` does; what was
@@ -36,12 +36,12 @@ export interface RecentChargesOptions {
 const KEEP_MS = 15 * 60_000;
 /** About 90,000 charges: 15 minutes of 100 a second. */
 const KEEP_BYTES = 64 * 1024 * 1024;
-/** What is kept too long for the sake of what stands in the same file. */
+/** Time for which a charge is kept longer than needed, because others in the same file are still needed. */
 const FILE_MS = 60_000;
 const FILE_BYTES = 4 * 1024 * 1024;
 const WRITE_EVERY_MS = 100;
 const SENT_AT_ONCE = 200;
-/** What is written together is one line, with one checksum; JSON has no such sign. */
+/** Separates the charges of one write, which are one line with one checksum. JSON does not contain it. */
 const SEPARATOR = '\t';
 
 /** `charges-WORKER.EPOCH.BEGUN.jsonl` */

@@ -19,7 +19,7 @@ export interface MirroredCharges {
 
 export interface MirroredChargesOptions {
   readonly mirror: SpoolMirror;
-  /** Of this process, which charges itself what waits there, with its answers. */
+  /** The spool of this process. The process charges these itself, with their responses. */
   readonly spool: Pick<Spool, 'pending' | 'read'>;
   /** Rejects where it has to be tried again. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
@@ -31,16 +31,16 @@ const LOOK_EVERY_MS = 2_000;
 const COPIED_AT_ONCE = 100;
 
 export function createMirroredCharges({ mirror, spool, charge, log }: MirroredChargesOptions): MirroredCharges {
-  /** Told once each. */
+  /** Copies that cannot be read, each reported once. */
   const unreadable = new Set<string>();
-  /** Of what is in the spool of this process. */
+  /** Spooled charges of this process that the mirror has. */
   const copied = new Set<string>();
   const underWay = new Set<Promise<unknown>>();
   let looking: Promise<void> | undefined;
   const timer = setInterval(() => {
     looking ??= look()
       .catch((error: unknown) => {
-        // That Redis or PostgreSQL is away is told where the connection is kept.
+        // An unavailable Redis or PostgreSQL is reported by its connection.
         if (!(error instanceof StoreUnavailable))
           log.warn({ err: error }, 'what other processes spooled could not be charged yet');
       })
@@ -101,7 +101,7 @@ export function createMirroredCharges({ mirror, spool, charge, log }: MirroredCh
       return copying.finally(() => underWay.delete(copying));
     },
     async remove(settlement) {
-      // Whoever finds it charges it again, which changes nothing.
+      // A copy that stays is charged again, which changes nothing.
       await mirror.remove(settlement).catch(() => undefined);
     },
     async close() {

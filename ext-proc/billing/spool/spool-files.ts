@@ -9,7 +9,7 @@ export interface SpoolFilesOptions {
   readonly workerIndex: number;
   readonly onDamage: OnDamage;
   readonly onAdopted: (path: string, charges: number) => void;
-  /** What a process left behind stays where it is. */
+  /** Called when the file of a former process could not be adopted; the file stays. */
   readonly onNotAdopted: (path: string, error: unknown) => void;
 }
 

@@ -10,7 +10,7 @@ import { isSettlement } from '../../../database/ledger/settlement-shape.ts';
  */
 export type SpoolLine =
   | { readonly kind: 'charge'; readonly settlement: Settlement | ClaimedSettlement }
-  /** A charge of this id that stands before it was refused: its caller was told that it is lost. */
+  /** Revokes an earlier charge with this id: its caller got an error that says it is lost. */
   | { readonly kind: 'revoked'; readonly generationId: string };
 
 const VERSION = 1;
@@ -34,7 +34,7 @@ export function decodeLine(text: string): SpoolLine | undefined {
   const value = parseSettlementJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { line, crc32: _checksum, ...content } = value as Record<string, unknown>;
-  // What says its version has a checksum, unless that was damaged itself.
+  // A line with a version has a checksum, unless the checksum itself was damaged.
   const isKnown = checksum === undefined ? line === undefined : versionOf(line) === VERSION;
   if (!isKnown) return undefined;
   if (typeof content.revoked === 'string') return { kind: 'revoked', generationId: content.revoked };

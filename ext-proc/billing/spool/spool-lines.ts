@@ -13,7 +13,7 @@ export interface PlacedCharge extends SpooledCharge {
   readonly position: number;
 }
 
-/** What a spool file holds, by generation id, in the order in which it came. */
+/** Charges of a spool file by generation id, in the order of their arrival. */
 export type Charges = Map<string, PlacedCharge>;
 
 const DAMAGED = '.damaged-';
@@ -23,7 +23,7 @@ export type OnDamage = (aside: string, lines: number) => void;
 
 /**
  * Reads a spool file. Lines that are not as they were written are moved to a file of their own, where they stay until an operator has looked
- * at them; one that a crash of the machine cut short, before anybody was told that it is durable, is among them.
+ * at them. A line that a crash of the machine cut short, before its charge was durable, is among them.
  */
 export async function readCharges(path: string, onDamage: OnDamage | undefined): Promise<Charges> {
   if (!existsSync(path)) return new Map();

@@ -1,7 +1,8 @@
 /**
- * Copies of spooled charges where every process can read them, so that a charge does not wait for the process that spooled it (DESIGN 3). Whoever
- * can charge it does; charging is idempotent by generation id. It also decides between an attempt with an Idempotency-Key that ends in the spool and
- * another one that wants its key: only one of them gets it. Methods reject with StoreUnavailable.
+ * Copies of spooled charges in Redis, where every process can read and charge them: a charge does not wait for the process
+ * that spooled it. Charging is idempotent by generation id. The mirror also decides between an attempt with an idempotency key
+ * that ends in the spool and another attempt that wants the key: only one of them gets it.
+ * Methods reject with StoreUnavailable.
  */
 export interface SpoolMirror {
   /**
@@ -12,7 +13,7 @@ export interface SpoolMirror {
   /** The oldest of each shard. */
   list(): Promise<readonly MirroredCharge[]>;
   remove(charge: Pick<MirroredCharge, 'organizationId' | 'generationId'>): Promise<void>;
-  /** Whether that attempt may be taken over: it has not ended in a spool, and from now on cannot. */
+  /** True if that attempt may be taken over: it has not ended in a spool, and from now on cannot. */
   giveUp(organizationId: string, generationId: string): Promise<boolean>;
 }
 

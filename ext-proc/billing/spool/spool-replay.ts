@@ -14,7 +14,7 @@ export interface SpoolReplayOptions {
   readonly spool: Spool;
   /** Rejects where it has to be tried again; then the charge stays in the spool. */
   readonly charge: (settlement: Settlement | ClaimedSettlement) => Promise<void>;
-  /** It is not to be read any more, and never charged. */
+  /** Called for a charge that the disk no longer has: it is never charged. */
   readonly forget: (generationId: string) => Promise<void>;
   readonly log: Log;
 }

@@ -6,9 +6,9 @@ import type { Spool } from './spool.ts';
  * the spool takes is an answer that the customer does not get and the provider is paid for.
  */
 export interface SpoolRoom {
-  /** What is wrong; `undefined` when charges would be taken. */
+  /** The problem in words; `undefined` when charges would be taken. */
   problem(): string | undefined;
-  /** It did not take a charge: from now on it has to show that it can. */
+  /** Reports a charge that the spool did not take: from now on the disk has to prove that it takes writes. */
   failed(): void;
   close(): void;
 }

@@ -41,7 +41,7 @@ export interface SpoolOptions {
   readonly openFile?: (path: string) => Promise<AppendableFile>;
 }
 
-/** Nobody else may have the file (worker-lock.ts). */
+/** Opens the file. The caller must have the lock of its worker (worker-lock.ts). */
 export async function openSpool(
   path: string,
   { onDamage, openFile = openAppended }: SpoolOptions = {},

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileLock, lockFile } from '../../../core/lock/file-lock.mjs';
 
-/** What a process with this index keeps on the volume is this process's alone while it has the lock: spool and journal. */
+/** Lock on the files of one worker on the volume: spool and journal. */
 export type WorkerLock = FileLock;
 
 /** The process that had them before may be about to end. */
