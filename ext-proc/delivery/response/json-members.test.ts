@@ -1,11 +1,12 @@
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cpuMsOf } from '../../../test/fixtures/cpu-time.ts';
 import { editObject, membersOf } from './json-members.ts';
 
 const value = fc.jsonValue({ maxDepth: 3 });
-// JSON.parse of Node 24.21 takes the name `"` for `\` where it has seen that one in the same place before, in any test of this process. So names
-// have no quotes here.
+// Names have no quotes here: JSON.parse of Node 24.21 takes the name `"` for `\` if it has seen that one in the same place before,
+// in any test of this process.
 const name = fc
   .oneof(fc.constantFrom('id', 'model', 'usage', '__proto__', '\\', 'é\n'), fc.string())
   .filter((one) => !one.includes('"'));
@@ -69,4 +70,43 @@ describe('editing an object in its text', () => {
     expect(edited).toBe(`${text.slice(0, -2)}2}`);
     expect(tookMs).toBeLessThan(2000);
   });
+
+  test.each([
+    ['a name without its end', '{"a'],
+    ['a name that ends in a backslash', '{"a\\'],
+    ['a name alone', '{"a"'],
+    ['a string without its end', '{"a":"b'],
+    ['a number without its end', '{"a":1'],
+    ['an array without its end', '{"a":[1,{"b":2}'],
+    ['an object without its end', '{"a":{"b":"]"'],
+    ['a string without its end inside of an array', '{"a":["b'],
+  ])('throws at %s, which JSON.parse does not accept', (_, text) => {
+    expect(() => inTime(() => membersOf(text))).toThrow('no JSON object');
+  });
+
+  test('ends for any text, with members that lie within it', () => {
+    const texts = fc.oneof(
+      fc.string({ unit: fc.constantFrom('{', '}', '[', ']', '"', '\\', ':', ',', ' ', '1', 'a'), maxLength: 30 }),
+      fc.tuple(object, fc.nat({ max: 200 })).map(([value, end]) => JSON.stringify(value).slice(0, end)),
+    );
+    fc.assert(
+      fc.property(texts, (text) => {
+        try {
+          for (const { start, valueStart, valueEnd } of inTime(() => membersOf(text))) {
+            expect(start).toBeLessThan(valueStart);
+            expect(valueStart).toBeLessThanOrEqual(valueEnd);
+            expect(valueEnd).toBeLessThanOrEqual(text.length);
+          }
+        } catch (error) {
+          expect(String(error)).toContain('no JSON object');
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
 });
+
+/** Interrupts an endless loop, which the time limit of a test cannot. */
+function inTime<T>(call: () => T): T {
+  return runInNewContext('call()', { call }, { timeout: 20_000 });
+}

@@ -1,10 +1,10 @@
 /**
- * Edits a JSON object in its text, top level only: what is not named stays byte for byte what it was. Parsing and serializing instead
- * would change integers above 2^53, the order of numeric keys and how numbers and escapes are written.
+ * A member of a JSON object in its text, top level only. Edits keep all other members byte for byte: to parse and serialize the object would
+ * change integers above 2^53, the order of numeric keys, and how numbers and escapes are written.
  */
 export interface Member {
   readonly name: string;
-  /** Where the name's quote stands. */
+  /** Position of the name's first quote. */
   readonly start: number;
   readonly valueStart: number;
   readonly valueEnd: number;
@@ -21,7 +21,10 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** `text` must be an object that JSON.parse has accepted: the scan relies on it and checks nothing again. */
+/**
+ * The members of an object that JSON.parse has accepted; the scan does not check the grammar again. Throws an Error if the text
+ * ends within a member, which is a bug of the caller.
+ */
 export function membersOf(text: string): Member[] {
   const members: Member[] = [];
   let at = skipSpace(text, text.indexOf('{') + 1);
@@ -36,12 +39,12 @@ export function membersOf(text: string): Member[] {
   return members;
 }
 
-/** Members that the object lacks are added at its end. Of a repeated name, every one is edited: readers disagree on which one counts. */
+/** Adds members that the object lacks at its end. Edits every member of a repeated name: readers disagree on which one counts. */
 export function editObject(text: string, edits: MemberEdits, members: readonly Member[] = membersOf(text)): string {
   const names = Object.keys(edits);
   const missing = new Set(names);
   let edited = '';
-  /** What is kept since the last edit, in one piece. */
+  // The members that are kept since the last edit, copied as one piece.
   let keptStart = NOWHERE;
   let keptEnd = 0;
   for (const { name: found, start, valueStart, valueEnd } of members) {
@@ -90,6 +93,7 @@ function stringEnd(text: string, start: number): number {
   let at = start;
   for (;;) {
     at = text.indexOf('"', at + 1);
+    if (at === -1) throw endsWithin();
     let backslashes = 0;
     while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return at + 1;
@@ -100,18 +104,17 @@ function endOfValue(text: string, start: number): number {
   const first = text.charCodeAt(start);
   if (first === QUOTE) return stringEnd(text, start);
   if (first === OPEN_BRACE || first === OPEN_BRACKET) return compositeEnd(text, start);
-  let at = start;
-  for (;;) {
+  for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === COMMA || code === CLOSE_BRACE || code <= 0x20) return at;
-    at++;
   }
+  throw endsWithin();
 }
 
 function compositeEnd(text: string, start: number): number {
   let depth = 0;
   let at = start;
-  for (;;) {
+  while (at < text.length) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = stringEnd(text, at);
@@ -121,4 +124,9 @@ function compositeEnd(text: string, start: number): number {
     if (code === OPEN_BRACE || code === OPEN_BRACKET) depth++;
     else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth === 0) return at;
   }
+  throw endsWithin();
+}
+
+function endsWithin(): Error {
+  return new Error('no JSON object: the text ends within it');
 }
