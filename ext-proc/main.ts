@@ -16,7 +16,7 @@ import type { Accounting } from './billing/accounting.ts';
 import { JudgingTurns } from './chat/judging-turns.ts';
 import { createTokenCounter } from './chat/tokens/count-tokens.ts';
 import { estimateTokens } from './chat/tokens/text-meter.ts';
-import { createDelivery } from './delivery/deliver.ts';
+import { createDeliveryService } from './delivery/delivery-service.ts';
 import { streamClusterName } from './envoy-config/bootstrap.ts';
 import { createGateway } from './gateway.ts';
 import { keepDeletingExpired } from './idempotency/expiry.ts';
@@ -124,7 +124,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const { accounting } = money;
   const tokens = createTokenCounter({ log });
   const { countTokens } = tokens;
-  const delivery = createDelivery({
+  const delivery = createDeliveryService({
     egressSocketPath: paths.egressSocket,
     clock,
     countTokens,
@@ -188,7 +188,7 @@ async function serve({ loaded, settings, paths, stores, allMetrics, log, drainTi
   const transport = await openTransport(paths, handler, config.current, metrics, log);
   metrics.watchMemory(() => [
     { use: 'request_bodies', held: transport.bodies },
-    { use: 'answers', held: delivery.answers },
+    { use: 'answers', held: delivery.responseBudget },
   ]);
   const health = await serveHealth({ config: initial, paths, workerIndex, readiness, metrics });
   log.info({ worker: workerIndex, pid: process.pid }, 'the gateway process listens');

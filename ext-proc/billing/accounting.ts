@@ -8,7 +8,7 @@ import type { AccountSnapshot } from '../../core/principal.ts';
 import type { ProviderAttempts } from '../../database/costs/provider-attempts.ts';
 import type { IdempotencyStore } from '../../database/idempotency/idempotency-store.ts';
 import { type ClaimedSettlement, dueNanoUsd, type Ledger, type Settlement } from '../../database/ledger/ledger.ts';
-import type { Produced } from '../delivery-contract/delivery.ts';
+import type { ProviderOutput } from '../delivery-contract/delivery-hold.ts';
 import { keyInFlight } from '../idempotency/idempotency-key.ts';
 import type { HoldRelease, LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -196,7 +196,7 @@ function noteSent(step: Span): OnSent {
 
 function settlementOf(
   terms: HoldTerms,
-  produced: Produced,
+  produced: ProviderOutput,
   sealed: Buffer | undefined,
 ): Settlement | ClaimedSettlement {
   const { generationId, organizationId, keyId, day, model, prices, streamed, createdAtMs, holdNanoUsd, claim } = terms;
@@ -211,6 +211,6 @@ function settlementOf(
 }
 
 /** A client that left before its first event had none. */
-function isCountedAnswer({ usageCounted, cancelled, usage }: Produced): boolean {
+function isCountedAnswer({ usageCounted, cancelled, usage }: ProviderOutput): boolean {
   return usageCounted && !(cancelled && usage.completionTokens === 0);
 }

@@ -2,7 +2,7 @@ import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { Prices } from '../../core/pricing.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
-import type { Account } from '../delivery-contract/delivery.ts';
+import type { DeliveryHold } from '../delivery-contract/delivery-hold.ts';
 import type { IdempotencyClaim } from '../idempotency/claims.ts';
 
 /** Facts of an admitted request that its charge needs. */
@@ -29,7 +29,7 @@ export interface HoldTerms {
 }
 
 /** The hold of an admitted request, from its admission to its charge or release. */
-export interface BillableHold extends Account {
+export interface BillableHold extends DeliveryHold {
   /** Aborts when the process ends or the hold counts no more: the provider is cancelled, and its output is charged at once. */
   readonly mustEnd: AbortSignal;
   /** The charge, for the log. `undefined`: nothing is charged yet. */

@@ -3,20 +3,20 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll } from 'vitest';
 import { systemClock } from '../../core/clock.ts';
 import type { CountTokens, EstimateTokens } from '../../core/tokenizer.ts';
-import type { Account, DeliveryOutcome, Produced } from '../delivery-contract/delivery.ts';
+import type { DeliveryHold, DeliveryOutcome, ProviderOutput } from '../delivery-contract/delivery-hold.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';
 import { SharedBudget } from '../shared-budget/shared-budget.ts';
 import type { Answer, Exchange, ResponseHead, ResponseStream } from '../transport/exchange.ts';
-import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
+import { type AdmittedRequestOptions, admittedRequest } from './admitted-request.fixture.ts';
+import { createDeliveryService, type DeliveryService, type DeliveryServiceOptions } from './delivery-service.ts';
 import { type Egress, startEgress } from './egress.fixture.ts';
-import { type OrderOptions, order } from './order.fixture.ts';
+import type { AdmittedRequest } from './provider/admitted-request.ts';
 import { createIdentities } from './provider/identities.ts';
-import type { Order } from './provider/order.ts';
 
 /** A client, and what reached it. */
 export interface Client {
   readonly exchange: Exchange;
-  readonly answers: Answer[];
+  readonly responses: Answer[];
   readonly heads: ResponseHead[];
   /** Each write of a stream. */
   readonly written: string[];
@@ -31,7 +31,7 @@ export interface Client {
 
 export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
   const gone = new AbortController();
-  const answers: Answer[] = [];
+  const responses: Answer[] = [];
   const heads: ResponseHead[] = [];
   const written: string[] = [];
   let reading = true;
@@ -70,8 +70,8 @@ export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
     header: () => undefined,
     readBody: () => Promise.reject(new Error('delivery does not read the body')),
     bodyRoom,
-    async respond(answer) {
-      answers.push(answer);
+    async respond(response) {
+      responses.push(response);
     },
     async openStream(head) {
       heads.push(head);
@@ -81,7 +81,7 @@ export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
   };
   return {
     exchange,
-    answers,
+    responses,
     heads,
     written,
     get ended() {
@@ -106,7 +106,7 @@ export function client(bodyRoom = new SharedBudget(1_000_000).open()): Client {
 }
 
 /** An account whose request leaves no trace anywhere else. */
-export const UNWATCHED: Pick<Account, 'asked' | 'delivers' | 'outputEnded'> = {
+export const UNWATCHED: Pick<DeliveryHold, 'asked' | 'delivers' | 'outputEnded'> = {
   asked: () => undefined,
   delivers: () => undefined,
   outputEnded: () => undefined,
@@ -120,35 +120,35 @@ const estimateTokens: EstimateTokens = (text) => text.split(' ').length;
 
 export interface Delivered {
   readonly outcome: DeliveryOutcome;
-  readonly charges: readonly Produced[];
+  readonly charges: readonly ProviderOutput[];
   /** Complete once the delivery is closed, or the count has come. */
   readonly uncharged: readonly UnchargedAttempt[];
   /** How many answers the client had when the hold was released, for each time it was. */
-  readonly answersAtRelease: readonly number[];
+  readonly responsesAtRelease: readonly number[];
 }
 
 export async function deliverTo(
-  delivery: Delivery,
+  delivery: DeliveryService,
   to: Client,
-  what: Order,
-  charge?: Account['charge'],
+  what: AdmittedRequest,
+  charge?: DeliveryHold['charge'],
 ): Promise<Delivered> {
-  const charges: Produced[] = [];
+  const charges: ProviderOutput[] = [];
   const uncharged: UnchargedAttempt[] = [];
-  const answersAtRelease: number[] = [];
+  const responsesAtRelease: number[] = [];
   const outcome = await delivery.deliver(what, to.exchange, {
     ...UNWATCHED,
     costUsd: () => 0.25,
-    async charge(produced, answer) {
+    async charge(produced, response) {
       charges.push(produced);
-      return charge?.(produced, answer);
+      return charge?.(produced, response);
     },
     uncharged: (attempt) => void uncharged.push(attempt),
     async release() {
-      answersAtRelease.push(to.answers.length);
+      responsesAtRelease.push(to.responses.length);
     },
   });
-  return { outcome, charges, uncharged, answersAtRelease };
+  return { outcome, charges, uncharged, responsesAtRelease };
 }
 
 /** For all tests of a file: an egress of its own, and deliveries through it. Both are closed after the last of them. */
@@ -162,8 +162,8 @@ export async function openDelivery() {
   return {
     egress,
     delivery,
-    async deliverStream(options: OrderOptions = {}, to = client()) {
-      const delivered = await deliverTo(delivery, to, order({ stream: true, ...options }));
+    async deliverStream(options: AdmittedRequestOptions = {}, to = client()) {
+      const delivered = await deliverTo(delivery, to, admittedRequest({ stream: true, ...options }));
       return { ...delivered, to, text: to.text() };
     },
   };
@@ -180,9 +180,9 @@ export async function endsSoonAfter(signal: AbortSignal, delivering: Promise<unk
   return ended;
 }
 
-export function deliveryOver(egress: Egress, options: Partial<DeliveryOptions> = {}): Delivery {
+export function deliveryOver(egress: Egress, options: Partial<DeliveryServiceOptions> = {}): DeliveryService {
   const { socketPath: egressSocketPath } = egress;
   const counting = { countTokens: countWords, estimateTokens };
   const identify = createIdentities(Buffer.alloc(32));
-  return createDelivery({ egressSocketPath, clock: systemClock, ...counting, identify, ...options });
+  return createDeliveryService({ egressSocketPath, clock: systemClock, ...counting, identify, ...options });
 }

@@ -10,7 +10,7 @@ export interface Egress {
   /** What was asked, in order; `cluster` says which provider. */
   readonly asked: AskedProvider[];
   /** Answers the next requests, one handler each; the last one stays. */
-  answerWith(...handlers: ProviderHandler[]): void;
+  respondWith(...handlers: ProviderHandler[]): void;
   /** Opened since the last `answerWith`. */
   connections(): number;
   close(): Promise<void>;
@@ -53,7 +53,7 @@ export async function startEgress(): Promise<Egress> {
   return {
     socketPath,
     asked,
-    answerWith(...next) {
+    respondWith(...next) {
       handlers = next;
       asked.length = 0;
       connections = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { admittedRequest, provider } from './admitted-request.fixture.ts';
 import { client, deliverTo, endsSoonAfter, openDelivery } from './client.fixture.ts';
 import { DONE, HELLO, sendStream } from './egress.fixture.ts';
-import { order, provider } from './order.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -10,9 +10,9 @@ const providers = [provider('alpha'), provider('beta', { onDisconnect: 'drain' }
 describe('an order whose process ends', () => {
   test('in the middle of a stream is cancelled, charged what was produced, and ended with an error', async () => {
     const ends = new AbortController();
-    egress.answerWith(sendStream(HELLO, () => undefined));
+    egress.respondWith(sendStream(HELLO, () => undefined));
     const to = client();
-    const delivering = deliverTo(delivery, to, order({ stream: true, mustEnd: ends.signal }));
+    const delivering = deliverTo(delivery, to, admittedRequest({ stream: true, mustEnd: ends.signal }));
     await expect.poll(() => to.text()).toContain(' there');
     ends.abort();
     const { outcome, charges } = await delivering;
@@ -28,16 +28,16 @@ describe('an order whose process ends', () => {
     async (stream) => {
       const ends = new AbortController();
       egress.asked.length = 0;
-      egress.answerWith(() => ends.abort());
+      egress.respondWith(() => ends.abort());
       const to = client();
-      const { outcome, charges, answersAtRelease } = await deliverTo(
+      const { outcome, charges, responsesAtRelease } = await deliverTo(
         delivery,
         to,
-        order({ stream, providers, mustEnd: ends.signal }),
+        admittedRequest({ stream, providers, mustEnd: ends.signal }),
       );
       expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
       expect(charges).toEqual([]);
-      expect(answersAtRelease).toEqual([0]);
+      expect(responsesAtRelease).toEqual([0]);
       expect(egress.asked).toHaveLength(1);
     },
   );
@@ -45,12 +45,12 @@ describe('an order whose process ends', () => {
   test('while it waits to ask again is not asked again', async () => {
     const ends = new AbortController();
     egress.asked.length = 0;
-    egress.answerWith((response) => {
+    egress.respondWith((response) => {
       response.writeHead(429, { 'retry-after': '2' });
       response.end();
       setTimeout(() => ends.abort(), 50);
     });
-    const delivering = deliverTo(delivery, client(), order({ mustEnd: ends.signal }));
+    const delivering = deliverTo(delivery, client(), admittedRequest({ mustEnd: ends.signal }));
     expect(await endsSoonAfter(ends.signal, delivering)).toBe(true);
     const { outcome } = await delivering;
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });

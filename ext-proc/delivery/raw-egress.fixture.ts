@@ -9,13 +9,13 @@ import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES } from './provider/provider-failure.ts';
 
 /** What to do with a connection and what it has sent, once its request is whole. */
-export type RawAnswer = (socket: Socket, request: Buffer) => void;
+export type RawResponse = (socket: Socket, request: Buffer) => void;
 
 /** For the tests of this folder: a peer that answers with any bytes. */
 export interface RawEgress {
   readonly socketPath: string;
   readonly sockets: readonly Socket[];
-  answer: RawAnswer;
+  response: RawResponse;
   readonly client: ProviderClient;
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export async function startRawEgress(): Promise<RawEgress> {
       if (sent.length < bodyStart + length) return;
       const whole = sent;
       sent = Buffer.alloc(0);
-      egress.answer(socket, whole);
+      egress.response(socket, whole);
     });
   });
   server.listen(socketPath);
@@ -47,7 +47,7 @@ export async function startRawEgress(): Promise<RawEgress> {
   const egress: RawEgress = {
     socketPath,
     sockets,
-    answer: (socket) => socket.write(OK),
+    response: (socket) => socket.write(OK),
     client,
     async close() {
       client.close();

@@ -7,9 +7,9 @@ import { type Admission, admit } from '../admission/admit.ts';
 import type { Accounting } from '../billing/accounting.ts';
 import type { BillableHold } from '../billing/billable-hold.ts';
 import { type ChosenChat, chooseByCount } from '../chat/count-input.ts';
-import type { Delivery } from '../delivery/deliver.ts';
-import type { Order } from '../delivery/provider/order.ts';
-import type { DeliveryOutcome } from '../delivery-contract/delivery.ts';
+import type { DeliveryService } from '../delivery/delivery-service.ts';
+import type { AdmittedRequest } from '../delivery/provider/admitted-request.ts';
+import type { DeliveryOutcome } from '../delivery-contract/delivery-hold.ts';
 import type { IdempotencyClaim } from '../idempotency/claims.ts';
 import type { LimitStore } from '../limits/limit-store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
@@ -19,7 +19,7 @@ export interface ServingDeps {
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly accounting: Accounting;
-  readonly delivery: Delivery;
+  readonly delivery: DeliveryService;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly boundTokens: BoundTokens;
@@ -88,7 +88,7 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
     },
     trace,
   );
-  const order: Order = {
+  const admitted: AdmittedRequest = {
     generationId,
     requestId: exchange.requestId,
     organizationId: principal.organization.id,
@@ -100,19 +100,24 @@ export async function admitAndDeliver(deps: ServingDeps, call: Call, request: Ad
     createdAtSeconds: Math.floor(arrivedAtMs / 1000),
     deadlineMs: deps.clock.monotonicMs() + config.timeouts.totalMs,
     mustEnd: hold.mustEnd,
-    keepsAnswer: claim !== undefined,
+    keepsResponse: claim !== undefined,
     trace,
   };
-  return deliverOrder(deps, call, order, hold);
+  return deliverAdmitted(deps, call, admitted, hold);
 }
 
-async function deliverOrder(deps: ServingDeps, call: Call, order: Order, hold: BillableHold): Promise<EndpointResult> {
+async function deliverAdmitted(
+  deps: ServingDeps,
+  call: Call,
+  admitted: AdmittedRequest,
+  hold: BillableHold,
+): Promise<EndpointResult> {
   const { metrics } = deps;
-  const { stream } = order.chat;
+  const { stream } = admitted.chat;
   let firstEventMs: number | undefined;
   if (stream) metrics.streamStarted();
   try {
-    const outcome = await deps.delivery.deliver(order, call.exchange, hold);
+    const outcome = await deps.delivery.deliver(admitted, call.exchange, hold);
     firstEventMs = outcome.timeToFirstEventMs;
     note(deps, call, outcome, hold);
     return { kind: 'answered', status: outcome.status, ...(outcome.refusal ? { refusal: outcome.refusal } : {}) };

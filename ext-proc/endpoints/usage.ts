@@ -2,7 +2,7 @@ import { DAY_MS, type UtcDay, utcDay, utcDayText } from '../../core/clock.ts';
 import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import { usdNumber } from '../../core/money.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../database/ledger/ledger.ts';
-import type { Delivery } from '../delivery/deliver.ts';
+import type { DeliveryService } from '../delivery/delivery-service.ts';
 import type { LedgerReads } from '../turns/reads-in-turns.ts';
 import type { Call, EndpointResult } from './call.ts';
 import { readQuery } from './query.ts';
@@ -22,7 +22,7 @@ const TOO_MANY = refuse(
 
 export interface UsageDeps {
   readonly ledger: LedgerReads;
-  readonly delivery: Delivery;
+  readonly delivery: DeliveryService;
 }
 
 /** `GET /v1/usage`: what was used and charged, by UTC day, model and key. Read whole before it is answered, so that no slow client is waited for. */

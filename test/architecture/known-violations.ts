@@ -11,18 +11,7 @@ export const KNOWN_IMPORTS: readonly (readonly [from: string, to: string])[] = [
   ['database/organizations', 'database/administration'],
   ['database/organizations', 'database/keys'],
   ['ext-proc/chat/tokens', 'ext-proc/chat'],
-  ['ext-proc/chat/tokens', 'ext-proc/delivery'],
-  ['ext-proc/delivery/json', 'ext-proc/delivery'],
-  ['ext-proc/delivery/json', 'ext-proc/delivery/stream'],
-  ['ext-proc/delivery/provider', 'ext-proc/delivery'],
-  ['ext-proc/delivery/provider', 'ext-proc/delivery/json'],
-  ['ext-proc/delivery/stream', 'ext-proc/delivery'],
 ];
 
 /** Folders with files that need each other. */
-export const KNOWN_FILE_CYCLES: readonly string[] = [
-  'ext-proc/delivery',
-  'ext-proc/delivery/json',
-  'ext-proc/delivery/provider',
-  'ext-proc/delivery/stream',
-];
+export const KNOWN_FILE_CYCLES: readonly string[] = [];

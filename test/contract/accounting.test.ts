@@ -14,7 +14,7 @@ import type { BillableHold } from '../../ext-proc/billing/billable-hold.ts';
 import { createHoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
 import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import { watchSpoolRoom } from '../../ext-proc/billing/spool/spool-room.ts';
-import type { Produced } from '../../ext-proc/delivery-contract/delivery.ts';
+import type { ProviderOutput } from '../../ext-proc/delivery-contract/delivery-hold.ts';
 import { type Claims, createClaims, type IdempotencyClaim } from '../../ext-proc/idempotency/claims.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
@@ -287,7 +287,7 @@ describe('accounting', () => {
   }
 });
 
-const PRODUCED: Produced = {
+const PRODUCED: ProviderOutput = {
   provider: 'p',
   providerModel: 'm-1',
   usage: { promptTokens: 30, completionTokens: 7, cachedTokens: 2, reasoningTokens: 1 },

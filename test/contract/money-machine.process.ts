@@ -8,7 +8,7 @@ import { type Accounting, createAccounting } from '../../ext-proc/billing/accoun
 import type { BillableHold } from '../../ext-proc/billing/billable-hold.ts';
 import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
 import { openSpool, type Spool } from '../../ext-proc/billing/spool/spool.ts';
-import type { Produced } from '../../ext-proc/delivery-contract/delivery.ts';
+import type { ProviderOutput } from '../../ext-proc/delivery-contract/delivery-hold.ts';
 import type { LimitStore } from '../../ext-proc/limits/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { doneWith } from '../fixtures/chat-request.ts';
@@ -264,7 +264,7 @@ const CHAT = {
   tokensLeftOut: () => 0,
 };
 
-function producedOf(completionTokens: number, cancelled: boolean): Produced {
+function producedOf(completionTokens: number, cancelled: boolean): ProviderOutput {
   const usage = { promptTokens: 0, completionTokens, cachedTokens: 0, reasoningTokens: 0 };
   const facts = { usageCounted: false, cancelled, latencyMs: 1, generationTimeMs: 1 };
   return { provider: 'played', providerModel: 'played-1', usage, ...facts };

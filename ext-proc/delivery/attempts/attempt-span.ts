@@ -1,12 +1,15 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import type { TokenUsage } from '../../../core/pricing.ts';
 import type { Span } from '../../tracing/request-trace.ts';
-import type { Order } from '../provider/order.ts';
+import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
-import type { AnswerMeter } from '../response/answer-meter.ts';
+import type { ResponseMeter } from '../response/response-meter.ts';
 
 /** One attempt at a provider as OpenTelemetry's conventions for generative AI describe it, but for prompt and answer. */
-export function beginAttemptSpan({ trace, chat, outputLimit }: Order, { provider, model }: Target): Span | undefined {
+export function beginAttemptSpan(
+  { trace, chat, outputLimit }: AdmittedRequest,
+  { provider, model }: Target,
+): Span | undefined {
   if (trace === undefined) return undefined;
   const span = trace.step(`chat ${model}`, 'client');
   const { hostname, port, protocol } = provider.baseUrl;
@@ -21,20 +24,20 @@ export function beginAttemptSpan({ trace, chat, outputLimit }: Order, { provider
 }
 
 /** Of the attempt under way. */
-export function noteFirstEvent({ trace }: Order, latencyMs: number): void {
+export function noteFirstEvent({ trace }: AdmittedRequest, latencyMs: number): void {
   const span = trace?.current;
   span?.event('first_event');
   span?.set('gen_ai.response.time_to_first_chunk', latencyMs / 1000);
 }
 
 /** The stream of the attempt under way is over. */
-export function endStreamSpan({ trace }: Order, failure: ProviderFailure | undefined): void {
+export function endStreamSpan({ trace }: AdmittedRequest, failure: ProviderFailure | undefined): void {
   if (failure !== undefined) trace?.current?.fail(failure.result);
   trace?.current?.end();
 }
 
 /** Of the last attempt, which gave it. */
-export function describeAnswer({ trace }: Order, meter: AnswerMeter, usage: TokenUsage): void {
+export function describeResponse({ trace }: AdmittedRequest, meter: ResponseMeter, usage: TokenUsage): void {
   const span = trace?.current;
   if (span === undefined) return;
   const { upstreamId, finishReason } = meter.facts();

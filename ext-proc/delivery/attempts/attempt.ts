@@ -17,13 +17,13 @@ import { providerRequest } from '../provider/provider-request.ts';
 import { parseRetryAfterMs } from '../provider/provider-retry-after.ts';
 
 import { hasError } from '../response/completion.ts';
-import type { ProviderAnswer } from '../response/read-answer.ts';
+import type { ProviderResponse } from '../response/read-response.ts';
 import { errorListIn, meaningOf } from '../response/stream-event.ts';
 import { StreamSource } from '../response/stream-source.ts';
+import type { FailedAttempt } from './active-delivery.ts';
+import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { beginAttemptSpan, noteFirstEvent } from './attempt-span.ts';
 import { leaveBefore } from './leaving.ts';
-import type { FailedAttempt } from './run.ts';
-import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 
 /** A provider's answer that can be passed on: a whole JSON answer, or a stream whose first event is here. */
 export type Opened = OpenedJson | OpenedStream;
@@ -31,7 +31,7 @@ export type Opened = OpenedJson | OpenedStream;
 export interface OpenedJson {
   readonly kind: 'json';
   readonly target: Target;
-  readonly answer: ProviderAnswer;
+  readonly response: ProviderResponse;
   /** Released when the answer is out of memory. */
   readonly room: Room;
   /** Both since the delivery began. */
@@ -51,103 +51,112 @@ export interface OpenedStream {
 }
 
 /** Asks one target once. Every wait in here is bounded by the call's limit. */
-export async function attempt(run: Run, target: Target): Promise<Opened | FailedAttempt> {
-  const { order, exchange } = run;
-  const drained = isDrained(run, target);
+export async function attempt(delivery: ActiveDelivery, target: Target): Promise<Opened | FailedAttempt> {
+  const { admitted, exchange } = delivery;
+  const drained = isDrained(delivery, target);
   if (exchange.gone.aborted && !drained) return { kind: 'failed', failure: FAILURES.abandoned, target };
-  if (order.mustEnd.aborted) return { kind: 'failed', failure: FAILURES.processEnds, target };
-  const askedMs = elapsedMs(run);
-  run.account.asked(target);
-  const span = beginAttemptSpan(order, target);
-  const call = ask(run, target, span);
-  setLimit(run, call);
-  const abandon = () => leaveBefore(run, target, call);
+  if (admitted.mustEnd.aborted) return { kind: 'failed', failure: FAILURES.processEnds, target };
+  const askedMs = elapsedMs(delivery);
+  delivery.hold.asked(target);
+  const span = beginAttemptSpan(admitted, target);
+  const call = ask(delivery, target, span);
+  setLimit(delivery, call);
+  const abandon = () => leaveBefore(delivery, target, call);
   const endCall = () => call.abort(FAILURES.processEnds);
-  order.mustEnd.addEventListener('abort', endCall, { once: true });
+  admitted.mustEnd.addEventListener('abort', endCall, { once: true });
   if (!drained) exchange.gone.addEventListener('abort', abandon, { once: true });
   let opened: Opened | ProviderFailure | undefined;
   try {
-    opened = await open(run, target, call, askedMs);
+    opened = await open(delivery, target, call, askedMs);
     if (opened.kind !== 'failure') return opened;
     span?.fail(opened.result);
-    const { wasSent, answerBytes, requestId } = call;
-    const asked = { askedMs, wasSent, answerBytes, requestId };
+    const { wasSent, responseBytes, requestId } = call;
+    const asked = { askedMs, wasSent, responseBytes, requestId };
     return { kind: 'failed', failure: withoutSecrets(opened, target.provider.apiKey), target, asked };
   } finally {
     if (opened?.kind !== 'stream') {
       span?.end();
       call.release(opened?.kind === 'json');
     }
-    order.mustEnd.removeEventListener('abort', endCall);
+    admitted.mustEnd.removeEventListener('abort', endCall);
     if (!drained) exchange.gone.removeEventListener('abort', abandon);
   }
 }
 
 /** Not in `attempt`: what an async function has named stays in memory while it waits, and the request holds the body. */
-function ask({ order, providers, request, identify }: Run, target: Target, span: Span | undefined): ProviderCall {
-  return providers.call(providerRequest(order, target, span, identify), request);
+function ask(
+  { admitted, providers, requestMemory, identify }: ActiveDelivery,
+  target: Target,
+  span: Span | undefined,
+): ProviderCall {
+  return providers.call(providerRequest(admitted, target, span, identify), requestMemory);
 }
 
-function setLimit(run: Run, call: ProviderCall): void {
-  const leftMs = remainingMs(run);
-  const { firstByteMs } = run.order.config.timeouts;
-  if (run.order.chat.stream && firstByteMs < leftMs) call.limit(firstByteMs, FAILURES.firstByte);
+function setLimit(delivery: ActiveDelivery, call: ProviderCall): void {
+  const leftMs = remainingMs(delivery);
+  const { firstByteMs } = delivery.admitted.config.timeouts;
+  if (delivery.admitted.chat.stream && firstByteMs < leftMs) call.limit(firstByteMs, FAILURES.firstByte);
   else call.limit(leftMs, FAILURES.deadline);
 }
 
-async function open(run: Run, target: Target, call: ProviderCall, askedMs: number): Promise<Opened | ProviderFailure> {
+async function open(
+  delivery: ActiveDelivery,
+  target: Target,
+  call: ProviderCall,
+  askedMs: number,
+): Promise<Opened | ProviderFailure> {
   const head = await call.head();
   if (head.kind === 'failure') return head;
-  if (head.status < 200 || head.status > 299) return failureOf(run, target, call, head);
-  run.unreachable.delete(target.provider);
+  if (head.status < 200 || head.status > 299) return failureOf(delivery, target, call, head);
+  delivery.unreachable.delete(target.provider);
   const encoding = head.header('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return FAILURES.encoded;
   const contentType = head.header('content-type')?.toLowerCase() ?? '';
-  if (!run.order.chat.stream) return openJson(run, target, call, askedMs);
+  if (!delivery.admitted.chat.stream) return openJson(delivery, target, call, askedMs);
   if (contentType.includes('html')) return FAILURES.malformed;
   if (contentType.includes('json')) return errorInJson(call);
-  return openStream(run, target, call, askedMs);
+  return openStream(delivery, target, call, askedMs);
 }
 
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const ERROR_BODY_MS = 2000;
 
 async function failureOf(
-  run: Run,
+  delivery: ActiveDelivery,
   { provider }: Target,
   call: ProviderCall,
   head: ResponseHead,
 ): Promise<ProviderFailure> {
-  const leftMs = remainingMs(run);
+  const leftMs = remainingMs(delivery);
   call.limit(leftMs < ERROR_BODY_MS ? leftMs : ERROR_BODY_MS, FAILURES.abandoned);
   // Read in any case: a connection whose answer is not read to its end is lost.
   const body = await readWhole(call, MAX_ERROR_BODY_BYTES);
   const local = head.header('x-gw-local');
   const failure = local === undefined ? undefined : envoyFailure(local);
-  if (failure && workFor(failure, true) === 'none') run.unreachable.add(provider);
-  else run.unreachable.delete(provider);
+  if (failure && workFor(failure, true) === 'none') delivery.unreachable.add(provider);
+  else delivery.unreachable.delete(provider);
   if (failure) return failure;
   const value = Buffer.isBuffer(body) ? parseError(body.toString()) : undefined;
-  return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), run.clock.nowMs()));
+  return statusFailure(head.status, value, parseRetryAfterMs(head.header('retry-after'), delivery.clock.nowMs()));
 }
 
 async function openJson(
-  run: Run,
+  delivery: ActiveDelivery,
   target: Target,
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedJson | ProviderFailure> {
-  const latencyMs = elapsedMs(run);
-  const room = run.answers.open(run.order.organizationId);
+  const latencyMs = elapsedMs(delivery);
+  const room = delivery.responseBudget.open(delivery.admitted.organizationId);
   let passedOn = false;
   try {
-    const { generationId, model, organizationId, config } = run.order;
+    const { generationId, model, organizationId, config } = delivery.admitted;
     const bytes = await readWhole(call, config.limits.responseBodyBytes, room);
     if (!Buffer.isBuffer(bytes)) return bytes;
-    const answer = await run.reader.read(bytes, { generationId, model: model.id }, organizationId);
-    if (answer.kind === 'failure') return answer;
+    const response = await delivery.reader.read(bytes, { generationId, model: model.id }, organizationId);
+    if (response.kind === 'failure') return response;
     passedOn = true;
-    return { kind: 'json', target, room, askedMs, latencyMs, answer };
+    return { kind: 'json', target, room, askedMs, latencyMs, response };
   } finally {
     if (!passedOn) room.release();
   }
@@ -164,12 +173,12 @@ async function errorInJson(call: ProviderCall): Promise<ProviderFailure> {
 }
 
 async function openStream(
-  run: Run,
+  delivery: ActiveDelivery,
   target: Target,
   call: ProviderCall,
   askedMs: number,
 ): Promise<OpenedStream | ProviderFailure> {
-  const source = new StreamSource(call, run.order.config.limits.responseBodyBytes);
+  const source = new StreamSource(call, delivery.admitted.config.limits.responseBodyBytes);
   for (;;) {
     await source.read();
     for (let event = source.next(); event !== undefined; event = source.next()) {
@@ -179,10 +188,10 @@ async function openStream(
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
       source.unread({ text: event.data, completion: meaning.completion });
-      call.limit(remainingMs(run), FAILURES.deadline);
-      call.limitSilence(run.order.config.timeouts.streamIdleMs, FAILURES.stall);
-      const latencyMs = elapsedMs(run);
-      noteFirstEvent(run.order, latencyMs - askedMs);
+      call.limit(remainingMs(delivery), FAILURES.deadline);
+      call.limitSilence(delivery.admitted.config.timeouts.streamIdleMs, FAILURES.stall);
+      const latencyMs = elapsedMs(delivery);
+      noteFirstEvent(delivery.admitted, latencyMs - askedMs);
       return { kind: 'stream', target, call, source, askedMs, latencyMs };
     }
     if (source.end) return source.end.kind === 'end' ? FAILURES.malformed : source.end;

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../core/clock.ts';
+import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, endsSoonAfter, openDelivery } from '../client.fixture.ts';
 import {
   COMPLETION,
@@ -11,7 +12,6 @@ import {
   sendJson,
   sendStream,
 } from '../egress.fixture.ts';
-import { type OrderOptions, order, provider } from '../order.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -24,9 +24,9 @@ const ok = sendJson(COMPLETION);
 const reset: ProviderHandler = (response) => response.destroy();
 
 /** Which providers were asked, in order, and the code or status of the answer. */
-async function run(options: OrderOptions, ...handlers: ProviderHandler[]): Promise<string> {
-  egress.answerWith(...handlers);
-  const { outcome } = await deliverTo(delivery, to, order(options));
+async function outcomeOf(options: AdmittedRequestOptions, ...handlers: ProviderHandler[]): Promise<string> {
+  egress.respondWith(...handlers);
+  const { outcome } = await deliverTo(delivery, to, admittedRequest(options));
   const asked = egress.asked.map(({ headers }) => String(headers['x-gw-cluster']).slice(0, 1)).join('');
   return `${asked} ${outcome.refusal?.code ?? outcome.status}`;
 }
@@ -55,23 +55,23 @@ describe('the attempts at one target', () => {
     ['an answer that is no JSON', 'a upstream_error', [(response) => response.end('<html>'), ok]],
     ['an error inside a 200, then an answer', 'aa 200', [sendJson({ error: { message: 'busy' } }), ok]],
   ])('%s', async (_, expected, handlers) => {
-    expect(await run({ retriesPerTarget: 1 }, ...handlers)).toBe(expected);
+    expect(await outcomeOf({ retriesPerTarget: 1 }, ...handlers)).toBe(expected);
   });
 
   test('are as many as configured', async () => {
-    expect(await run({ retriesPerTarget: 0 }, sendJson({}, 500))).toBe('a upstream_error');
-    expect(await run({ retriesPerTarget: 3 }, sendJson({}, 500))).toBe('aaaa upstream_error');
+    expect(await outcomeOf({ retriesPerTarget: 0 }, sendJson({}, 500))).toBe('a upstream_error');
+    expect(await outcomeOf({ retriesPerTarget: 3 }, sendJson({}, 500))).toBe('aaaa upstream_error');
   });
 
   test('wait as the provider asks', async () => {
     const began = performance.now();
-    expect(await run({}, sendJson({}, 429, { 'retry-after': '1' }), ok)).toBe('aa 200');
+    expect(await outcomeOf({}, sendJson({}, 429, { 'retry-after': '1' }), ok)).toBe('aa 200');
     expect(performance.now() - began).toBeGreaterThan(990);
   });
 
   test('wait two seconds at most, and are made although the provider asks for more, when there is no other', async () => {
     const began = performance.now();
-    expect(await run({}, sendJson({}, 429, { 'retry-after': '60' }), ok)).toBe('aa 200');
+    expect(await outcomeOf({}, sendJson({}, 429, { 'retry-after': '60' }), ok)).toBe('aa 200');
     expect(performance.now() - began).toBeGreaterThan(1990);
   });
 
@@ -80,11 +80,11 @@ describe('the attempts at one target', () => {
     const clock = { ...systemClock, monotonicMs: () => performance.now() + passedMs };
     const late = deliveryOver(egress, { clock });
     // By the clock one second is left when the answer is there, and the provider asks for two.
-    egress.answerWith((response) => {
+    egress.respondWith((response) => {
       passedMs = 59_000;
       response.writeHead(500, { 'retry-after': '2' }).end('{}');
     }, ok);
-    const { outcome } = await deliverTo(late, to, order());
+    const { outcome } = await deliverTo(late, to, admittedRequest());
     expect(outcome.refusal?.code).toBe('upstream_error');
     expect(egress.asked).toHaveLength(1);
     await late.close();
@@ -108,11 +108,11 @@ describe('the targets', () => {
     ],
     ['failing, then ejected', 'aab no_capacity', [sendJson({}, 500), sendJson({}, 500), envoyReply('UH')]],
   ])('%s', async (_, expected, handlers) => {
-    expect(await run(two, ...handlers)).toBe(expected);
+    expect(await outcomeOf(two, ...handlers)).toBe(expected);
   });
 
   test('are each asked for their own model', async () => {
-    await run(two, reset, ok);
+    await outcomeOf(two, reset, ok);
     expect(
       egress.asked.map(({ body, headers }) => [JSON.parse(body).model, headers.host, headers.authorization]),
     ).toEqual([
@@ -152,26 +152,26 @@ describe('a stream that fails before its first event', () => {
     ['comments and pings only', 'ab 200', [sendStream([': hi\n\n', event({ type: 'ping' })]), stream]],
     ['a reset after the head', 'ab 200', [sendStream([': hi\n\n'], (response) => response.destroy()), stream]],
   ])('%s', async (_, expected, handlers) => {
-    expect(await run({ ...two, stream: true }, ...handlers)).toBe(expected);
+    expect(await outcomeOf({ ...two, stream: true }, ...handlers)).toBe(expected);
     expect(to.heads).toHaveLength(expected.endsWith(' 200') ? 1 : 0);
-    expect(to.answers).toHaveLength(expected.endsWith(' 200') ? 0 : 1);
+    expect(to.responses).toHaveLength(expected.endsWith(' 200') ? 0 : 1);
   });
 
   test('is not asked for when the client has left already', async () => {
-    egress.answerWith(stream);
+    egress.respondWith(stream);
     to.leave();
-    const { outcome, charges } = await deliverTo(delivery, to, order({ stream: true }));
+    const { outcome, charges } = await deliverTo(delivery, to, admittedRequest({ stream: true }));
     expect(outcome).toMatchObject({ status: 499, clientGone: true });
     expect(charges).toEqual([]);
     expect(egress.asked).toEqual([]);
   });
 
   test('is not tried again when the client leaves between attempts', async () => {
-    egress.answerWith((response) => {
+    egress.respondWith((response) => {
       response.writeHead(429, { 'retry-after': '2' }).end();
       setTimeout(() => to.leave(), 50);
     });
-    const delivering = deliverTo(delivery, to, order({ stream: true }));
+    const delivering = deliverTo(delivery, to, admittedRequest({ stream: true }));
     expect(await endsSoonAfter(to.exchange.gone, delivering)).toBe(true);
     const { outcome, charges } = await delivering;
     expect(outcome).toMatchObject({ status: 499, clientGone: true });

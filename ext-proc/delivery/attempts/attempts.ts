@@ -1,21 +1,21 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import { asksForLongPause, retryDelayMs } from '../provider/provider-retry-after.ts';
 import { pause } from '../waits/wait.ts';
+import type { FailedAttempt } from './active-delivery.ts';
+import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active-delivery.ts';
 import { attempt, type Opened } from './attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
-import type { FailedAttempt } from './run.ts';
-import { elapsedMs, isDrained, type Run, remainingMs } from './run.ts';
 
 /** Asks the model's targets in order until one answers; the failure to report when none does (INTERFACE 4 and 5). */
-export async function openFirst(run: Run): Promise<Opened | FailedAttempt> {
-  const { targets } = run.order.model;
+export async function openFirst(delivery: ActiveDelivery): Promise<Opened | FailedAttempt> {
+  const { targets } = delivery.admitted.model;
   let worst: FailedAttempt | undefined;
   for (const [index, target] of targets.entries()) {
-    if (worst !== undefined && !run.request.mayBeSent()) break;
+    if (worst !== undefined && !delivery.requestMemory.mayBeSent()) break;
     const isLast = index === targets.length - 1;
-    const result = await askTarget(run, target, isLast);
+    const result = await askTarget(delivery, target, isLast);
     if (result.kind !== 'failed') {
-      run.request.answered();
+      delivery.requestMemory.answered();
       return result;
     }
     worst = moreTelling(worst, result);
@@ -26,23 +26,23 @@ export async function openFirst(run: Run): Promise<Opened | FailedAttempt> {
 }
 
 /** One target, with its retries. */
-async function askTarget(run: Run, target: Target, isLast: boolean): Promise<Opened | FailedAttempt> {
-  const { order, exchange, attempts } = run;
+async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boolean): Promise<Opened | FailedAttempt> {
+  const { admitted, exchange, attempts } = delivery;
   for (let asked = 1; ; asked++) {
-    const askedMs = elapsedMs(run);
-    const result = await attempt(run, target);
+    const askedMs = elapsedMs(delivery);
+    const result = await attempt(delivery, target);
     if (result.kind !== 'failed') return result;
     const { failure } = result;
-    const durationMs = elapsedMs(run) - askedMs;
+    const durationMs = elapsedMs(delivery) - askedMs;
     attempts.push({ provider: target.provider.name, result: failure.result, account: failure.account, durationMs });
-    if (!paysItsPrompt(run, result)) run.uncharged.record(run, result);
-    const again = failure.retry === 'same' && asked <= order.config.retriesPerTarget;
+    if (!paysItsPrompt(delivery, result)) delivery.uncharged.record(delivery, result);
+    const again = failure.retry === 'same' && asked <= admitted.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
     const waitMs = retryDelayMs(asked, failure.retryAfterMs);
     // Nothing is tried after the deadline, and an attempt needs more than no time at all.
-    if (waitMs >= remainingMs(run)) return result;
-    await pause(waitMs, [order.mustEnd, ...(isDrained(run, target) ? [] : [exchange.gone])]);
-    if (!run.request.mayBeSent()) return result;
+    if (waitMs >= remainingMs(delivery)) return result;
+    await pause(waitMs, [admitted.mustEnd, ...(isDrained(delivery, target) ? [] : [exchange.gone])]);
+    if (!delivery.requestMemory.mayBeSent()) return result;
   }
 }
 

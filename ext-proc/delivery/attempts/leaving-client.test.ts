@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, countWords, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import {
   DONE,
@@ -15,8 +16,7 @@ import {
   sendStream,
   usageChunk,
 } from '../egress.fixture.ts';
-import { type OrderOptions, order, provider } from '../order.fixture.ts';
-import type { Order } from '../provider/order.ts';
+import type { AdmittedRequest } from '../provider/admitted-request.ts';
 
 const { egress, delivery, deliverStream } = await openDelivery();
 const silent: ProviderHandler = () => undefined;
@@ -25,7 +25,7 @@ describe('a client that leaves', () => {
   const open = { includeUsage: true };
 
   test('cancels the provider and pays the prompt and what was seen', async () => {
-    egress.answerWith(sendStream(HELLO, () => undefined));
+    egress.respondWith(sendStream(HELLO, () => undefined));
     const to = client();
     const delivering = deliverStream(open, to);
     await expect.poll(() => to.text()).toContain(' there');
@@ -40,12 +40,12 @@ describe('a client that leaves', () => {
     expect(to.ended).toBe(false);
   });
 
-  test.each<[string, OrderOptions]>([
+  test.each<[string, AdmittedRequestOptions]>([
     ['where the provider is drained', { providers: [provider('alpha', { onDisconnect: 'drain' })] }],
     ['where the model reasons', { reasoningEfforts: ['low'] }],
   ])('pays the exact usage %s', async (_, options) => {
     const to = client();
-    egress.answerWith(async (response) => {
+    egress.respondWith(async (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(HELLO[0]);
       await expect.poll(() => to.written.length).toBe(1);
@@ -63,7 +63,7 @@ describe('a client that leaves', () => {
 
   test('before the first event is drained where the provider is', async () => {
     const to = client();
-    egress.answerWith(async (response, asked) => {
+    egress.respondWith(async (response, asked) => {
       to.leave();
       await sendStream([...HELLO, STOP, usageChunk(), DONE])(response, asked);
     });
@@ -75,19 +75,19 @@ describe('a client that leaves', () => {
 
 describe('a client that leaves before the first event', () => {
   /** Asks for a stream, and leaves when the provider has all of the request. */
-  async function leave(what: Order, handler = silent, by = delivery) {
+  async function leave(what: AdmittedRequest, handler = silent, by = delivery) {
     const to = client();
-    egress.answerWith(handler);
+    egress.respondWith(handler);
     const delivering = deliverTo(by, to, what);
     await expect.poll(() => egress.asked.length).toBe(1);
     to.leave();
     const delivered = await delivering;
     await egress.asked[0]?.cancelled;
     expect(delivered.outcome).toMatchObject({ status: 499, clientGone: true, attempts: [{ result: 'abandoned' }] });
-    expect(to.answers).toEqual([]);
+    expect(to.responses).toEqual([]);
     return delivered;
   }
-  const stream = (options: OrderOptions = {}) => order({ stream: true, ...options });
+  const stream = (options: AdmittedRequestOptions = {}) => admittedRequest({ stream: true, ...options });
   const prompt = { promptTokens: 3, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0 };
 
   test.each([
@@ -142,10 +142,10 @@ describe('a client that leaves before the first event', () => {
   test('pays nothing while Envoy is known to reach no provider, and its prompt again when it does', async () => {
     const providers = [provider('alpha')];
     const options = { providers, retriesPerTarget: 0 };
-    egress.answerWith(envoyReply('UF,URX'));
+    egress.respondWith(envoyReply('UF,URX'));
     await deliverTo(delivery, client(), stream(options));
     expect((await leave(stream(options))).charges).toEqual([]);
-    egress.answerWith(sendStream([...HELLO, STOP, DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     await deliverTo(delivery, client(), stream(options));
     expect((await leave(stream(options))).charges).toHaveLength(1);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
+import { provider } from '../admitted-request.fixture.ts';
 import { client, openDelivery } from '../client.fixture.ts';
 import { chunk, DONE, HELLO, type ProviderHandler, STOP, sendStream, usageChunk } from '../egress.fixture.ts';
-import { provider } from '../order.fixture.ts';
 
 /** Only the provider's usage says what images cost: leaving before it comes must not pay less. */
 const { egress, deliverStream } = await openDelivery();
@@ -14,7 +14,7 @@ const AT_MOST = { promptTokens: CEILING + 3 };
 /** The client leaves when it has seen `seen`; the provider goes on with `rest` then, and does what `after` does. */
 async function leaveAt(seen: readonly string[], rest: readonly string[], after?: Parameters<typeof sendStream>[1]) {
   const to = client();
-  egress.answerWith(async (response, asked) => {
+  egress.respondWith(async (response, asked) => {
     if (seen.length > 0) {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const piece of seen) response.write(piece);
@@ -71,7 +71,7 @@ describe('a client that leaves a request with images', () => {
       to.leave();
       response.writeHead(500).end('{}');
     };
-    egress.answerWith(fails);
+    egress.respondWith(fails);
     const { charges } = await deliverStream({ ...images, retriesPerTarget: 3 }, to);
     expect(charges).toEqual([]);
     expect(egress.asked).toHaveLength(1);
@@ -79,14 +79,14 @@ describe('a client that leaves a request with images', () => {
 
   test('pays nothing before the first event where the provider bills nothing then', async () => {
     const to = client();
-    egress.answerWith(() => to.leave());
+    egress.respondWith(() => to.leave());
     const providers = [provider('alpha', { billPromptOnDisconnect: false })];
     const { charges } = await deliverStream({ ...images, providers }, to);
     expect(charges).toEqual([]);
   });
 
   test('that stays pays the estimate where no usage comes', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     const { charges } = await deliverStream(images);
     expect(charges).toMatchObject([{ usageCounted: true, usage: { promptTokens: 3 } }]);
   });

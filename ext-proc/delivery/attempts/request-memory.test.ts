@@ -5,9 +5,9 @@ import { expect, test } from 'vitest';
 import { isRefusal } from '../../../core/errors/refusal.ts';
 import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
 import { type Refused, SharedBudget } from '../../shared-budget/shared-budget.ts';
+import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, DONE, HELLO, type ProviderHandler, STOP, sendJson, sendStream } from '../egress.fixture.ts';
-import { type OrderOptions, order, provider } from '../order.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const BUDGET_BYTES = 16 * MIB;
 
 /** A request whose body is 4 MiB of words, in a budget of its own. */
-async function requestOf(options: OrderOptions) {
+async function requestOf(options: AdmittedRequestOptions) {
   const refused: Refused[] = [];
   const budget = new SharedBudget(BUDGET_BYTES, (why) => refused.push(why));
   const room = budget.open('org-TEST');
@@ -33,7 +33,7 @@ async function requestOf(options: OrderOptions) {
   };
   const { chat, memory, bodyBytes } = read();
   const to = client(room);
-  return { budget, refused, room, to, bodyBytes, chat, memory, what: { ...order(options), chat } };
+  return { budget, refused, room, to, bodyBytes, chat, memory, what: { ...admittedRequest(options), chat } };
 }
 
 async function isCollected(memory: WeakRef<ArrayBufferLike>): Promise<boolean> {
@@ -48,7 +48,7 @@ async function isCollected(memory: WeakRef<ArrayBufferLike>): Promise<boolean> {
 test('a body is out of memory once the first event is passed on, and its prompt is counted all the same', async () => {
   const { room, to, bodyBytes, memory, what } = await requestOf({ stream: true });
   const goOn = Promise.withResolvers<void>();
-  egress.answerWith(async (response, asked) => {
+  egress.respondWith(async (response, asked) => {
     expect(asked.body.length).toBeGreaterThan(bodyBytes);
     Object.assign(asked, { body: '' });
     response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -71,7 +71,7 @@ test('a body is out of memory once the first event is passed on, and its prompt 
 
 test('a body is out of memory while its JSON answer is charged', async () => {
   const { room, to, memory, what } = await requestOf({});
-  egress.answerWith((response, asked) => {
+  egress.respondWith((response, asked) => {
     Object.assign(asked, { body: '' });
     return sendJson(COMPLETION)(response, asked);
   });
@@ -89,7 +89,7 @@ test.each([true, false])(
     const providers = [provider('alpha'), provider('beta')];
     const { budget, refused, room, to, memory, what } = await requestOf({ stream, providers });
     const fail = Promise.withResolvers<void>();
-    egress.answerWith(async (response, asked) => {
+    egress.respondWith(async (response, asked) => {
       Object.assign(asked, { body: '' });
       await fail.promise;
       response.writeHead(500).end();
@@ -110,7 +110,7 @@ test('a body is whole for each attempt, and none is made beyond the share of its
   const providers = [provider('alpha'), provider('beta')];
   const failing: ProviderHandler = (response) => response.writeHead(500).end();
   const { budget, room, to, bodyBytes, what } = await requestOf({ stream: true, providers, retriesPerTarget: 1 });
-  egress.answerWith(failing, failing, sendStream([...HELLO, STOP, DONE]));
+  egress.respondWith(failing, failing, sendStream([...HELLO, STOP, DONE]));
   const { outcome } = await deliverTo(delivery, to, what);
   expect([outcome.attempts.map(({ result }) => result), room.heldBytes]).toEqual([
     ['status_500', 'status_500', 'ok'],
@@ -120,7 +120,7 @@ test('a body is whole for each attempt, and none is made beyond the share of its
   room.release();
 
   const again = await requestOf({ stream: true, providers, retriesPerTarget: 0 });
-  egress.answerWith((response) => {
+  egress.respondWith((response) => {
     for (const other of ['org-TEST', 'org_b', 'org_c'])
       expect(again.budget.open(other).take(BUDGET_BYTES / 4 - 4096)).toBe(true);
     return failing(response, egress.asked[0] as (typeof egress.asked)[number]);

@@ -12,7 +12,7 @@ export class RequestMemory implements Yielding {
   readonly #chat: ChatRequest;
   readonly #room: Room;
   #isSent = false;
-  #isAnswered = false;
+  #hasResponse = false;
   #isFree = false;
 
   constructor(chat: ChatRequest, room: Room) {
@@ -34,7 +34,7 @@ export class RequestMemory implements Yielding {
 
   /** A provider's answer is passed on, so that no other one is asked. */
   answered(): void {
-    this.#isAnswered = true;
+    this.#hasResponse = true;
     this.#letGo();
   }
 
@@ -46,7 +46,7 @@ export class RequestMemory implements Yielding {
 
   #letGo(): void {
     if (!this.#isSent || this.#room.heldBytes <= SMALL_BYTES) return;
-    if (this.#isAnswered && !this.#isFree && this.#room.heldBytes > COUNTED_BYTES) {
+    if (this.#hasResponse && !this.#isFree && this.#room.heldBytes > COUNTED_BYTES) {
       this.#isFree = true;
       this.#room.shrinkTo(this.#chat.keepText(COUNTED_BYTES));
     }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, test } from 'vitest';
+import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, type Delivered, deliverTo, deliveryOver } from '../client.fixture.ts';
 import {
   chunk,
@@ -13,7 +14,6 @@ import {
   sendStream,
   startEgress,
 } from '../egress.fixture.ts';
-import { type OrderOptions, order, provider } from '../order.fixture.ts';
 
 /**
  * What is cut off in time, and what is not. A process that stands still on a busy machine is over a short limit before the test has done
@@ -24,16 +24,16 @@ const LIMIT_MS = 4_000;
 interface Scene {
   readonly egress: Egress;
   readonly to: Client;
-  deliver(options: OrderOptions, charge?: () => Promise<undefined>): Promise<Delivered>;
+  deliver(options: AdmittedRequestOptions, charge?: () => Promise<undefined>): Promise<Delivered>;
 }
 
 async function withProvider(handlers: readonly ProviderHandler[], act: (scene: Scene) => Promise<void>): Promise<void> {
   const egress = await startEgress();
   const delivery = deliveryOver(egress);
   const to = client();
-  egress.answerWith(...handlers);
+  egress.respondWith(...handlers);
   try {
-    await act({ egress, to, deliver: (options, charge) => deliverTo(delivery, to, order(options), charge) });
+    await act({ egress, to, deliver: (options, charge) => deliverTo(delivery, to, admittedRequest(options), charge) });
   } finally {
     await delivery.close();
     await egress.close();
@@ -59,13 +59,13 @@ describe.concurrent('in time', () => {
         expect(outcome.refusal?.code ?? outcome.status).toBe(expected);
         const clusters = egress.asked.map(({ headers }) => headers['x-gw-cluster']);
         expect(clusters).toEqual(providers.map(({ cluster }) => cluster));
-        expect([to.heads.length, to.answers.length]).toEqual(expected === 200 ? [1, 0] : [0, 1]);
+        expect([to.heads.length, to.responses.length]).toEqual(expected === 200 ? [1, 0] : [0, 1]);
       });
     });
   });
 
   describe('a stream', () => {
-    test.for<[string, NonNullable<OrderOptions['timeouts']>, string]>([
+    test.for<[string, NonNullable<AdmittedRequestOptions['timeouts']>, string]>([
       ['a stall', { streamIdleMs: LIMIT_MS }, 'stall'],
       ['the total time-out', { totalMs: LIMIT_MS }, 'total_timeout'],
     ])('that fails midway by %s is ended and charged', async ([, timeouts, result], { expect }) => {
@@ -127,7 +127,7 @@ describe.concurrent('in time', () => {
   test('a JSON answer that does not come in the total time is a time-out', async ({ expect }) => {
     await withProvider([silent], async ({ egress, to, deliver }) => {
       const { charges } = await deliver({ timeouts: { totalMs: LIMIT_MS } });
-      expect(to.answers.map(({ body }) => JSON.parse(body.toString()).error.code)).toEqual(['request_timeout']);
+      expect(to.responses.map(({ body }) => JSON.parse(body.toString()).error.code)).toEqual(['request_timeout']);
       expect(charges).toEqual([]);
       await egress.asked[0]?.cancelled;
       expect(egress.asked).toHaveLength(1);

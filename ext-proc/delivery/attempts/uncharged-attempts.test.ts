@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import { type AdmittedRequestOptions, admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, countWords, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, envoyReply, type ProviderHandler, sendJson, sendStream } from '../egress.fixture.ts';
-import { type OrderOptions, order, provider } from '../order.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
 /** The attempts that nobody was charged for, when all of them are counted. */
-async function unchargedOf(options: OrderOptions, ...handlers: ProviderHandler[]) {
-  egress.answerWith(...handlers);
-  const { uncharged, charges } = await deliverTo(delivery, client(), order({ retriesPerTarget: 0, ...options }));
+async function unchargedOf(options: AdmittedRequestOptions, ...handlers: ProviderHandler[]) {
+  egress.respondWith(...handlers);
+  const { uncharged, charges } = await deliverTo(
+    delivery,
+    client(),
+    admittedRequest({ retriesPerTarget: 0, ...options }),
+  );
   await expect.poll(() => uncharged.length).toBeGreaterThan(0);
   expect(charges).toEqual([]);
   return uncharged;
@@ -43,7 +47,7 @@ describe('an attempt that nobody is charged for', () => {
     expect(attempt).not.toHaveProperty('tokens');
   });
 
-  test.each<[string, OrderOptions, ProviderHandler, string]>([
+  test.each<[string, AdmittedRequestOptions, ProviderHandler, string]>([
     ['a reset', {}, (response) => response.destroy(), 'reset'],
     ['a reset that Envoy reports', {}, envoyReply('UC'), 'reset'],
     ['a stream that ends before its first event', { stream: true }, sendStream([]), 'malformed'],
@@ -58,11 +62,11 @@ describe('an attempt that nobody is charged for', () => {
   });
 
   test('of an answer that is too large has its length, at most the output limit', async () => {
-    const answer = (bytes: number) => sendJson({ ...COMPLETION, filling: 'x'.repeat(bytes) });
+    const response = (bytes: number) => sendJson({ ...COMPLETION, filling: 'x'.repeat(bytes) });
     const options = { responseBodyBytes: 200 };
-    const [long] = await unchargedOf(options, answer(10_000));
+    const [long] = await unchargedOf(options, response(10_000));
     expect(long).toMatchObject({ result: 'too_large', tokens: { usage: { ...PROMPT, completionTokens: 100 } } });
-    const [short] = await unchargedOf(options, answer(1));
+    const [short] = await unchargedOf(options, response(1));
     expect(short?.tokens?.source).toBe('estimated');
     expect(short?.tokens?.usage.completionTokens).toBeGreaterThan(200 / 4);
     expect(short?.tokens?.usage.completionTokens).toBeLessThan(100);
@@ -77,9 +81,13 @@ describe('an attempt that nobody is charged for', () => {
   });
 
   test('is told with its number, also where a later one succeeds', async () => {
-    egress.answerWith((response) => response.destroy(), sendJson({}, 500), sendJson(COMPLETION));
+    egress.respondWith((response) => response.destroy(), sendJson({}, 500), sendJson(COMPLETION));
     const providers = [provider('alpha'), provider('beta')];
-    const { uncharged, charges } = await deliverTo(delivery, client(), order({ providers, retriesPerTarget: 1 }));
+    const { uncharged, charges } = await deliverTo(
+      delivery,
+      client(),
+      admittedRequest({ providers, retriesPerTarget: 1 }),
+    );
     await expect.poll(() => uncharged.length).toBe(2);
     const told = uncharged.map(({ attempt, provider: name, result }) => `${attempt} ${name} ${result}`).sort();
     expect(told).toEqual(['1 alpha reset', '2 beta status_500']);
@@ -91,8 +99,8 @@ describe('an attempt that nobody is charged for', () => {
     let nowMs = 1_000_000;
     const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
     const slow = deliveryOver(egress, { clock, countTokens: (texts) => gate.promise.then(() => countWords(texts)) });
-    egress.answerWith((response) => response.destroy());
-    const large = order();
+    egress.respondWith((response) => response.destroy());
+    const large = admittedRequest();
     const inputTokens = { ...large.chat.inputTokens, estimate: 500_000, ceiling: 1_500_000 };
     const what = { ...large, deadlineMs: nowMs + 60_000, chat: { ...large.chat, inputTokens } };
     const first = await deliverTo(slow, client(), what);

@@ -1,8 +1,8 @@
 import type { CountTokens } from '../../../core/tokenizer.ts';
 import type { UnchargedAttempt } from '../../delivery-contract/provider-attempt.ts';
 import { workFor } from '../provider/provider-failure.ts';
-import { promptTokensOf } from '../response/answer-meter.ts';
-import type { AskedProvider, FailedAttempt, Run, UnchargedRecorder } from './run.ts';
+import { promptTokensOf } from '../response/response-meter.ts';
+import type { ActiveDelivery, AskedProvider, FailedAttempt, UnchargedRecorder } from './active-delivery.ts';
 
 /**
  * What may be counted for the record alone, by the ceilings of prompts, which are near their bytes: so many at once, and so many more each
@@ -26,21 +26,21 @@ export class UnchargedAttempts implements UnchargedRecorder {
   }
 
   /** Returns at once; nobody waits for the count. Call it before the next attempt. */
-  record(run: Run, { target, failure, asked }: FailedAttempt): void {
+  record(delivery: ActiveDelivery, { target, failure, asked }: FailedAttempt): void {
     if (asked === undefined) return;
     const work = workFor(failure, asked.wasSent);
     const attempt = {
-      attempt: run.attempts.length,
+      attempt: delivery.attempts.length,
       provider: target.provider.name,
       providerModel: target.model,
       ...(asked.requestId === undefined ? {} : { upstreamId: asked.requestId }),
-      askedAtMs: run.startedAtMs + asked.askedMs,
+      askedAtMs: delivery.startedAtMs + asked.askedMs,
       result: failure.result,
       work,
     };
-    const { account } = run;
-    if (work === 'some') this.#keep(this.#withTokens(run, asked, attempt).then((whole) => account.uncharged(whole)));
-    else account.uncharged(attempt);
+    const { hold } = delivery;
+    if (work === 'some') this.#keep(this.#withTokens(delivery, asked, attempt).then((whole) => hold.uncharged(whole)));
+    else hold.uncharged(attempt);
   }
 
   /** Resolves when all of them are told. */
@@ -53,11 +53,15 @@ export class UnchargedAttempts implements UnchargedRecorder {
     void recording.finally(() => this.#underWay.delete(recording));
   }
 
-  async #withTokens(run: Run, asked: AskedProvider, attempt: UnchargedAttempt): Promise<UnchargedAttempt> {
-    const { chat, outputLimit } = run.order;
-    const counted = await this.#countPrompt(run);
+  async #withTokens(
+    delivery: ActiveDelivery,
+    asked: AskedProvider,
+    attempt: UnchargedAttempt,
+  ): Promise<UnchargedAttempt> {
+    const { chat, outputLimit } = delivery.admitted;
+    const counted = await this.#countPrompt(delivery);
     // Of an answer that was not passed on its length is all that is known, and the provider was told how long it may be at most.
-    const produced = chat.stream ? 0 : Math.ceil(asked.answerBytes / BYTES_PER_TOKEN);
+    const produced = chat.stream ? 0 : Math.ceil(asked.responseBytes / BYTES_PER_TOKEN);
     const completionTokens = Math.min(produced, outputLimit * chat.completions);
     const promptTokens = counted ?? chat.inputTokens.estimate;
     const source = counted === undefined || completionTokens > 0 ? 'estimated' : 'counted';
@@ -68,7 +72,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
   }
 
   /** `undefined`: too much was counted lately. */
-  async #countPrompt({ order: { chat }, clock }: Run): Promise<number | undefined> {
+  async #countPrompt({ admitted: { chat }, clock }: ActiveDelivery): Promise<number | undefined> {
     const { ceiling } = chat.inputTokens;
     const nowMs = clock.monotonicMs();
     this.#mayCount = Math.min(MOST_AT_ONCE, this.#mayCount + ((nowMs - this.#filledAtMs) / 1000) * MOST_PER_SECOND);

@@ -1,15 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { envelopeOf, refuse } from '../../../core/errors/refusal.ts';
+import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, type ProviderHandler, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
-import { order, provider } from '../order.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
 function bodyOf(to: Client): string {
-  expect(to.answers).toHaveLength(1);
-  return to.answers[0]?.body.toString() ?? '';
+  expect(to.responses).toHaveLength(1);
+  return to.responses[0]?.body.toString() ?? '';
 }
 
 function codeOf(to: Client): string {
@@ -18,20 +18,20 @@ function codeOf(to: Client): string {
 
 describe('a JSON answer', () => {
   test("is the provider's with our id, model and cost", async () => {
-    egress.answerWith(sendJson(COMPLETION, 200, { 'x-provider-secret': 'org-internal' }));
+    egress.respondWith(sendJson(COMPLETION, 200, { 'x-provider-secret': 'org-internal' }));
     const to = client();
-    const { outcome, charges } = await deliverTo(delivery, to, order());
+    const { outcome, charges } = await deliverTo(delivery, to, admittedRequest());
     expect(JSON.parse(bodyOf(to))).toEqual({
       ...COMPLETION,
       id: 'gen-TEST',
       model: 'public-model',
       usage: { ...USAGE, cost: 0.25 },
     });
-    expect(to.answers[0]).toMatchObject({
+    expect(to.responses[0]).toMatchObject({
       status: 200,
       headers: { 'content-type': 'application/json', 'x-generation-id': 'gen-TEST', 'x-ratelimit-limit-requests': '5' },
     });
-    expect(Object.keys(to.answers[0]?.headers ?? {})).not.toContain('x-provider-secret');
+    expect(Object.keys(to.responses[0]?.headers ?? {})).not.toContain('x-provider-secret');
     expect(charges).toEqual([
       {
         provider: 'alpha',
@@ -51,20 +51,20 @@ describe('a JSON answer', () => {
   test('keeps numbers and escapes as the provider wrote them', async () => {
     const text =
       '{"id":"c","model":"m","big":12345678901234567890,"f":1.0,"choices":[{"message":{"content":"\\u00e9"}}],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}';
-    egress.answerWith((response) => response.end(text));
+    egress.respondWith((response) => response.end(text));
     const to = client();
-    await deliverTo(delivery, to, order());
+    await deliverTo(delivery, to, admittedRequest());
     expect(bodyOf(to)).toBe(
       text.replace('"c"', '"gen-TEST"').replace('"m"', '"public-model"').replace('12}', '12,"cost":0.25}'),
     );
   });
 
   test('asks the provider with its own headers and path, and nothing else', async () => {
-    egress.answerWith(sendJson(COMPLETION));
+    egress.respondWith(sendJson(COMPLETION));
     await deliverTo(
       delivery,
       client(),
-      order({ providers: [provider('alpha', { baseUrl: new URL('http://llm.example:8443/base/v1/') })] }),
+      admittedRequest({ providers: [provider('alpha', { baseUrl: new URL('http://llm.example:8443/base/v1/') })] }),
     );
     expect(egress.asked).toMatchObject([{ path: '/base/v1/chat/completions' }]);
     expect(egress.asked[0]?.headers).toEqual({
@@ -86,22 +86,22 @@ describe('a JSON answer', () => {
   });
 
   test('sends no authorization to a provider without a key', async () => {
-    egress.answerWith(sendJson(COMPLETION));
+    egress.respondWith(sendJson(COMPLETION));
     const { apiKey: _, ...keyless } = provider('local');
-    await deliverTo(delivery, client(), order({ providers: [keyless] }));
+    await deliverTo(delivery, client(), admittedRequest({ providers: [keyless] }));
     expect(egress.asked[0]?.headers.authorization).toBeUndefined();
   });
 
   test('is counted when it has no usage, or one that cannot be true', async () => {
     const { usage: _, ...without } = COMPLETION;
-    for (const answer of [
+    for (const response of [
       without,
       { ...COMPLETION, usage: { prompt_tokens: -1, completion_tokens: 2 } },
       { ...COMPLETION, usage: null },
     ]) {
-      egress.answerWith(sendJson(answer));
+      egress.respondWith(sendJson(response));
       const to = client();
-      const { charges } = await deliverTo(delivery, to, order());
+      const { charges } = await deliverTo(delivery, to, admittedRequest());
       expect(charges).toMatchObject([{ usageCounted: true, usage: { promptTokens: 3, completionTokens: 2 } }]);
       expect(JSON.parse(bodyOf(to)).usage).toEqual({
         prompt_tokens: 3,
@@ -119,26 +119,26 @@ describe('a JSON answer', () => {
       refusal: ' d',
       tool_calls: [{ id: 't', function: { name: ' e', arguments: ' f g' } }],
     };
-    egress.answerWith(sendJson({ choices: [{ message }, { message: { content: [{ type: 'text', text: ' h' }] } }] }));
-    const { charges } = await deliverTo(delivery, client(), order());
+    egress.respondWith(sendJson({ choices: [{ message }, { message: { content: [{ type: 'text', text: ' h' }] } }] }));
+    const { charges } = await deliverTo(delivery, client(), admittedRequest());
     expect(charges).toMatchObject([{ usage: { completionTokens: 8 } }]);
   });
 
   test('is not sent when the charge is refused', async () => {
-    egress.answerWith(sendJson(COMPLETION));
+    egress.respondWith(sendJson(COMPLETION));
     const to = client();
-    const { outcome } = await deliverTo(delivery, to, order(), async () => refuse('no_capacity'));
+    const { outcome } = await deliverTo(delivery, to, admittedRequest(), async () => refuse('no_capacity'));
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'no_capacity' } });
     expect(JSON.parse(bodyOf(to))).toEqual(envelopeOf(refuse('no_capacity')));
   });
 
   test('is charged before it is sent', async () => {
-    egress.answerWith(sendJson(COMPLETION));
+    egress.respondWith(sendJson(COMPLETION));
     const to = client();
     let sentBefore = -1;
-    await deliverTo(delivery, to, order(), async () => {
+    await deliverTo(delivery, to, admittedRequest(), async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
-      sentBefore = to.answers.length;
+      sentBefore = to.responses.length;
       return undefined;
     });
     expect(sentBefore).toBe(0);
@@ -146,17 +146,17 @@ describe('a JSON answer', () => {
   });
 
   test('may be announced by interim answers', async () => {
-    egress.answerWith((response) => {
+    egress.respondWith((response) => {
       response.writeProcessing();
       setTimeout(() => response.end(JSON.stringify(COMPLETION)), 20);
     });
-    const { outcome } = await deliverTo(delivery, client(), order());
+    const { outcome } = await deliverTo(delivery, client(), admittedRequest());
     expect(outcome).toMatchObject({ status: 200, attempts: [{ result: 'ok' }] });
   });
 
   test('is read to its end and charged when the client leaves', async () => {
     const to = client();
-    egress.answerWith(async (response) => {
+    egress.respondWith(async (response) => {
       to.leave();
       await new Promise((resolve) => setTimeout(resolve, 20));
       response.end(JSON.stringify(COMPLETION));
@@ -164,7 +164,7 @@ describe('a JSON answer', () => {
     const { outcome, charges } = await deliverTo(
       delivery,
       to,
-      order({ providers: [provider('alpha', { onDisconnect: 'abort' })] }),
+      admittedRequest({ providers: [provider('alpha', { onDisconnect: 'abort' })] }),
     );
     expect(charges).toMatchObject([{ cancelled: true, usage: { completionTokens: 5 } }]);
     expect(outcome.clientGone).toBe(true);
@@ -200,26 +200,30 @@ describe('an answer that cannot be passed on', () => {
     ],
     ['oversized headers', (response) => response.writeHead(200, { 'x-big': 'x'.repeat(100_000) }).end('{}'), 'reset'],
   ])('%s', async (_, handler, result) => {
-    egress.answerWith(handler);
+    egress.respondWith(handler);
     const to = client();
-    const { outcome, charges } = await deliverTo(delivery, to, order({ retriesPerTarget: 0, responseBodyBytes: 5000 }));
+    const { outcome, charges } = await deliverTo(
+      delivery,
+      to,
+      admittedRequest({ retriesPerTarget: 0, responseBodyBytes: 5000 }),
+    );
     expect(codeOf(to)).toBe('upstream_error');
     expect(charges).toEqual([]);
     expect(outcome).toMatchObject({ status: 503, refusal: { code: 'upstream_error' }, attempts: [{ result }] });
   });
 
   test('frees the hold before the client knows', async () => {
-    egress.answerWith(sendJson({}, 500));
-    const { answersAtRelease } = await deliverTo(delivery, client(), order({ retriesPerTarget: 0 }));
-    expect(answersAtRelease).toEqual([0]);
+    egress.respondWith(sendJson({}, 500));
+    const { responsesAtRelease } = await deliverTo(delivery, client(), admittedRequest({ retriesPerTarget: 0 }));
+    expect(responsesAtRelease).toEqual([0]);
   });
 
   test('names no secret of the provider in what it says', async () => {
-    egress.answerWith(
+    egress.respondWith(
       sendJson({ error: { message: 'secret-of-alpha is not allowed to use this', param: 'model' } }, 400),
     );
     const to = client();
-    await deliverTo(delivery, to, order());
+    await deliverTo(delivery, to, admittedRequest());
     expect(JSON.parse(bodyOf(to)).error).toMatchObject({
       message: '[redacted] is not allowed to use this',
       code: 'invalid_request',
@@ -228,9 +232,9 @@ describe('an answer that cannot be passed on', () => {
   });
 
   test('is not read on', async () => {
-    egress.answerWith((response) => void response.writeHead(200).write('x'.repeat(10_000)));
+    egress.respondWith((response) => void response.writeHead(200).write('x'.repeat(10_000)));
     const to = client();
-    await deliverTo(delivery, to, order({ responseBodyBytes: 5000 }));
+    await deliverTo(delivery, to, admittedRequest({ responseBodyBytes: 5000 }));
     await egress.asked[0]?.cancelled;
     expect(codeOf(to)).toBe('upstream_error');
   });
@@ -238,7 +242,7 @@ describe('an answer that cannot be passed on', () => {
   test('ends with no_capacity when Envoy does not take the call', async () => {
     const nowhere = deliveryOver({ ...egress, socketPath: `${egress.socketPath}.none` });
     const to = client();
-    await deliverTo(nowhere, to, order());
+    await deliverTo(nowhere, to, admittedRequest());
     await nowhere.close();
     expect(codeOf(to)).toBe('no_capacity');
   });

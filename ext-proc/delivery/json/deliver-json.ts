@@ -1,32 +1,33 @@
-import type { DeliveryOutcome } from '../../delivery-contract/delivery.ts';
+import type { DeliveryOutcome } from '../../delivery-contract/delivery-hold.ts';
+import { type ActiveDelivery, elapsedMs, lastBytesMs } from '../attempts/active-delivery.ts';
 import type { OpenedJson } from '../attempts/attempt.ts';
-import { describeAnswer } from '../attempts/attempt-span.ts';
-import { chargeAnswer } from '../attempts/charge-answer.ts';
-import { elapsedMs, lastBytesMs, type Run } from '../attempts/run.ts';
-import { AnswerMeter } from '../response/answer-meter.ts';
+import { describeResponse } from '../attempts/attempt-span.ts';
+import { chargeResponse } from '../attempts/charge-response.ts';
+import { ResponseMeter } from '../response/response-meter.ts';
 import { usageJson } from '../response/usage.ts';
-import { answerRefusal, respond } from './respond.ts';
+import { respond, respondWithRefusal } from './respond.ts';
 import { bytesOf, LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /** Charges a whole answer, and only then sends it (DESIGN invariant 4). Its text is edited, not written anew. */
-export async function deliverJson(run: Run, opened: OpenedJson): Promise<DeliveryOutcome> {
-  const { order, exchange, attempts } = run;
+export async function deliverJson(delivery: ActiveDelivery, opened: OpenedJson): Promise<DeliveryOutcome> {
+  const { admitted, exchange, attempts } = delivery;
   const provider = opened.target.provider.name;
-  const endedMs = elapsedMs(run);
+  const endedMs = elapsedMs(delivery);
   const { askedMs, latencyMs } = opened;
   attempts.push({ provider, result: 'ok', durationMs: endedMs - askedMs, firstEventMs: latencyMs - askedMs });
   const generationTimeMs = endedMs - latencyMs;
-  const meter = new AnswerMeter(order);
-  const { answer } = opened;
-  if (answer.measured) meter.takeMeasured(answer.measured);
-  meter.take(answer.completion);
-  const { usage, counted } = await meter.usage(order.chat, run.countTokens, exchange.gone.aborted);
-  describeAnswer(order, meter, usage);
-  const last = `,"usage":${usageJson(counted ? undefined : answer.usage, usage, run.account.costUsd(usage))}}`;
+  const meter = new ResponseMeter(admitted);
+  const { response } = opened;
+  if (response.measured) meter.takeMeasured(response.measured);
+  meter.take(response.completion);
+  const { usage, counted } = await meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
+  describeResponse(admitted, meter, usage);
+  const last = `,"usage":${usageJson(counted ? undefined : response.usage, usage, delivery.hold.costUsd(usage))}}`;
   // A large one is not copied.
-  const body = typeof answer.open === 'string' ? [Buffer.from(answer.open + last)] : [answer.open, Buffer.from(last)];
-  const refused = await chargeAnswer(
-    run,
+  const body =
+    typeof response.open === 'string' ? [Buffer.from(response.open + last)] : [response.open, Buffer.from(last)];
+  const refused = await chargeResponse(
+    delivery,
     opened,
     {
       provider,
@@ -38,20 +39,20 @@ export async function deliverJson(run: Run, opened: OpenedJson): Promise<Deliver
       latencyMs,
       generationTimeMs,
     },
-    order.keepsAnswer ? wholeOf(body) : undefined,
+    admitted.keepsResponse ? wholeOf(body) : undefined,
   );
-  if (refused) return answerRefusal(run, refused);
+  if (refused) return respondWithRefusal(delivery, refused);
   const headers = {
-    ...order.responseHeaders,
+    ...admitted.responseHeaders,
     'content-type': 'application/json',
-    'x-generation-id': order.generationId,
+    'x-generation-id': admitted.generationId,
   };
   const head = { status: 200, headers };
-  if (bytesOf(body) <= LARGE_BYTES) await respond(run, { ...head, body: wholeOf(body) });
+  if (bytesOf(body) <= LARGE_BYTES) await respond(delivery, { ...head, body: wholeOf(body) });
   else
     await sendLarge(exchange, head, body, opened.room, {
-      isKept: order.keepsAnswer === true,
-      timeoutMs: lastBytesMs(run),
+      isKept: admitted.keepsResponse === true,
+      timeoutMs: lastBytesMs(delivery),
     });
   const clientGone = exchange.gone.aborted;
   return { status: 200, attempts, timeToFirstEventMs: latencyMs, clientGone, usageMismatch: meter.mismatch };

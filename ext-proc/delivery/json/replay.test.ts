@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { StoredResponse } from '../../idempotency/stored-response.ts';
 import { SharedBudget } from '../../shared-budget/shared-budget.ts';
 import { client } from '../client.fixture.ts';
-import { type Replay, replayAnswer } from './replay.ts';
+import { type Replay, replayResponse } from './replay.ts';
 
 type Piece = string | Error | 'gone';
 
@@ -43,11 +43,13 @@ describe('a replay', () => {
   test('gives JSON whole and a stream as a stream, with the generation id of the first', async () => {
     const [json, stream] = [client(), client()];
     const budget = new SharedBudget(100);
-    expect(await replayAnswer(storedIn(PIECES).replay, json.exchange, budget)).toEqual({ answered: true });
+    expect(await replayResponse(storedIn(PIECES).replay, json.exchange, budget)).toEqual({ answered: true });
     const { replay } = storedIn(PIECES, { streamed: true });
-    expect(await replayAnswer(replay, stream.exchange, budget)).toEqual({ answered: true });
+    expect(await replayResponse(replay, stream.exchange, budget)).toEqual({ answered: true });
     const body = Buffer.from('the same bytes');
-    expect(json.answers).toEqual([{ status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body }]);
+    expect(json.responses).toEqual([
+      { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body },
+    ]);
     expect(stream.heads).toEqual([{ status: 200, headers: { ...HEADERS, 'content-type': 'text/event-stream' } }]);
     expect([stream.text(), stream.ended, budget.heldBytes]).toEqual(['the same bytes', true, 0]);
   });
@@ -55,7 +57,7 @@ describe('a replay', () => {
   test('of large JSON says how long it is, and goes piece by piece', async () => {
     const to = client();
     const { replay } = storedIn(PIECES, { bytes: LARGE });
-    expect(await replayAnswer(replay, to.exchange, new SharedBudget(100))).toEqual({ answered: true });
+    expect(await replayResponse(replay, to.exchange, new SharedBudget(100))).toEqual({ answered: true });
     expect(to.heads[0]?.headers).toEqual({
       ...HEADERS,
       'content-type': 'application/json',
@@ -68,7 +70,7 @@ describe('a replay', () => {
     const to = client();
     to.stopReading();
     const { replay, read } = storedIn(['one', 'two', 'three'], { streamed: true });
-    const replayed = replayAnswer(replay, to.exchange, new SharedBudget(100));
+    const replayed = replayResponse(replay, to.exchange, new SharedBudget(100));
     await expect.poll(() => to.written).toEqual(['one']);
     for (let turn = 0; turn < 20; turn++) await setImmediate();
     expect(read()).toBe(1);
@@ -81,20 +83,20 @@ describe('a replay', () => {
     const to = client();
     const budget = new SharedBudget(99);
     const refused = { answered: false, refusal: { code: 'no_capacity' } };
-    expect(await replayAnswer(storedIn(PIECES, { memoryBytes: 100 }).replay, to.exchange, budget)).toMatchObject(
+    expect(await replayResponse(storedIn(PIECES, { memoryBytes: 100 }).replay, to.exchange, budget)).toMatchObject(
       refused,
     );
     const gone = storedIn([], { open: async () => undefined }).replay;
     for (const replay of [gone, storedIn(['gone']).replay, storedIn(['the ', 'gone']).replay])
-      expect(await replayAnswer(replay, to.exchange, budget)).toMatchObject(refused);
-    expect([to.answers, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
+      expect(await replayResponse(replay, to.exchange, budget)).toMatchObject(refused);
+    expect([to.responses, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
   });
 
   test.each([true, false])('that is gone midway is broken off, never complete (stream: %s)', async (streamed) => {
     const to = client();
     const { replay } = storedIn(['one', 'gone'], { streamed, bytes: LARGE });
     const outcome = { answered: true, refusal: { code: 'no_capacity' } };
-    expect(await replayAnswer(replay, to.exchange, new SharedBudget(100))).toMatchObject(outcome);
+    expect(await replayResponse(replay, to.exchange, new SharedBudget(100))).toMatchObject(outcome);
     expect([to.text(), to.aborted, to.ended]).toEqual(['one', true, false]);
   });
 
@@ -102,7 +104,7 @@ describe('a replay', () => {
     const to = client();
     const budget = new SharedBudget(100);
     const { replay } = storedIn(['one', new Error('changed')], { streamed: true });
-    await expect(replayAnswer(replay, to.exchange, budget)).rejects.toThrow('changed');
+    await expect(replayResponse(replay, to.exchange, budget)).rejects.toThrow('changed');
     expect([to.text(), to.aborted, to.ended, budget.heldBytes]).toEqual(['one', true, false, 0]);
   });
 
@@ -110,7 +112,7 @@ describe('a replay', () => {
     const to = client();
     to.stopReading();
     const { replay, read } = storedIn(PIECES, { streamed: true, timeoutMs: 100 });
-    await replayAnswer(replay, to.exchange, new SharedBudget(100));
+    await replayResponse(replay, to.exchange, new SharedBudget(100));
     expect([to.aborted, to.ended, read()]).toEqual([true, false, 1]);
   });
 
@@ -121,7 +123,7 @@ describe('a replay', () => {
       to.stopReading();
       const budget = new SharedBudget(1_000_000);
       const { replay } = storedIn(PIECES, { streamed, bytes: LARGE, memoryBytes: 900_000 });
-      const replayed = replayAnswer(replay, to.exchange, budget);
+      const replayed = replayResponse(replay, to.exchange, budget);
       await expect.poll(() => to.heads.length).toBe(1);
       expect(budget.open().take(200_000)).toBe(true);
       expect(await replayed).toEqual({ answered: true });

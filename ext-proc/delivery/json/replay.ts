@@ -36,7 +36,7 @@ const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity
  * client nothing, and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room
  * for. Rejects with StoreUnavailable before anything was answered.
  */
-export async function replayAnswer(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
+export async function replayResponse(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();
   const room = budget.open(replay.organizationId);
   try {

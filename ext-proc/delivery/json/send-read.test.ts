@@ -18,7 +18,7 @@ test('a small read is answered whole, and a large one piece by piece with its le
   const [small, large] = [client(), client()];
   const budget = new SharedBudget(BUDGET_BYTES);
   expect(await sendRead(readOf(Buffer.from('{}')), small.exchange, budget)).toBeUndefined();
-  expect(small.answers.map(({ body }) => body.toString())).toEqual(['{}']);
+  expect(small.responses.map(({ body }) => body.toString())).toEqual(['{}']);
   expect(await sendRead(readOf(LARGE), large.exchange, budget)).toBeUndefined();
   expect(large.heads[0]?.headers['content-length']).toBe(String(LARGE.length));
   expect([large.written.length, large.text().length, large.ended]).toEqual([3, LARGE.length, true]);
@@ -51,5 +51,5 @@ test('a read that finds no room is refused, and nothing is answered', async () =
   const to = client();
   const budget = new SharedBudget(LARGE.length - 1);
   expect(await sendRead(readOf(LARGE), to.exchange, budget)).toMatchObject({ code: 'no_capacity' });
-  expect([to.answers, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
+  expect([to.responses, to.heads, budget.heldBytes]).toEqual([[], [], 0]);
 });

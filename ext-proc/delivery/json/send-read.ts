@@ -5,7 +5,7 @@ import { settlesWithin } from '../waits/wait.ts';
 import { LARGE_BYTES, sendLarge } from './send-large.ts';
 
 /** Sends what was read for a client: it costs nothing, and can be read again. */
-export interface ReadAnswer extends Answer {
+export interface ReadResponse extends Answer {
   readonly organizationId: string;
   /** How long the client may take to read it. */
   readonly timeoutMs: number;
@@ -16,12 +16,12 @@ export interface ReadAnswer extends Answer {
  * answered.
  */
 export async function sendRead(
-  { organizationId, timeoutMs, ...answer }: ReadAnswer,
+  { organizationId, timeoutMs, ...response }: ReadResponse,
   exchange: Exchange,
   budget: SharedBudget,
 ): Promise<Refusal | undefined> {
-  if (answer.body.length <= LARGE_BYTES) {
-    await settlesWithin(exchange.respond(answer), timeoutMs);
+  if (response.body.length <= LARGE_BYTES) {
+    await settlesWithin(exchange.respond(response), timeoutMs);
     return undefined;
   }
   const room = budget.open(organizationId);
@@ -32,13 +32,13 @@ export async function sendRead(
   // Before it is taken: it is never kept from those who pay.
   room.yields({ giveUp });
   try {
-    if (!room.take(answer.body.length)) return refuse('no_capacity');
+    if (!room.take(response.body.length)) return refuse('no_capacity');
     const openStream: Exchange['openStream'] = async (head) => {
       const stream = await exchange.openStream(head);
       if (isGivenUp) stream?.abort();
       return isGivenUp ? undefined : stream;
     };
-    await sendLarge({ openStream }, answer, [answer.body], room, { isKept: true, timeoutMs });
+    await sendLarge({ openStream }, response, [response.body], room, { isKept: true, timeoutMs });
     return undefined;
   } finally {
     room.release();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, DONE, event, HELLO, type ProviderHandler, sendJson, sendStream } from '../egress.fixture.ts';
-import { order, provider } from '../order.fixture.ts';
 import { CONTENT_REFUSALS, CONTEXT_ERRORS, RATE_LIMITS, REQUEST_ERRORS } from '../request-errors.fixture.ts';
 import { ACCOUNT_ERRORS } from './provider-errors.fixture.ts';
 import { bodyFailure, statusFailure } from './provider-failure.ts';
@@ -10,11 +10,15 @@ const { egress, delivery } = await openDelivery();
 
 /** Answers to a client with one provider, and with two. */
 async function answered(handlers: readonly ProviderHandler[], stream = false, names = ['alpha']) {
-  egress.answerWith(...handlers);
+  egress.respondWith(...handlers);
   const to = client();
   const providers = names.map((name) => provider(name));
-  const { outcome, charges } = await deliverTo(delivery, to, order({ providers, stream, retriesPerTarget: 3 }));
-  const body = to.answers[0]?.body?.toString() ?? '';
+  const { outcome, charges } = await deliverTo(
+    delivery,
+    to,
+    admittedRequest({ providers, stream, retriesPerTarget: 3 }),
+  );
+  const body = to.responses[0]?.body?.toString() ?? '';
   return { outcome, charges, body, to, asked: egress.asked.length };
 }
 

@@ -15,7 +15,7 @@ describe('a call', () => {
   test('reads no further ahead than its bound, and all of it when it is read', async () => {
     const bytes = 20_000_000;
     let written = 0;
-    egress.answer = async (socket) => {
+    egress.response = async (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n`);
       const piece = Buffer.alloc(10_000, 'x');
       while (written < bytes) {
@@ -28,7 +28,7 @@ describe('a call', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(written).toBeLessThan(2_000_000);
     expect((await whole(call)).length).toBe(bytes);
-    egress.answer = (socket) => socket.write(OK);
+    egress.response = (socket) => socket.write(OK);
     expect(await whole(ask(egress.client))).toBe('ok');
     expect(egress.sockets).toHaveLength(1);
   });
@@ -37,7 +37,7 @@ describe('a call', () => {
     ['head', ''],
     ['body', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf'],
   ])('is over at its limit while it waits for its %s', async (_, text) => {
-    egress.answer = (socket) => socket.write(text);
+    egress.response = (socket) => socket.write(text);
     const call = ask(egress.client);
     call.limit(60, FAILURES.firstByte);
     const startedMs = performance.now();
@@ -47,7 +47,7 @@ describe('a call', () => {
   });
 
   test('may have its limit put off', async () => {
-    egress.answer = (socket) => setTimeout(() => socket.write(OK), 150);
+    egress.response = (socket) => setTimeout(() => socket.write(OK), 150);
     const call = ask(egress.client);
     call.limit(50, FAILURES.deadline);
     call.limit(5_000, FAILURES.deadline);
@@ -55,7 +55,7 @@ describe('a call', () => {
   });
 
   test('is blamed for silence only while somebody waits for it', async () => {
-    egress.answer = (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
+    egress.response = (socket) => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
     const call = ask(egress.client);
     await call.head();
     call.limitSilence(60, FAILURES.stall);

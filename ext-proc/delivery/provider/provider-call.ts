@@ -1,5 +1,5 @@
 import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
-import type { CallLimits, LimitedCall } from '../waits/call-limits.ts';
+import type { DeadlineTimer, HasDeadline } from '../waits/deadline-timer.ts';
 import { FAILURES, type ProviderFailure } from './provider-failure.ts';
 import type { ProviderRequest } from './provider-request.ts';
 
@@ -42,16 +42,16 @@ const MAX_REQUEST_ID_CHARACTERS = 200;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** One request to a provider and its answer, read in turn: head, then pieces until the end. Every wait ends by data, end, failure or a limit. */
-export class ProviderCall implements LimitedCall {
+export class ProviderCall implements HasDeadline {
   /** Absent: a connection has it, or the call is over. Its body need not stay in memory. */
   request: ProviderRequest | undefined;
   readonly #onSent: SentListener | undefined;
-  readonly #limits: CallLimits;
+  readonly #limits: DeadlineTimer;
   #carrier: Carrier | undefined;
   #head: ResponseHead | undefined;
   readonly #bytes = new GrowingBytes();
   #wasSent = false;
-  #answerBytes = 0;
+  #responseBytes = 0;
   #ended = false;
   #discarding = false;
   #failure: ProviderFailure | undefined;
@@ -62,7 +62,7 @@ export class ProviderCall implements LimitedCall {
   #silentAtMs = NEVER;
   #silenceFailure: ProviderFailure = FAILURES.stall;
 
-  constructor(request: ProviderRequest, limits: CallLimits, onSent?: SentListener) {
+  constructor(request: ProviderRequest, limits: DeadlineTimer, onSent?: SentListener) {
     this.request = request;
     this.#onSent = onSent;
     this.#limits = limits;
@@ -150,9 +150,9 @@ export class ProviderCall implements LimitedCall {
   }
 
   /** That came of the body, where the answer is a success. */
-  get answerBytes(): number {
+  get responseBytes(): number {
     const status = this.#head?.status ?? 0;
-    return status >= 200 && status < 300 ? this.#answerBytes : 0;
+    return status >= 200 && status < 300 ? this.#responseBytes : 0;
   }
 
   /** By which the provider can be asked about it: at most 200 characters. */
@@ -182,7 +182,7 @@ export class ProviderCall implements LimitedCall {
 
   onBody(bytes: Buffer): void {
     if (this.#discarding) return;
-    this.#answerBytes += bytes.length;
+    this.#responseBytes += bytes.length;
     this.#bytes.append(bytes, 0, bytes.length);
     if (this.#bytes.length >= READ_AHEAD_BYTES) this.#carrier?.pause();
     this.#wakeReader();

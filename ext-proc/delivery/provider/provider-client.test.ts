@@ -18,7 +18,7 @@ describe('a call', () => {
   test.each([0, 10, 16 * 1024, 16 * 1024 + 1, 3_000_000])('brings all of a body of %i bytes', async (bytes) => {
     const body = 'abcdefg'.repeat(bytes).slice(0, bytes);
     let arrived: Buffer | undefined;
-    egress.answer = (socket, request) => {
+    egress.response = (socket, request) => {
       arrived = request;
       socket.write(OK);
     };
@@ -39,29 +39,29 @@ describe('a call', () => {
     ['something else', 'ICY 200 OK\r\n\r\n'],
     ['an interim answer only', 'HTTP/1.1 100 Continue\r\n\r\n'],
   ])('fails as reset where the connection brings %s, and is not repeated', async (_, text) => {
-    egress.answer = (socket) => socket.end(text);
+    egress.response = (socket) => socket.end(text);
     expect(await ask(egress.client).head()).toBe(FAILURES.reset);
     expect(egress.sockets).toHaveLength(1);
   });
 
   test('gives what came before a reset', async () => {
-    egress.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
+    egress.response = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf');
     expect(await whole(ask(egress.client))).toBe('half, then reset');
   });
 
   test('ends with its connection where the answer has no length', async () => {
-    egress.answer = (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it');
+    egress.response = (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nall of it');
     expect(await whole(ask(egress.client))).toBe('all of it');
   });
 
   test('that is given up takes its connection along, and no later call', async () => {
-    egress.answer = () => undefined;
+    egress.response = () => undefined;
     const call = ask(egress.client);
     await expect.poll(() => egress.sockets.length).toBe(1);
     call.abort(FAILURES.abandoned);
     expect(await call.head()).toBe(FAILURES.abandoned);
     await closed(egress.sockets[0]);
-    egress.answer = (socket) => socket.write(OK);
+    egress.response = (socket) => socket.write(OK);
     const next = ask(egress.client);
     call.abort(FAILURES.abandoned);
     call.release(false);
@@ -72,7 +72,7 @@ describe('a call', () => {
     const first = ask(egress.client);
     expect(await whole(first)).toBe('ok');
     let finish: () => void = () => undefined;
-    egress.answer = (socket) => {
+    egress.response = (socket) => {
       finish = () => socket.write(OK);
     };
     const second = ask(egress.client);
@@ -91,7 +91,7 @@ describe('connections', () => {
     const both = [ask(egress.client), ask(egress.client)];
     expect(await Promise.all(both.map(whole))).toEqual(['ok', 'ok']);
     const used = new Set<Socket>();
-    egress.answer = (socket) => {
+    egress.response = (socket) => {
       used.add(socket);
       socket.write(OK);
     };
@@ -102,22 +102,22 @@ describe('connections', () => {
 
   test('are not more than the bound: other calls wait in order, unless they are given up', async () => {
     const two = new ProviderClient(egress.socketPath, 2);
-    const order: string[] = [];
+    const admitted: string[] = [];
     const finish: (() => void)[] = [];
-    egress.answer = (socket, request) => {
-      order.push(request.toString().slice(-1));
+    egress.response = (socket, request) => {
+      admitted.push(request.toString().slice(-1));
       finish.push(() => socket.write(OK));
     };
     const calls = ['a', 'b', 'c', 'd', 'e'].map((name) => ask(two, name));
-    await expect.poll(() => order.length).toBe(2);
+    await expect.poll(() => admitted.length).toBe(2);
     calls[2]?.abort(FAILURES.abandoned);
     calls[0]?.abort(FAILURES.abandoned);
-    await expect.poll(() => order.length).toBe(3);
+    await expect.poll(() => admitted.length).toBe(3);
     finish[1]?.();
-    await expect.poll(() => order.length).toBe(4);
+    await expect.poll(() => admitted.length).toBe(4);
     for (const one of finish.slice(2)) one();
     expect(await Promise.all(calls.map(whole))).toEqual(['abandoned', 'ok', 'abandoned', 'ok', 'ok']);
-    expect(order.join('')).toBe('abde');
+    expect(admitted.join('')).toBe('abde');
     expect(egress.sockets).toHaveLength(3);
     two.close();
   });
@@ -126,7 +126,7 @@ describe('connections', () => {
     ['said that it ends', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
     ['said more than its answer', `${OK}more`],
   ])('that %s carry nothing more', async (_, text) => {
-    egress.answer = (socket) => socket.write(text);
+    egress.response = (socket) => socket.write(text);
     expect(await whole(ask(egress.client))).toBe('ok');
     expect(await whole(ask(egress.client))).toBe('ok');
     expect(egress.sockets).toHaveLength(2);
@@ -236,7 +236,7 @@ describe('connections', () => {
 
   test('that Envoy closes at the moment of a call never make it twice', async () => {
     const bodies: string[] = [];
-    egress.answer = (socket, request) => {
+    egress.response = (socket, request) => {
       bodies.push(request.toString().slice(-4));
       socket.write(OK);
     };
@@ -258,7 +258,7 @@ describe('connections', () => {
   });
 
   test('end with the client, and none is made after', async () => {
-    egress.answer = () => undefined;
+    egress.response = () => undefined;
     const call = ask(egress.client);
     await expect.poll(() => egress.sockets.length).toBe(1);
     egress.client.close();

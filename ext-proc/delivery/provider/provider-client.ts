@@ -1,4 +1,4 @@
-import { CallLimits } from '../waits/call-limits.ts';
+import { DeadlineTimer } from '../waits/deadline-timer.ts';
 import { ProviderCall, type SentListener } from './provider-call.ts';
 import { type ConnectionKeeper, ProviderConnection } from './provider-connection.ts';
 import { FAILURES } from './provider-failure.ts';
@@ -11,7 +11,7 @@ const MAX_CONNECTIONS = 8192;
 export class ProviderClient implements ConnectionKeeper {
   readonly #socketPath: string;
   readonly #maxConnections: number;
-  readonly #limits = new CallLimits();
+  readonly #limits = new DeadlineTimer();
   readonly #connections = new Set<ProviderConnection>();
   /** The one used last stands last; those that have closed meanwhile are passed over. */
   readonly #idle: ProviderConnection[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CATALOGUE } from '../../../core/errors/catalogue.ts';
 import { envelopeOf } from '../../../core/errors/refusal.ts';
-import { order } from '../order.fixture.ts';
+import { admittedRequest } from '../admitted-request.fixture.ts';
 import {
   bodyFailure,
   brokenStreamRefusal,
@@ -78,7 +78,7 @@ describe('what the client is told', () => {
     ['Bad schema', 'The model rejected the request.', undefined],
     [undefined, 'The model rejected the request.', undefined],
   ])('of %j', (body, message, param) => {
-    expect(envelopeOf(refusalOf(order(), statusFailure(400, body))).error).toEqual({
+    expect(envelopeOf(refusalOf(admittedRequest(), statusFailure(400, body))).error).toEqual({
       message,
       type: 'invalid_request_error',
       code: 'invalid_request',
@@ -89,13 +89,14 @@ describe('what the client is told', () => {
 
   test('is bounded', () => {
     expect(
-      envelopeOf(refusalOf(order(), statusFailure(400, { error: { message: 'x'.repeat(5000) } }))).error.message,
+      envelopeOf(refusalOf(admittedRequest(), statusFailure(400, { error: { message: 'x'.repeat(5000) } }))).error
+        .message,
     ).toHaveLength(1000);
   });
 
   test('names the public model only, and nothing else of the provider', () => {
     const { message } = envelopeOf(
-      refusalOf(order(), statusFailure(401, { error: { message: 'Key sk-1 is wrong' } })),
+      refusalOf(admittedRequest(), statusFailure(401, { error: { message: 'Key sk-1 is wrong' } })),
     ).error;
     expect(message).toBe(CATALOGUE.upstream_config_error.message.replace('{model}', 'public-model'));
   });

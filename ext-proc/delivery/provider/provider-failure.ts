@@ -1,8 +1,8 @@
 import { type Refusal, refuse } from '../../../core/errors/refusal.ts';
 import type { AccountErrorKind, ProviderWork } from '../../delivery-contract/provider-attempt.ts';
 import { accountErrorOf, isContentRefusal, isContextError, judged } from './account-error.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
 import { isObject } from './json-object.ts';
-import type { Order } from './order.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
 import { redactSecrets } from './redact-secrets.ts';
 
@@ -32,56 +32,55 @@ export interface Verdict {
   readonly retry: 'same' | 'next' | 'none';
 }
 
-const REJECTED: Verdict = { code: 'invalid_request', retry: 'none' };
-const TOO_LONG: Verdict = { code: 'context_length_exceeded', retry: 'none' };
-const MISCONFIGURED: Verdict = { code: 'upstream_config_error', retry: 'next' };
-const BUSY: Verdict = { code: 'no_capacity', retry: 'same' };
-const EJECTED: Verdict = { code: 'no_capacity', retry: 'next' };
-const UNPAID: Verdict = EJECTED;
-const SLOW: Verdict = { code: 'request_timeout', retry: 'same' };
-const OUT_OF_TIME: Verdict = { code: 'request_timeout', retry: 'none' };
-const FAILED: Verdict = { code: 'upstream_error', retry: 'same' };
+const INVALID_REQUEST_FINAL: Verdict = { code: 'invalid_request', retry: 'none' };
+const CONTEXT_LENGTH_FINAL: Verdict = { code: 'context_length_exceeded', retry: 'none' };
+const CONFIG_ERROR_RETRY_NEXT: Verdict = { code: 'upstream_config_error', retry: 'next' };
+const NO_CAPACITY_RETRY_SAME: Verdict = { code: 'no_capacity', retry: 'same' };
+const NO_CAPACITY_RETRY_NEXT: Verdict = { code: 'no_capacity', retry: 'next' };
+const TIMEOUT_RETRY_SAME: Verdict = { code: 'request_timeout', retry: 'same' };
+const TIMEOUT_FINAL: Verdict = { code: 'request_timeout', retry: 'none' };
+const UPSTREAM_ERROR_RETRY_SAME: Verdict = { code: 'upstream_error', retry: 'same' };
 /** The provider may have done, and be paid for, the work already: asking it again would pay twice. */
-const SPOILED: Verdict = { code: 'upstream_error', retry: 'next' };
+const UPSTREAM_ERROR_RETRY_NEXT: Verdict = { code: 'upstream_error', retry: 'next' };
 
 const BY_STATUS: Readonly<Record<number, Verdict>> = {
-  400: REJECTED,
-  401: MISCONFIGURED,
-  403: MISCONFIGURED,
-  404: MISCONFIGURED,
-  408: SLOW,
-  422: REJECTED,
-  429: BUSY,
-  504: SLOW,
-  529: BUSY,
+  400: INVALID_REQUEST_FINAL,
+  401: CONFIG_ERROR_RETRY_NEXT,
+  403: CONFIG_ERROR_RETRY_NEXT,
+  404: CONFIG_ERROR_RETRY_NEXT,
+  408: TIMEOUT_RETRY_SAME,
+  422: INVALID_REQUEST_FINAL,
+  429: NO_CAPACITY_RETRY_SAME,
+  504: TIMEOUT_RETRY_SAME,
+  529: NO_CAPACITY_RETRY_SAME,
 };
 const FIRST_SERVER_ERROR = 500;
 
 /** Envoy's response flags on its own replies, most telling first: a refused connection carries `UF` and, after its retries, `URX`. */
 const BY_ENVOY_FLAG: readonly (readonly [flags: readonly string[], result: string, verdict: Verdict])[] = [
-  [['NC', 'NR'], 'no_cluster', MISCONFIGURED],
-  [['UF'], 'connect_failed', FAILED],
-  [['UH'], 'ejected', EJECTED],
-  [['UO'], 'overflow', EJECTED],
-  [['UT', 'UMSDR', 'SI', 'DT'], 'envoy_timeout', SLOW],
+  [['NC', 'NR'], 'no_cluster', CONFIG_ERROR_RETRY_NEXT],
+  [['UF'], 'connect_failed', UPSTREAM_ERROR_RETRY_SAME],
+  [['UH'], 'ejected', NO_CAPACITY_RETRY_NEXT],
+  [['UO'], 'overflow', NO_CAPACITY_RETRY_NEXT],
+  [['UT', 'UMSDR', 'SI', 'DT'], 'envoy_timeout', TIMEOUT_RETRY_SAME],
 ];
 
 export const FAILURES = {
-  reset: failure('reset', SPOILED),
+  reset: failure('reset', UPSTREAM_ERROR_RETRY_NEXT),
   /** Envoy's egress listener itself did not take the connection, or not the whole request: no provider has seen it. */
-  egressUnreachable: failure('egress_unreachable', BUSY),
-  unsendable: failure('unsendable', MISCONFIGURED),
+  egressUnreachable: failure('egress_unreachable', NO_CAPACITY_RETRY_SAME),
+  unsendable: failure('unsendable', CONFIG_ERROR_RETRY_NEXT),
   /** The provider works on the request, and is paid for it: asking it again would pay twice. */
   firstByte: failure('first_byte_timeout', { code: 'request_timeout', retry: 'next' }),
-  deadline: failure('total_timeout', OUT_OF_TIME),
+  deadline: failure('total_timeout', TIMEOUT_FINAL),
   stall: failure('stall', { code: 'request_timeout', retry: 'next' }),
-  tooLarge: failure('too_large', SPOILED),
+  tooLarge: failure('too_large', UPSTREAM_ERROR_RETRY_NEXT),
   /** Too many large answers are in memory already. */
   noRoom: failure('no_room', { code: 'no_capacity', retry: 'none' }),
-  encoded: failure('encoded', SPOILED),
-  malformed: failure('malformed', SPOILED),
+  encoded: failure('encoded', UPSTREAM_ERROR_RETRY_NEXT),
+  malformed: failure('malformed', UPSTREAM_ERROR_RETRY_NEXT),
   /** A stream that ended without all that it owed. */
-  incomplete: failure('incomplete', SPOILED),
+  incomplete: failure('incomplete', UPSTREAM_ERROR_RETRY_NEXT),
   /** The process ends, and this request was not done when the time to drain was over. */
   processEnds: failure('process_ends', { code: 'no_capacity', retry: 'none' }),
   /** The client left, and this request is not read to its end for it. */
@@ -92,7 +91,7 @@ export const FAILURES = {
 const NOT_SENT = new Set([
   FAILURES.egressUnreachable.result,
   FAILURES.unsendable.result,
-  ...BY_ENVOY_FLAG.filter(([, , verdict]) => verdict !== SLOW).map(([, result]) => result),
+  ...BY_ENVOY_FLAG.filter(([, , verdict]) => verdict !== TIMEOUT_RETRY_SAME).map(([, result]) => result),
 ]);
 
 export function workFor({ result }: ProviderFailure, wasSent: boolean): ProviderWork {
@@ -106,26 +105,27 @@ export function statusFailure(status: number, body?: unknown, retryAfterMs?: num
   const account = accountErrorOf(status, said);
   const pause = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (account !== undefined) return { ...accountFailure(status, account), ...pause };
-  if (status === 403 && isContentRefusal(said)) return { ...failure(REFUSED_CONTENT, REJECTED), ...pause };
-  const verdict = BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? FAILED : SPOILED);
-  const rejected = verdict === REJECTED ? rejection(said, typeof body === 'string') : verdict;
+  if (status === 403 && isContentRefusal(said)) return { ...failure(REFUSED_CONTENT, INVALID_REQUEST_FINAL), ...pause };
+  const verdict =
+    BY_STATUS[status] ?? (status >= FIRST_SERVER_ERROR ? UPSTREAM_ERROR_RETRY_SAME : UPSTREAM_ERROR_RETRY_NEXT);
+  const rejected = verdict === INVALID_REQUEST_FINAL ? rejection(said, typeof body === 'string') : verdict;
   return { ...failure(`status_${status}`, rejected), ...pause };
 }
 
 const RESULT_OF_ACCOUNT = { credentials: 'auth', funds: 'funds' } as const;
 
 function accountFailure(status: number, account: AccountErrorKind): ProviderFailure {
-  const verdict = account === 'funds' ? UNPAID : MISCONFIGURED;
-  const isUsual = status === 402 || (account === 'credentials' && BY_STATUS[status] === MISCONFIGURED);
+  const verdict = account === 'funds' ? NO_CAPACITY_RETRY_NEXT : CONFIG_ERROR_RETRY_NEXT;
+  const isUsual = status === 402 || (account === 'credentials' && BY_STATUS[status] === CONFIG_ERROR_RETRY_NEXT);
   const result = isUsual ? `status_${status}` : `status_${status}_${RESULT_OF_ACCOUNT[account]}`;
   return { ...failure(result, verdict), account };
 }
 
 /** The client's own request is at fault. A body that is no JSON was not written for a client to read. */
 function rejection(said: ProviderWords, isBareText: boolean): Verdict & Pick<ProviderFailure, 'problem' | 'param'> {
-  if (isContextError(said)) return TOO_LONG;
+  if (isContextError(said)) return CONTEXT_LENGTH_FINAL;
   return {
-    ...REJECTED,
+    ...INVALID_REQUEST_FINAL,
     ...(said.text === '' || isBareText ? {} : { problem: said.text }),
     ...(said.param === undefined ? {} : { param: said.param }),
   };
@@ -148,8 +148,8 @@ export function bodyFailure(body: unknown): ProviderFailure {
   const status = isObject(error) ? (statusIn(error.code) ?? statusIn(error.status)) : undefined;
   if (status !== undefined) return { ...statusFailure(status, body), result: ERROR_BODY };
   const account = judged(wordsOf(body));
-  if (account === undefined) return failure(ERROR_BODY, FAILED);
-  return { ...failure(ERROR_BODY, account === 'funds' ? UNPAID : MISCONFIGURED), account };
+  if (account === undefined) return failure(ERROR_BODY, UPSTREAM_ERROR_RETRY_SAME);
+  return { ...failure(ERROR_BODY, account === 'funds' ? NO_CAPACITY_RETRY_NEXT : CONFIG_ERROR_RETRY_NEXT), account };
 }
 
 function statusIn(value: unknown): number | undefined {
@@ -181,7 +181,7 @@ function ownWords({ result }: ProviderFailure): string {
 }
 
 /** What the client is told when nothing was delivered. */
-export function refusalOf(order: Order, failed: ProviderFailure): Refusal {
+export function refusalOf(admitted: AdmittedRequest, failed: ProviderFailure): Refusal {
   switch (failed.code) {
     case 'invalid_request':
       return refuse(
@@ -190,16 +190,16 @@ export function refusalOf(order: Order, failed: ProviderFailure): Refusal {
         failed.param === undefined ? {} : { param: failed.param.slice(0, MAX_PARAM_CHARACTERS) },
       );
     case 'context_length_exceeded':
-      return refuse(failed.code, contextOf(order));
+      return refuse(failed.code, contextOf(admitted));
     case 'upstream_config_error':
-      return refuse(failed.code, { model: order.model.id });
+      return refuse(failed.code, { model: admitted.model.id });
     default:
       return refuse(failed.code);
   }
 }
 
 /** The provider counts more than was estimated here, or has a smaller window: at least so much is true. */
-function contextOf({ chat, model }: Order): { estimated_tokens: number; context_window: number } {
+function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number; context_window: number } {
   const estimated = chat.inputTokens.estimate + (chat.maxTokens ?? 0);
   return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
 }

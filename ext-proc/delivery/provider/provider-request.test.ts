@@ -1,18 +1,27 @@
 import { expect, test } from 'vitest';
-import { order, provider } from '../order.fixture.ts';
+import { admittedRequest, provider } from '../admitted-request.fixture.ts';
 import { createIdentities } from './identities.ts';
 import { providerRequest } from './provider-request.ts';
 
 const identify = createIdentities(Buffer.alloc(32));
 
 function headersTo(more: Parameters<typeof provider>[1], stream = false): readonly string[] | undefined {
-  return providerRequest(order({ stream }), { provider: provider('alpha', more), model: 'm' }, undefined, identify)
-    .headers;
+  return providerRequest(
+    admittedRequest({ stream }),
+    { provider: provider('alpha', more), model: 'm' },
+    undefined,
+    identify,
+  ).headers;
 }
 
 test('a request has a path, headers in order, and the length of its body', () => {
   const target = { provider: provider('alpha'), model: 'm' };
-  const { path, headers, body, bodyBytes } = providerRequest(order({ stream: true }), target, undefined, identify);
+  const { path, headers, body, bodyBytes } = providerRequest(
+    admittedRequest({ stream: true }),
+    target,
+    undefined,
+    identify,
+  );
   expect(path).toBe('/api/v1/chat/completions');
   expect(headers).toEqual([
     ...['host', 'alpha.example', 'x-gw-cluster', 'alpha-1', 'content-type', 'application/json'],

@@ -1,8 +1,8 @@
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
 import type { Span } from '../../tracing/request-trace.ts';
 import { untracedHeaders } from '../../tracing/trace-context.ts';
+import type { AdmittedRequest } from './admitted-request.ts';
 import type { Identify } from './identities.ts';
-import type { Order } from './order.ts';
 
 export interface ProviderRequest {
   readonly path: string;
@@ -18,22 +18,22 @@ export interface ProviderRequest {
  * path on as they are here. `span`: of the attempt, where the request is traced.
  */
 export function providerRequest(
-  order: Order,
+  admitted: AdmittedRequest,
   { provider, model }: Target,
   span: Span | undefined,
   identify: Identify,
 ): ProviderRequest {
   const { outputLimitField } = provider;
-  const { organizationId, outputLimit } = order;
-  const body = order.chat.encodeFor({
+  const { organizationId, outputLimit } = admitted;
+  const body = admitted.chat.encodeFor({
     ...{ model, outputLimitField, outputLimit },
     identify: (field, value) => identify(organizationId, field, value),
   });
   let bodyBytes = 0;
   for (const piece of body) bodyBytes += piece.length;
   const { path, json, stream } = constantParts(provider);
-  const constant = order.chat.stream ? stream : json;
-  const trace = provider.sendTraceparent ? traceHeaders(order, span) : [];
+  const constant = admitted.chat.stream ? stream : json;
+  const trace = provider.sendTraceparent ? traceHeaders(admitted, span) : [];
   const isSendable = constant !== undefined && areSendable(trace);
   return { path, headers: isSendable ? [...constant, ...trace] : undefined, body, bodyBytes };
 }
@@ -77,7 +77,7 @@ function areSendable(headers: readonly string[]): boolean {
 }
 
 /** A server that hears nothing would decide by itself what to record. */
-function traceHeaders({ config, trace }: Order, span: Span | undefined): string[] {
+function traceHeaders({ config, trace }: AdmittedRequest, span: Span | undefined): string[] {
   if (trace !== undefined && span !== undefined) return trace.headersFor(span);
   return config.tracing === undefined ? [] : untracedHeaders();
 }

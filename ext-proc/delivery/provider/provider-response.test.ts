@@ -20,17 +20,17 @@ describe('a response', () => {
     ['without a body, as 204 says', 'HTTP/1.1 204 X\r\n\r\n', ''],
     ['that is compressed, as it comes', 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 1\r\n\r\na', 'a'],
   ])('%s is read, and its connection used again', async (_, text, body) => {
-    egress.answer = (socket) => socket.write(text);
+    egress.response = (socket) => socket.write(text);
     expect(await whole(ask(egress.client))).toBe(body);
     await new Promise(setImmediate);
-    egress.answer = (socket) => socket.write(OK);
+    egress.response = (socket) => socket.write(OK);
     expect(await whole(ask(egress.client))).toBe('ok');
     expect(egress.sockets).toHaveLength(1);
   });
 
   test('is the same however it is cut', async () => {
     const text = chunked('1\r\na\r\n0A;x=y\r\nbcdefghijk\r\n0\r\nx: y\r\n\r\n');
-    egress.answer = async (socket) => {
+    egress.response = async (socket) => {
       socket.setNoDelay();
       for (const byte of text) {
         socket.write(byte);
@@ -56,15 +56,15 @@ describe('a response', () => {
     ['a head above 64 KiB', `HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(40_000)}`],
     ['trailers above 64 KiB', chunked(`0\r\n${'x: y\r\n'.repeat(40_000)}`)],
   ])('with %s is refused, and its connection closed', async (_, text) => {
-    egress.answer = (socket) => socket.write(text);
+    egress.response = (socket) => socket.write(text);
     expect(await whole(ask(egress.client))).toMatch(/reset$/);
-    egress.answer = (socket) => socket.write(OK);
+    egress.response = (socket) => socket.write(OK);
     expect(await whole(ask(egress.client))).toBe('ok');
     expect(egress.sockets).toHaveLength(2);
   });
 
   test('has headers that come twice joined', async () => {
-    egress.answer = (socket) =>
+    egress.response = (socket) =>
       socket.write('HTTP/1.1 200 OK\r\nX-A: 1\r\nx-ab: no\r\nx-a:\t2 \r\nx-c: x-b: no\r\ncontent-length: 0\r\n\r\n');
     const head = await ask(egress.client).head();
     if (head.kind === 'failure') throw new Error(head.result);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeOf } from '../../../core/errors/refusal.ts';
-import { order } from '../order.fixture.ts';
+import { admittedRequest } from '../admitted-request.fixture.ts';
 import { refusalOf, statusFailure, withoutSecrets } from './provider-failure.ts';
 import { redactSecrets } from './redact-secrets.ts';
 
@@ -11,7 +11,7 @@ const PIECE = 8;
 /** The message that a client reads after a provider's 400. */
 function told(message: string, param?: string, key = KEY): string {
   const failed = withoutSecrets(statusFailure(400, { error: { message, param } }), key);
-  return JSON.stringify(envelopeOf(refusalOf(order(), failed)).error);
+  return JSON.stringify(envelopeOf(refusalOf(admittedRequest(), failed)).error);
 }
 
 function piecesIn(text: string, key = KEY): string[] {
@@ -49,7 +49,7 @@ describe("a provider's key", () => {
   test("takes nothing out of the gateway's own words", () => {
     const body = { error: { message: 'Your input was flagged.', code: 'moderation' } };
     const failed = withoutSecrets(statusFailure(403, body), 'sk-provider-refused-content-of-request');
-    expect(JSON.stringify(envelopeOf(refusalOf(order(), failed)))).toContain('provider refused the content');
+    expect(JSON.stringify(envelopeOf(refusalOf(admittedRequest(), failed)))).toContain('provider refused the content');
   });
 
   test('is taken out of param too', () => {

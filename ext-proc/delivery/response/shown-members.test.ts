@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { admittedRequest } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, chunk, DONE, event, STOP, sendJson, sendStream, USAGE } from '../egress.fixture.ts';
-import { order } from '../order.fixture.ts';
 import { shownUsage } from './shown-members.ts';
 
 const { egress, delivery, deliverStream } = await openDelivery();
@@ -45,10 +45,10 @@ describe('what the operator pays, and where', () => {
     const [choice] = COMPLETION.choices;
     const message = { ...choice?.message, reasoning_details: [{ cost: 1 }], provider_metadata: { cost: 417 } };
     const choices = [{ ...choice, message, usage: PRICES }];
-    egress.answerWith(sendJson({ ...COMPLETION, ...OFFICIAL, ...OF_ACCOUNT, choices, usage: USAGE_WITH_PRICES }));
+    egress.respondWith(sendJson({ ...COMPLETION, ...OFFICIAL, ...OF_ACCOUNT, choices, usage: USAGE_WITH_PRICES }));
     const to = client();
-    await deliverTo(delivery, to, order());
-    const text = to.answers[0]?.body?.toString() ?? '';
+    await deliverTo(delivery, to, admittedRequest());
+    const text = to.responses[0]?.body?.toString() ?? '';
     expect(text).not.toContain('417');
     const { provider_metadata: _hidden, ...shownMessage } = message;
     expect(JSON.parse(text)).toEqual({
@@ -68,7 +68,7 @@ describe('what the operator pays, and where', () => {
       where === 'alone' ? STOP : chunk({ provider_metadata: 417 }, 'stop', { ...more, usage: USAGE_WITH_PRICES });
     const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' };
     const alone = event({ ...base, ...more, choices: [], usage: USAGE_WITH_PRICES });
-    egress.answerWith(sendStream([...contents, stop, ...(where === 'alone' ? [alone] : []), DONE]));
+    egress.respondWith(sendStream([...contents, stop, ...(where === 'alone' ? [alone] : []), DONE]));
     const { text } = await deliverStream({ includeUsage: true });
     expect(text).not.toContain('417');
     expect(text).not.toContain('provider');

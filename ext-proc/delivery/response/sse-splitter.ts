@@ -8,7 +8,7 @@ export interface SseEvent {
 }
 
 /** Some events in a row, as they stand in the text of a stream. */
-export interface EventRun {
+export interface EventSequence {
   /** The position after them. */
   readonly end: number;
 }
@@ -83,11 +83,11 @@ export class SseSplitter {
   }
 
   /** Takes out the events that `match` finds to follow from that position of the text on. */
-  takeRun<T extends EventRun>(match: (text: string, start: number) => T | undefined): T | undefined {
+  takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
     if (this.#data !== undefined || this.#type !== '') return undefined;
-    const run = match(this.#text, this.#at);
-    if (run !== undefined) this.#at = run.end;
-    return run;
+    const sequence = match(this.#text, this.#at);
+    if (sequence !== undefined) this.#at = sequence.end;
+    return sequence;
   }
 
   #endLine(bytes: Buffer, start: number, end: number): string {

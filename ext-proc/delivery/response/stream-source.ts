@@ -1,7 +1,7 @@
 import type { END, ProviderCall } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import type { Completion } from './completion.ts';
-import { type EventRun, type SseEvent, SseSplitter } from './sse-splitter.ts';
+import { type EventSequence, type SseEvent, SseSplitter } from './sse-splitter.ts';
 
 /** Tool arguments and images come in single events; nothing that a model writes comes near this. */
 const MAX_EVENT_BYTES = 8 * 1024 * 1024;
@@ -64,7 +64,7 @@ export class StreamSource {
   }
 
   /** The events to come that are alike in the way that `match` knows. */
-  takeRun<T extends EventRun>(match: (text: string, start: number) => T | undefined): T | undefined {
-    return this.#splitter.takeRun(match);
+  takeSequence<T extends EventSequence>(match: (text: string, start: number) => T | undefined): T | undefined {
+    return this.#splitter.takeSequence(match);
   }
 }

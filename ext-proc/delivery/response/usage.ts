@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../../core/pricing.ts';
-import type { TotalMismatch } from '../../delivery-contract/delivery.ts';
+import type { TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
 import { isObject } from '../provider/json-object.ts';
 import { editObject, type Member, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';

@@ -28,7 +28,7 @@ describe('a stream that fails midway', () => {
     ['half an event', [chunk({ content: 'lost' }).slice(0, 50)], (response) => response.end(), 'incomplete'],
     ['a body above the limit', [chunk({ content: 'x'.repeat(5000) })], stalls, 'too_large'],
   ])('by %s', async (_, more, after, result) => {
-    egress.answerWith(sendStream([...HELLO, ...more], after));
+    egress.respondWith(sendStream([...HELLO, ...more], after));
     const { outcome, charges, to, text } = await deliverStream({
       includeUsage: true,
       responseBodyBytes: 3000,
@@ -52,7 +52,7 @@ describe('a stream that fails midway', () => {
   });
 
   test('shows no usage to a client that did not ask', async () => {
-    egress.answerWith(sendStream(HELLO, resets));
+    egress.respondWith(sendStream(HELLO, resets));
     const { text } = await deliverStream();
     expect(text).toBe(HELLO.map(ours).join('') + FAILED + DONE);
   });
@@ -62,7 +62,7 @@ describe('a stream that fails midway', () => {
     ['a clean end within an event', (response) => response.end('data: [DO')],
     ['a reset', resets],
   ])('but not when all was said before %s', async (_, after) => {
-    egress.answerWith(sendStream([...HELLO, STOP], after));
+    egress.respondWith(sendStream([...HELLO, STOP], after));
     const { outcome, text } = await deliverStream();
     expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
     expect(outcome.refusal).toBeUndefined();
@@ -74,15 +74,15 @@ describe('a stream that fails midway', () => {
       model: 'alpha-model-2025',
       choices: [{ index: 1, delta: { content: 'x' } }],
     });
-    egress.answerWith(sendStream([...HELLO, other, STOP]));
+    egress.respondWith(sendStream([...HELLO, other, STOP]));
     const { outcome } = await deliverStream({ completions: 2 });
     expect(outcome.refusal?.code).toBe('upstream_error');
-    egress.answerWith(sendStream([...HELLO, other, STOP, DONE]));
+    egress.respondWith(sendStream([...HELLO, other, STOP, DONE]));
     expect((await deliverStream({ completions: 2 })).outcome.refusal).toBeUndefined();
   });
 
   test('ignores what follows [DONE]', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, DONE + chunk({ content: 'late' }), 'data: {oops\n\n']));
+    egress.respondWith(sendStream([...HELLO, STOP, DONE + chunk({ content: 'late' }), 'data: {oops\n\n']));
     const { text } = await deliverStream();
     expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
   });

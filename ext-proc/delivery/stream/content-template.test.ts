@@ -97,18 +97,21 @@ describe('a chunk that differs in its content only', () => {
 
 describe('events in a row', () => {
   /** What the client is sent and what was produced, when the stream comes in these pieces. */
-  function relayed(pieces: readonly string[], inRuns: boolean): { sent: string; produced: string; runs: number } {
+  function relayed(
+    pieces: readonly string[],
+    inSequences: boolean,
+  ): { sent: string; produced: string; sequences: number } {
     const splitter = new SseSplitter(1e6);
     const template = new ContentTemplate();
     const rewriter = new ChunkRewriter('gen-1', 'public');
-    const result = { sent: '', produced: '', runs: 0 };
+    const result = { sent: '', produced: '', sequences: 0 };
     const takeAll = () => {
       for (;;) {
-        const run = inRuns ? splitter.takeRun(template.matchRun) : undefined;
-        if (run !== undefined) {
-          result.sent += run.events;
-          result.produced += run.content;
-          result.runs++;
+        const sequence = inSequences ? splitter.takeSequence(template.matchSequence) : undefined;
+        if (sequence !== undefined) {
+          result.sent += sequence.events;
+          result.produced += sequence.content;
+          result.sequences++;
         }
         const event = splitter.next();
         if (event === undefined) return;
@@ -164,9 +167,9 @@ describe('events in a row', () => {
         const cuts = [0, ...points.map((point) => point % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
         const pieces = cuts.slice(1).map((cut, index) => bytes.slice(cuts[index], cut));
         const { sent, produced } = relayed([bytes], false);
-        const inRuns = relayed(pieces, true);
-        expect(inRuns).toMatchObject({ sent, produced });
-        runs += inRuns.runs;
+        const inSequences = relayed(pieces, true);
+        expect(inSequences).toMatchObject({ sent, produced });
+        runs += inSequences.sequences;
       }),
       { numRuns: 1000 },
     );
@@ -177,8 +180,8 @@ describe('events in a row', () => {
     const template = learning(chunk('one'));
     const alike = [' two', '', ' é漢👩'].map((content) => `data: ${chunk(content)}\n\n`).join('');
     const text = `data: x\n\n${alike}data: ${chunk('end', { finish_reason: 'stop' })}\n\n`;
-    expect(template.matchRun(text, 0)).toBeUndefined();
-    expect(template.matchRun(text, 9)).toEqual({
+    expect(template.matchSequence(text, 0)).toBeUndefined();
+    expect(template.matchSequence(text, 9)).toEqual({
       end: 9 + alike.length,
       content: ' two é漢👩',
       events: alike.replaceAll('c-1', 'gen-1').replaceAll('"m"', '"public"'),

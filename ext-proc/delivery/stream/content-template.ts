@@ -1,9 +1,9 @@
 import { isObject } from '../provider/json-object.ts';
 import { type Completion, textOf } from '../response/completion.ts';
-import type { EventRun } from '../response/sse-splitter.ts';
+import type { EventSequence } from '../response/sse-splitter.ts';
 
 /** Events in a row that differ in nothing but their content. */
-export interface ContentRun extends EventRun {
+export interface ContentSequence extends EventSequence {
   /** Of all of them. */
   readonly content: string;
   /** What the client is sent instead. */
@@ -29,8 +29,8 @@ export class ContentTemplate {
   #open = '';
   #close = '';
   /** The same of whole events, with what stands between two contents. */
-  #runHead = '';
-  #runTail = '';
+  #sequenceHead = '';
+  #sequenceTail = '';
   #between = '';
   #sentBetween = '';
 
@@ -44,17 +44,17 @@ export class ContentTemplate {
   }
 
   /** The events from this position of a stream's text on, for as long as their chunks match: nothing is cut out of the text but their contents. */
-  readonly matchRun = (text: string, start: number): ContentRun | undefined => {
-    const headEnd = start + this.#runHead.length;
-    if (this.#head === '' || text.slice(start, headEnd) !== this.#runHead) return undefined;
+  readonly matchSequence = (text: string, start: number): ContentSequence | undefined => {
+    const headEnd = start + this.#sequenceHead.length;
+    if (this.#head === '' || text.slice(start, headEnd) !== this.#sequenceHead) return undefined;
     const contents: string[] = [];
     let end = start;
     for (let at = headEnd; ; ) {
       const contentEnd = plainEnd(text, at);
       const next = contentEnd + this.#between.length;
       const goesOn = text.slice(contentEnd, next) === this.#between;
-      const tailEnd = contentEnd + this.#runTail.length;
-      if (!goesOn && text.slice(contentEnd, tailEnd) !== this.#runTail) break;
+      const tailEnd = contentEnd + this.#sequenceTail.length;
+      if (!goesOn && text.slice(contentEnd, tailEnd) !== this.#sequenceTail) break;
       contents.push(text.slice(at, contentEnd));
       end = tailEnd;
       at = next;
@@ -84,9 +84,9 @@ export class ContentTemplate {
     if (provided === undefined || sent === undefined) return;
     [this.#head, this.#tail] = provided;
     [this.#open, this.#close] = sent;
-    this.#runHead = LEAD + this.#head;
-    this.#runTail = this.#tail + EVENT_END;
-    this.#between = this.#runTail + this.#runHead;
+    this.#sequenceHead = LEAD + this.#head;
+    this.#sequenceTail = this.#tail + EVENT_END;
+    this.#between = this.#sequenceTail + this.#sequenceHead;
     this.#sentBetween = this.#close + this.#open;
   }
 }

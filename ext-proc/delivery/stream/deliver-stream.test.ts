@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { refuse } from '../../../core/errors/refusal.ts';
+import { admittedRequest } from '../admitted-request.fixture.ts';
 import { client, deliverTo, deliveryOver, openDelivery } from '../client.fixture.ts';
 import { chunk, DONE, event, HELLO, ours, STOP, sendStream, USAGE, usageChunk } from '../egress.fixture.ts';
-import { order } from '../order.fixture.ts';
 
 const { egress, delivery, deliverStream } = await openDelivery();
 
@@ -10,7 +10,7 @@ const COST = { ...USAGE, cost: 0.25 };
 
 describe('a stream', () => {
   test('is passed on with our id and model, charged, and ended', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
     const { outcome, charges, to, text } = await deliverStream();
     expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
     expect(to).toMatchObject({ ended: true, aborted: false });
@@ -40,14 +40,14 @@ describe('a stream', () => {
   });
 
   test('ends with the usage and its cost if the client asked', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
     const { text } = await deliverStream({ includeUsage: true });
     expect(text.endsWith(ours(STOP) + ours(usageChunk(COST)) + DONE)).toBe(true);
   });
 
   test('is passed on at once: events of one read as one piece, nothing held back', async () => {
     let sendMore: () => void = () => undefined;
-    egress.answerWith((response) => {
+    egress.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(HELLO.join('') + DONE.slice(0, 3));
       sendMore = () => response.end(`${DONE.slice(3)}`);
@@ -63,7 +63,7 @@ describe('a stream', () => {
 
   test('is read in pieces cut anywhere, CRLF and comments included', async () => {
     const all = `\ufeff: hello\r\n\r\n${[...HELLO, STOP, usageChunk(), DONE].join('').replaceAll('\n', '\r\n')}`;
-    egress.answerWith(sendStream(all.match(/[\s\S]{1,97}/g) ?? []));
+    egress.respondWith(sendStream(all.match(/[\s\S]{1,97}/g) ?? []));
     const { text, charges } = await deliverStream();
     expect(text.match(/"content":"[^"]*"/g)?.join()).toBe('"content":"","content":"Hello","content":" there"');
     expect(text).not.toContain('hello');
@@ -73,17 +73,17 @@ describe('a stream', () => {
 
   test('is passed on without what says nothing: pings, and events without data', async () => {
     const nothing = ['data:\n\n', 'data: \n\n', event({ type: 'ping' })];
-    egress.answerWith(sendStream([...nothing, ...HELLO, ...nothing, STOP, ...nothing, DONE]));
+    egress.respondWith(sendStream([...nothing, ...HELLO, ...nothing, STOP, ...nothing, DONE]));
     const { outcome, text } = await deliverStream();
     expect(text).toBe([...HELLO, STOP].map(ours).join('') + DONE);
     expect(outcome.attempts).toMatchObject([{ provider: 'alpha', result: 'ok' }]);
   });
 
   test('ends only after the charge', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     const to = client();
     let textAtCharge = '';
-    await deliverTo(delivery, to, order({ stream: true }), async () => {
+    await deliverTo(delivery, to, admittedRequest({ stream: true }), async () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       textAtCharge = to.text();
       return undefined;
@@ -94,9 +94,9 @@ describe('a stream', () => {
   });
 
   test('ends with an error when the charge is refused, and without a cost', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, usageChunk(), DONE]));
     const to = client();
-    const { outcome } = await deliverTo(delivery, to, order({ stream: true, includeUsage: true }), async () =>
+    const { outcome } = await deliverTo(delivery, to, admittedRequest({ stream: true, includeUsage: true }), async () =>
       refuse('no_capacity'),
     );
     expect(outcome).toMatchObject({ status: 200, refusal: { code: 'no_capacity' } });
@@ -106,12 +106,12 @@ describe('a stream', () => {
   });
 
   test('ends with an error when the charge is impossible, which is a bug', async () => {
-    egress.answerWith(sendStream([...HELLO, STOP, DONE]));
+    egress.respondWith(sendStream([...HELLO, STOP, DONE]));
     const to = client();
     const impossible = async () => {
       throw new Error('a constraint was violated');
     };
-    await expect(deliverTo(delivery, to, order({ stream: true }), impossible)).rejects.toThrow('constraint');
+    await expect(deliverTo(delivery, to, admittedRequest({ stream: true }), impossible)).rejects.toThrow('constraint');
     expect(to.text()).toContain('"code":"internal_error"');
     expect(to.text().endsWith(DONE)).toBe(true);
     expect(to.ended).toBe(true);
@@ -122,13 +122,13 @@ describe('a stream', () => {
       id: `a\u0000${'x'.repeat(197)}\ud83d\ude00`,
       choices: [{ delta: { content: 'a' }, finish_reason: 'st\u0000op' }],
     });
-    egress.answerWith(sendStream([odd, DONE]));
+    egress.respondWith(sendStream([odd, DONE]));
     const { charges } = await deliverStream();
     expect(charges).toMatchObject([{ upstreamId: `a${'x'.repeat(197)}\ufffd`, finishReason: 'stop' }]);
   });
 
   test('leaves its connection for the next', async () => {
-    egress.answerWith(
+    egress.respondWith(
       sendStream([...HELLO, STOP, DONE], (response) => {
         response.write(`: ${'x'.repeat(300_000)}\n\n`);
         setTimeout(() => response.end(), 30);
@@ -136,7 +136,7 @@ describe('a stream', () => {
     );
     const one = deliveryOver(egress);
     for (let i = 0; i < 3; i++) {
-      await deliverTo(one, client(), order({ stream: true }));
+      await deliverTo(one, client(), admittedRequest({ stream: true }));
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     await one.close();
@@ -147,7 +147,7 @@ describe('a stream', () => {
 describe('the usage of a stream', () => {
   const done = [STOP, DONE];
   test('is asked for always, and no trace of it reaches a client that did not ask', async () => {
-    egress.answerWith(
+    egress.respondWith(
       sendStream([
         chunk({ content: 'a' }, null, { usage: null }),
         chunk({}, 'stop', { usage: null }),
@@ -159,7 +159,7 @@ describe('the usage of a stream', () => {
   });
 
   test('is left as null on the other chunks for a client that did ask', async () => {
-    egress.answerWith(sendStream([chunk({ content: 'a' }, 'stop', { usage: null }), usageChunk(), DONE]));
+    egress.respondWith(sendStream([chunk({ content: 'a' }, 'stop', { usage: null }), usageChunk(), DONE]));
     expect((await deliverStream({ includeUsage: true })).text.match(/"usage":null/g)).toHaveLength(1);
   });
 
@@ -179,7 +179,7 @@ describe('the usage of a stream', () => {
     ],
   ])('is moved to the end where the provider put it %s', async (_, pieces) => {
     for (const includeUsage of [false, true]) {
-      egress.answerWith(sendStream(pieces));
+      egress.respondWith(sendStream(pieces));
       const { text, charges } = await deliverStream({ includeUsage });
       const events = text
         .split('\n\n')
@@ -195,14 +195,14 @@ describe('the usage of a stream', () => {
 
   test('is left out where it is none: a client reads it once, as it was charged', async () => {
     const nonsense = [0, 'none', [USAGE]].map((usage) => chunk({ content: 'a' }, null, { usage }));
-    egress.answerWith(sendStream([...nonsense, STOP, usageChunk(), DONE]));
+    egress.respondWith(sendStream([...nonsense, STOP, usageChunk(), DONE]));
     const { text } = await deliverStream({ includeUsage: true });
     const content = ours(chunk({ content: 'a' }));
     expect(text).toBe(content.repeat(3) + ours(STOP) + ours(usageChunk(COST)) + DONE);
   });
 
   test('is counted when none comes', async () => {
-    egress.answerWith(sendStream([...HELLO, ...done]));
+    egress.respondWith(sendStream([...HELLO, ...done]));
     const { text, charges } = await deliverStream({ includeUsage: true });
     expect(charges).toMatchObject([{ usage: { promptTokens: 3, completionTokens: 2 }, usageCounted: true }]);
     expect(JSON.parse(text.split('\n\n').at(-3)?.slice(6) ?? '')).toEqual({
@@ -221,7 +221,7 @@ describe('the usage of a stream', () => {
       { prompt_tokens: 0, completion_tokens: 0 },
       { prompt_tokens: 7, completion_tokens: 0 },
     ]) {
-      egress.answerWith(sendStream([...HELLO, STOP, usageChunk(usage), DONE]));
+      egress.respondWith(sendStream([...HELLO, STOP, usageChunk(usage), DONE]));
       const { charges, text } = await deliverStream({ includeUsage: true });
       expect(charges).toMatchObject([{ usage: { completionTokens: 2 }, usageCounted: true }]);
       expect(text).not.toContain('_details');
@@ -229,7 +229,7 @@ describe('the usage of a stream', () => {
   });
 
   test('covers only what came before it', async () => {
-    egress.answerWith(
+    egress.respondWith(
       sendStream([
         chunk({ content: '' }, null, { usage: { prompt_tokens: 9, completion_tokens: 1 } }),
         chunk({ content: 'a b c d' }),

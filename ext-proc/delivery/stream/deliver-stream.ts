@@ -1,43 +1,45 @@
 import { refuse } from '../../../core/errors/refusal.ts';
-import type { DeliveryOutcome, MeteredUsage } from '../../delivery-contract/delivery.ts';
+import type { DeliveryOutcome, MeteredUsage } from '../../delivery-contract/delivery-hold.ts';
 import type { ResponseStream } from '../../transport/exchange.ts';
+import { type ActiveDelivery, lastBytesMs } from '../attempts/active-delivery.ts';
 import type { OpenedStream } from '../attempts/attempt.ts';
-import { describeAnswer, endStreamSpan } from '../attempts/attempt-span.ts';
-import { chargeAnswer } from '../attempts/charge-answer.ts';
-import { lastBytesMs, type Run } from '../attempts/run.ts';
+import { describeResponse, endStreamSpan } from '../attempts/attempt-span.ts';
+import { chargeResponse } from '../attempts/charge-response.ts';
 import { brokenStreamRefusal } from '../provider/provider-failure.ts';
 import { settlesWithin } from '../waits/wait.ts';
-import { AnswerRecord } from './answer-record.ts';
 import { DONE_EVENT, failureEvent } from './final-event.ts';
+import { ResponseRecord } from './response-record.ts';
 import { type RelayedStream, relayStream } from './stream-relay.ts';
 
 /** Relays a stream, charges what was delivered, and only then writes its end (DESIGN invariants 4 and 5). */
-export async function deliverStream(run: Run, opened: OpenedStream): Promise<DeliveryOutcome> {
-  const { order, exchange } = run;
+export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStream): Promise<DeliveryOutcome> {
+  const { admitted, exchange } = delivery;
   const { provider, model } = opened.target;
-  const record = order.keepsAnswer ? new AnswerRecord(run.answers, order.organizationId) : undefined;
+  const record = admitted.keepsResponse
+    ? new ResponseRecord(delivery.responseBudget, admitted.organizationId)
+    : undefined;
   let complete = false;
   let begun: ResponseStream | undefined;
   try {
-    const relayed = await relayStream(run, opened, record, (client) => {
+    const relayed = await relayStream(delivery, opened, record, (client) => {
       begun = client;
     });
     complete = relayed.failure === undefined;
-    endStreamSpan(order, relayed.failure);
-    run.attempts.push({
+    endStreamSpan(admitted, relayed.failure);
+    delivery.attempts.push({
       provider: provider.name,
       result: relayed.failure?.result ?? 'ok',
       account: relayed.failure?.account,
       durationMs: relayed.lastEventMs - opened.askedMs,
       firstEventMs: opened.latencyMs - opened.askedMs,
     });
-    const metered = await relayed.meter.usage(order.chat, run.countTokens, exchange.gone.aborted);
-    describeAnswer(order, relayed.meter, metered.usage);
-    run.account.outputEnded(metered);
+    const metered = await relayed.meter.usage(admitted.chat, delivery.countTokens, exchange.gone.aborted);
+    describeResponse(admitted, relayed.meter, metered.usage);
+    delivery.hold.outputEnded(metered);
     const broken = relayed.failure && brokenStreamRefusal(relayed.failure);
-    const last = usageEvent(run, relayed, metered) + (broken ? failureEvent(order, broken) : '') + DONE_EVENT;
-    const refused = await chargeAnswer(
-      run,
+    const last = usageEvent(delivery, relayed, metered) + (broken ? failureEvent(admitted, broken) : '') + DONE_EVENT;
+    const refused = await chargeResponse(
+      delivery,
       opened,
       {
         provider: provider.name,
@@ -57,21 +59,21 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
     record?.release();
     const outcome = {
       status: 200,
-      attempts: run.attempts,
+      attempts: delivery.attempts,
       timeToFirstEventMs: opened.latencyMs,
       usageMismatch: relayed.meter.mismatch,
     };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;
     // Nothing was charged: there is no usage to report, and what was held is free before the client knows.
-    if (refused) await run.account.release();
-    const end = refused ? failureEvent(order, broken ?? refused) + DONE_EVENT : last;
+    if (refused) await delivery.hold.release();
+    const end = refused ? failureEvent(admitted, broken ?? refused) + DONE_EVENT : last;
     begun = undefined;
-    const inTime = await endClient(run, relayed.client, end);
+    const inTime = await endClient(delivery, relayed.client, end);
     return { ...outcome, ...(refusal ? { refusal } : {}), clientGone: !inTime || exchange.gone.aborted };
   } catch (error) {
     // A bug of ours, such as a charge that the ledger finds impossible, must not cut the client off without a word (DESIGN invariant 5).
-    if (begun) await endClient(run, begun, failureEvent(order, refuse('internal_error')) + DONE_EVENT);
+    if (begun) await endClient(delivery, begun, failureEvent(admitted, refuse('internal_error')) + DONE_EVENT);
     throw error;
   } finally {
     record?.release();
@@ -79,13 +81,13 @@ export async function deliverStream(run: Run, opened: OpenedStream): Promise<Del
   }
 }
 
-function usageEvent({ order, account }: Run, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
-  return order.chat.includeUsage ? usageFrame.event(metered, account.costUsd(metered.usage)) : '';
+function usageEvent({ admitted, hold }: ActiveDelivery, { usageFrame }: RelayedStream, metered: MeteredUsage): string {
+  return admitted.chat.includeUsage ? usageFrame.event(metered, hold.costUsd(metered.usage)) : '';
 }
 
 /** False: the client did not read to the end in time, and was cut off. */
-async function endClient(run: Run, client: ResponseStream, last: string): Promise<boolean> {
-  const inTime = await settlesWithin(client.end(Buffer.from(last)), lastBytesMs(run));
+async function endClient(delivery: ActiveDelivery, client: ResponseStream, last: string): Promise<boolean> {
+  const inTime = await settlesWithin(client.end(Buffer.from(last)), lastBytesMs(delivery));
   if (!inTime) client.abort();
   return inTime;
 }

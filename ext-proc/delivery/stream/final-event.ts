@@ -1,5 +1,5 @@
 import { envelopeOf, type Refusal } from '../../../core/errors/refusal.ts';
-import type { Order } from '../provider/order.ts';
+import type { AdmittedRequest } from '../provider/admitted-request.ts';
 
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
@@ -7,14 +7,14 @@ export const DONE_EVENT = 'data: [DONE]\n\n';
  * The end of a stream that failed (INTERFACE 4). Its exact shape is measured: `error` first and the role `error` make every client
  * library that was tried report it, where an ordinary delta is swallowed by some.
  */
-export function failureEvent(order: Order, refusal: Refusal): string {
+export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): string {
   return dataEvent(
     JSON.stringify({
       error: envelopeOf(refusal).error,
-      id: order.generationId,
+      id: admitted.generationId,
       object: 'chat.completion.chunk',
-      created: order.createdAtSeconds,
-      model: order.model.id,
+      created: admitted.createdAtSeconds,
+      model: admitted.model.id,
       choices: [{ index: 0, delta: { role: 'error', content: '' }, finish_reason: 'error' }],
     }),
   );

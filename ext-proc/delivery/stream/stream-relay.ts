@@ -1,25 +1,25 @@
 import type { ResponseStream } from '../../transport/exchange.ts';
+import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from '../attempts/active-delivery.ts';
 import type { OpenedStream } from '../attempts/attempt.ts';
 import { leaveBegun } from '../attempts/leaving.ts';
-import { elapsedMs, isDrained, type Run, remainingMs } from '../attempts/run.ts';
 import { isObject } from '../provider/json-object.ts';
 import type { END } from '../provider/provider-call.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { AnswerMeter } from '../response/answer-meter.ts';
 import type { Completion } from '../response/completion.ts';
+import { ResponseMeter } from '../response/response-meter.ts';
 import { meaningOf } from '../response/stream-event.ts';
 import { settlesWithin } from '../waits/wait.ts';
-import type { AnswerRecord } from './answer-record.ts';
 import { ChunkRewriter } from './chunk-rewriter.ts';
 import { ContentTemplate } from './content-template.ts';
 import { dataEvent } from './final-event.ts';
+import type { ResponseRecord } from './response-record.ts';
 import { UsageFrame } from './usage-frame.ts';
 
 /** How a provider's stream ended, and what is needed to charge it and to end the client's. */
 export interface RelayedStream {
   /** Absent: the stream was complete. */
   readonly failure?: ProviderFailure;
-  readonly meter: AnswerMeter;
+  readonly meter: ResponseMeter;
   readonly usageFrame: UsageFrame;
   /** Absent: the client has left. */
   readonly client?: ResponseStream;
@@ -31,14 +31,14 @@ type StreamEnd = 'done' | typeof END | ProviderFailure | undefined;
 
 /** Passes a provider's events on as they come, at the client's pace, until the stream ends one way or another. */
 export async function relayStream(
-  run: Run,
+  delivery: ActiveDelivery,
   opened: OpenedStream,
-  record: AnswerRecord | undefined,
+  record: ResponseRecord | undefined,
   onBegun: (client: ResponseStream) => void,
 ): Promise<RelayedStream> {
-  const relay = new StreamRelay(run, opened, record);
-  const { gone } = run.exchange;
-  const { mustEnd } = run.order;
+  const relay = new StreamRelay(delivery, opened, record);
+  const { gone } = delivery.exchange;
+  const { mustEnd } = delivery.admitted;
   const leave = () => relay.leave();
   const endCall = () => opened.call.abort(FAILURES.processEnds);
   gone.addEventListener('abort', leave, { once: true });
@@ -55,44 +55,44 @@ export async function relayStream(
 }
 
 class StreamRelay {
-  readonly #run: Run;
+  readonly #delivery: ActiveDelivery;
   readonly #opened: OpenedStream;
-  readonly #record: AnswerRecord | undefined;
+  readonly #record: ResponseRecord | undefined;
   readonly #includeUsage: boolean;
-  readonly #meter: AnswerMeter;
+  readonly #meter: ResponseMeter;
   readonly #rewriter: ChunkRewriter;
   readonly #usageFrame: UsageFrame;
   readonly #template = new ContentTemplate();
   #client: ResponseStream | undefined;
   #clientIsFull = false;
 
-  constructor(run: Run, opened: OpenedStream, record: AnswerRecord | undefined) {
-    const { order } = run;
-    this.#run = run;
+  constructor(delivery: ActiveDelivery, opened: OpenedStream, record: ResponseRecord | undefined) {
+    const { admitted } = delivery;
+    this.#delivery = delivery;
     this.#opened = opened;
     this.#record = record;
-    this.#includeUsage = order.chat.includeUsage;
-    this.#meter = new AnswerMeter(order);
-    this.#rewriter = new ChunkRewriter(order.generationId, order.model.id);
-    this.#usageFrame = new UsageFrame(order);
+    this.#includeUsage = admitted.chat.includeUsage;
+    this.#meter = new ResponseMeter(admitted);
+    this.#rewriter = new ChunkRewriter(admitted.generationId, admitted.model.id);
+    this.#usageFrame = new UsageFrame(admitted);
   }
 
   /** The client has left: writing ends; the provider is read on or cancelled (INTERFACE 4). */
   leave(): void {
     this.#client = undefined;
-    if (!isDrained(this.#run, this.#opened.target)) leaveBegun(this.#run, this.#opened.call);
+    if (!isDrained(this.#delivery, this.#opened.target)) leaveBegun(this.#delivery, this.#opened.call);
   }
 
   async openClient(onBegun: (client: ResponseStream) => void): Promise<void> {
-    const { exchange, order } = this.#run;
+    const { exchange, admitted } = this.#delivery;
     if (exchange.gone.aborted) return;
     const headers = {
-      ...order.responseHeaders,
+      ...admitted.responseHeaders,
       'content-type': 'text/event-stream',
-      'x-generation-id': order.generationId,
+      'x-generation-id': admitted.generationId,
     };
     const opening = exchange.openStream({ status: 200, headers });
-    const inTime = await settlesWithin(opening, remainingMs(this.#run), order.mustEnd);
+    const inTime = await settlesWithin(opening, remainingMs(this.#delivery), admitted.mustEnd);
     const stream = await (inTime ? opening : undefined);
     // It comes too late; a rejection is the transport's to report.
     if (!inTime)
@@ -103,7 +103,7 @@ class StreamRelay {
     if (stream === undefined || exchange.gone.aborted) this.leave();
     else {
       this.#client = stream;
-      this.#run.account.delivers(this.#meter.watched(this.#run.estimateTokens));
+      this.#delivery.hold.delivers(this.#meter.watched(this.#delivery.estimateTokens));
       onBegun(stream);
     }
   }
@@ -124,10 +124,10 @@ class StreamRelay {
     let out = first === undefined ? '' : this.#takeChunk(first.text, first.completion);
     let end: StreamEnd = source.end;
     for (;;) {
-      const run = source.takeRun(this.#template.matchRun);
-      if (run !== undefined) {
-        this.#meter.takeContent(run.content);
-        out += run.events;
+      const sequence = source.takeSequence(this.#template.matchSequence);
+      if (sequence !== undefined) {
+        this.#meter.takeContent(sequence.content);
+        out += sequence.events;
       }
       const event = source.next();
       if (event === undefined) break;
@@ -179,8 +179,8 @@ class StreamRelay {
 
   /** Back-pressure: the provider is not read meanwhile, and not blamed. What ends the call ends this wait too. */
   async #awaitClient(): Promise<void> {
-    const { mustEnd } = this.#run.order;
-    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#run), mustEnd);
+    const { mustEnd } = this.#delivery.admitted;
+    if (this.#client) await settlesWithin(this.#client.drained(), remainingMs(this.#delivery), mustEnd);
     this.#clientIsFull = false;
   }
 
@@ -191,7 +191,7 @@ class StreamRelay {
       meter: this.#meter,
       usageFrame: this.#usageFrame,
       ...(this.#client === undefined ? {} : { client: this.#client }),
-      lastEventMs: elapsedMs(this.#run),
+      lastEventMs: elapsedMs(this.#delivery),
     };
   }
 

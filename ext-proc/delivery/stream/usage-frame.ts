@@ -1,5 +1,5 @@
-import type { MeteredUsage } from '../../delivery-contract/delivery.ts';
-import type { Order } from '../provider/order.ts';
+import type { MeteredUsage } from '../../delivery-contract/delivery-hold.ts';
+import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { Completion } from '../response/completion.ts';
 import { editObject, membersOf } from '../response/json-members.ts';
 import { hidingEdits } from '../response/shown-members.ts';
@@ -11,14 +11,14 @@ import { dataEvent } from './final-event.ts';
  * the usage on its last content chunk, on every chunk, or nowhere.
  */
 export class UsageFrame {
-  readonly #order: Order;
+  readonly #admitted: AdmittedRequest;
   /** The last chunk that had a usage. */
   #text: string | undefined;
   /** The usage chunk without choices. */
   #alone: Completion | undefined;
 
-  constructor(order: Order) {
-    this.#order = order;
+  constructor(admitted: AdmittedRequest) {
+    this.#admitted = admitted;
   }
 
   /** `alone`: the chunk as parsed, where it has no choices, and is sent only when the cost is known. */
@@ -28,7 +28,7 @@ export class UsageFrame {
   }
 
   event({ usage, counted }: MeteredUsage, costUsd: number): string {
-    const { generationId, model, createdAtSeconds } = this.#order;
+    const { generationId, model, createdAtSeconds } = this.#admitted;
     const text = this.#text ?? '{}';
     const members = membersOf(text);
     const sent = members.findLast((member) => member.name === 'usage');

@@ -1,7 +1,7 @@
-import { CallLimits } from './call-limits.ts';
+import { DeadlineTimer } from './deadline-timer.ts';
 
 /** Of all waits: a timer for each would be set and cleared with every request. */
-const limits = new CallLimits();
+const limits = new DeadlineTimer();
 
 /** Waits for a promise, but not longer than this or than the signal. True: it settled in time. A rejection passes through. */
 export function settlesWithin(promise: Promise<unknown>, delayMs: number, signal?: AbortSignal): Promise<boolean> {

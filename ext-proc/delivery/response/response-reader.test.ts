@@ -1,17 +1,17 @@
 import { afterAll, expect, test } from 'vitest';
+import { admittedRequest } from '../admitted-request.fixture.ts';
 import { client, deliverTo, openDelivery } from '../client.fixture.ts';
 import { COMPLETION, sendJson, USAGE } from '../egress.fixture.ts';
-import { order } from '../order.fixture.ts';
-import { AnswerReader } from './answer-reader.ts';
+import { ResponseReader } from './response-reader.ts';
 
 const NAMES = { generationId: 'gen-TEST', model: 'public-model' };
 const MIB = 1024 * 1024;
 const { egress, delivery } = await openDelivery();
-const reader = new AnswerReader();
+const reader = new ResponseReader();
 afterAll(() => reader.close());
 
 const messageOf = (content: string) => ({ role: 'assistant', content });
-const answerOf = (content: string, more: object = {}) => ({
+const responseOf = (content: string, more: object = {}) => ({
   ...COMPLETION,
   choices: [{ index: 0, message: messageOf(content), finish_reason: 'length' }],
   ...more,
@@ -20,16 +20,16 @@ const largeText = 'some words '.repeat(200_000);
 const bytesOf = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
 test('a large answer is what a small one would be, number by number', async () => {
-  const { usage: _, ...counted } = answerOf(largeText, { provider: 'hidden', cost: 3 });
-  for (const answer of [answerOf(largeText), counted]) {
-    egress.answerWith(sendJson(answer));
+  const { usage: _, ...counted } = responseOf(largeText, { provider: 'hidden', cost: 3 });
+  for (const response of [responseOf(largeText), counted]) {
+    egress.respondWith(sendJson(response));
     const to = client();
-    const { charges } = await deliverTo(delivery, to, order({ responseBodyBytes: 8 * MIB }));
+    const { charges } = await deliverTo(delivery, to, admittedRequest({ responseBodyBytes: 8 * MIB }));
     const { usage, ...shown } = JSON.parse(to.text());
-    const { usage: _, ...sent } = answerOf(largeText);
+    const { usage: _, ...sent } = responseOf(largeText);
     expect(shown).toEqual({ ...sent, id: 'gen-TEST', model: 'public-model' });
     // Counted are the first 128 Ki characters, and the rest by its size.
-    const [prompt, completion] = 'usage' in answer ? [USAGE.prompt_tokens, USAGE.completion_tokens] : [3, 400_000];
+    const [prompt, completion] = 'usage' in response ? [USAGE.prompt_tokens, USAGE.completion_tokens] : [3, 400_000];
     expect([usage.prompt_tokens, usage.cost]).toEqual([prompt, 0.25]);
     expect(Math.abs(usage.completion_tokens - completion)).toBeLessThan(20);
     expect(charges[0]?.usage).toMatchObject({ promptTokens: prompt, completionTokens: usage.completion_tokens });
@@ -39,14 +39,14 @@ test('a large answer is what a small one would be, number by number', async () =
 
 test('a large text that is no answer fails as a small one', async () => {
   const padding = 'x'.repeat(2 * MIB);
-  for (const answer of [
+  for (const response of [
     `{"choices":[{"message":{"content":"${padding}"}}]`,
     { choices: [], padding },
     { error: { message: 'overloaded', code: 'x' }, padding },
     `[${JSON.stringify(padding)}]`,
   ]) {
-    const large = await reader.read(bytesOf(answer), NAMES, 'org_a');
-    const text = bytesOf(answer).toString().replace(padding, 'x');
+    const large = await reader.read(bytesOf(response), NAMES, 'org_a');
+    const text = bytesOf(response).toString().replace(padding, 'x');
     expect(large).toEqual(await reader.read(bytesOf(text), NAMES, 'org_a'));
     expect(large.kind).toBe('failure');
   }
@@ -56,7 +56,7 @@ test('millions of objects are too large, before they fill the heap; in a text th
   const brackets = '{},'.repeat(4_100_000);
   const message = { content: brackets };
   const text = await reader.read(bytesOf({ choices: [{ message }] }), NAMES, 'org_a');
-  expect(text.kind).toBe('answer');
+  expect(text.kind).toBe('response');
   expect(await reader.read(bytesOf(`{"choices":[${brackets}{}]}`), NAMES, 'org_a')).toMatchObject({
     kind: 'failure',
     result: 'too_large',
@@ -66,8 +66,8 @@ test('millions of objects are too large, before they fill the heap; in a text th
 test('organizations take turns', async () => {
   const done: string[] = [];
   const read = async (organization: string, name: string) => {
-    const result = await reader.read(bytesOf(answerOf(largeText)), NAMES, organization);
-    expect(result.kind).toBe('answer');
+    const result = await reader.read(bytesOf(responseOf(largeText)), NAMES, organization);
+    expect(result.kind).toBe('response');
     done.push(name);
   };
   await Promise.all([
@@ -79,9 +79,9 @@ test('organizations take turns', async () => {
 });
 
 test('what waits when it is closed fails, and so does what is being read', async () => {
-  const closing = new AnswerReader();
+  const closing = new ResponseReader();
   const reading = ['org_a', 'org_a', 'org_b'].map((organization) =>
-    closing.read(bytesOf(answerOf(largeText)), NAMES, organization),
+    closing.read(bytesOf(responseOf(largeText)), NAMES, organization),
   );
   closing.close();
   expect((await Promise.all(reading)).map(({ kind }) => kind)).toEqual(['failure', 'failure', 'failure']);

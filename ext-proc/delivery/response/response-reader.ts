@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
-import { type AnswerNames, type ProviderAnswer, readAnswer } from './read-answer.ts';
-import type { ReadJob, ReadResult } from './read-answer-worker.ts';
+import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
+import type { ReadJob, ReadResult } from './read-response-worker.ts';
 
 /** Up to this the event loop reads an answer itself: 5 ms of CPU. */
 const AT_ONCE_BYTES = 1024 * 1024;
@@ -17,7 +17,7 @@ interface Waiting extends ReadJob {
 }
 
 /** Reads whole JSON answers: small ones at once, large ones one by one in a thread, where organizations take turns. */
-export class AnswerReader {
+export class ResponseReader {
   /** By organization, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   #reading: Waiting | undefined;
@@ -26,8 +26,8 @@ export class AnswerReader {
   #tooSlow: NodeJS.Timeout | undefined;
 
   /** `bytes` above `AT_ONCE_BYTES` are the thread's, and must not be used any more. */
-  read(bytes: Buffer, names: AnswerNames, organizationId: string): Promise<ReadResult> | ReadResult {
-    if (bytes.length <= AT_ONCE_BYTES) return readAnswer(bytes.toString(), names);
+  read(bytes: Buffer, names: ResponseNames, organizationId: string): Promise<ReadResult> | ReadResult {
+    if (bytes.length <= AT_ONCE_BYTES) return readResponse(bytes.toString(), names);
     return new Promise((resolve) => {
       const job = { bytes: bytes as Buffer<ArrayBuffer>, names, resolve };
       const others = this.#waiting.get(organizationId);
@@ -64,7 +64,7 @@ export class AnswerReader {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./read-answer-worker.ts', import.meta.url));
+    const worker = new Worker(new URL('./read-response-worker.ts', import.meta.url));
     worker.unref();
     // Messages of a thread that was given up are ignored.
     worker.on('message', (result: ReadResult) => worker === this.#worker && this.#done(ofThisThread(result)));
@@ -94,7 +94,7 @@ export class AnswerReader {
 }
 
 /** Between threads a buffer is only an array. */
-function ofThisThread(result: ReadResult): ProviderAnswer | ProviderFailure {
+function ofThisThread(result: ReadResult): ProviderResponse | ProviderFailure {
   if (result.kind === 'failure' || typeof result.open === 'string') return result;
   const { buffer, byteOffset, length } = result.open;
   return { ...result, open: Buffer.from(buffer, byteOffset, length) };

@@ -1,7 +1,7 @@
 import type { Room, SharedBudget } from '../../shared-budget/shared-budget.ts';
 
 /** The bytes of a stream as its client gets them, kept until they are charged, for replay. */
-export class AnswerRecord {
+export class ResponseRecord {
   readonly #room: Room;
   #pieces: Buffer[] = [];
 

@@ -1,5 +1,5 @@
 /** A call that has to end by a time of its own, which may move. */
-export interface LimitedCall {
+export interface HasDeadline {
   /** On `performance.now()`; infinite: not at all. */
   readonly endsByMs: number;
   /** That time is over. */
@@ -10,16 +10,16 @@ export interface LimitedCall {
  * Ends calls that take too long, with one timer for all: a timer for each was set and cleared three times a request. It is set for the
  * call that ends first, and looks again when that one is over or has got more time.
  */
-export class CallLimits {
-  readonly #calls = new Set<LimitedCall>();
+export class DeadlineTimer {
+  readonly #calls = new Set<HasDeadline>();
   #timer: NodeJS.Timeout | undefined;
   #looksAtMs = Number.POSITIVE_INFINITY;
 
-  watch(call: LimitedCall): void {
+  watch(call: HasDeadline): void {
     this.#calls.add(call);
   }
 
-  forget(call: LimitedCall): void {
+  forget(call: HasDeadline): void {
     this.#calls.delete(call);
   }
 

@@ -2,14 +2,14 @@ import { systemClock } from '../../core/clock.ts';
 import type { GatewayConfig, Model, Provider } from '../../core/config/gateway-config.ts';
 import { doneWith } from '../../test/fixtures/chat-request.ts';
 import type { ChatRequest } from '../chat/chat-request.ts';
-import type { Order } from './provider/order.ts';
+import type { AdmittedRequest } from './provider/admitted-request.ts';
 
 export function provider(name: string, more: Partial<Provider> = {}): Provider {
   const baseUrl = new URL(`https://${name}.example/api/v1`);
   return { name, baseUrl, apiKey: `secret-of-${name}`, outputLimitField: 'max_tokens', cluster: `${name}-1`, ...more };
 }
 
-export interface OrderOptions {
+export interface AdmittedRequestOptions {
   readonly organizationId?: string;
   readonly stream?: boolean;
   readonly includeUsage?: boolean;
@@ -24,7 +24,7 @@ export interface OrderOptions {
   readonly imageCeiling?: number;
 }
 
-export function order(options: OrderOptions = {}): Order {
+export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedRequest {
   // What no test asks for is not over in any of them, however long the machine takes.
   const timeouts = { firstByteMs: 60_000, streamIdleMs: 60_000, totalMs: 60_000, ...options.timeouts };
   const providers = options.providers ?? [provider('alpha')];

@@ -1,30 +1,30 @@
 import type { Clock } from '../../../core/clock.ts';
 import type { Provider, Target } from '../../../core/config/gateway-config.ts';
 import type { CountTokens, EstimateTokens } from '../../../core/tokenizer.ts';
-import type { Account } from '../../delivery-contract/delivery.ts';
+import type { DeliveryHold } from '../../delivery-contract/delivery-hold.ts';
 import type { Attempt } from '../../delivery-contract/provider-attempt.ts';
 import type { SharedBudget } from '../../shared-budget/shared-budget.ts';
 import type { Exchange } from '../../transport/exchange.ts';
+import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import type { Identify } from '../provider/identities.ts';
-import type { Order } from '../provider/order.ts';
 import type { ProviderClient } from '../provider/provider-client.ts';
 import type { ProviderFailure } from '../provider/provider-failure.ts';
-import type { AnswerReader } from '../response/answer-reader.ts';
+import type { ResponseReader } from '../response/response-reader.ts';
 import type { RequestMemory } from './request-memory.ts';
 
 /** One delivery under way: what every step of it needs. */
-export interface Run {
-  readonly order: Order;
+export interface ActiveDelivery {
+  readonly admitted: AdmittedRequest;
   readonly exchange: Exchange;
-  readonly request: RequestMemory;
-  readonly account: Account;
+  readonly requestMemory: RequestMemory;
+  readonly hold: DeliveryHold;
   readonly clock: Clock;
   readonly providers: ProviderClient;
   readonly identify: Identify;
   readonly countTokens: CountTokens;
   readonly estimateTokens: EstimateTokens;
-  readonly answers: SharedBudget;
-  readonly reader: AnswerReader;
+  readonly responseBudget: SharedBudget;
+  readonly reader: ResponseReader;
   /** Of which the last that Envoy said is that it cannot reach them. */
   readonly unreachable: WeakSet<Provider>;
   readonly uncharged: UnchargedRecorder;
@@ -51,7 +51,7 @@ export interface AskedProvider {
   /** The provider was sent the whole request, as far as this process can know: Envoy has taken all of it. */
   readonly wasSent: boolean;
   /** That came of the body, where the answer is a success. */
-  readonly answerBytes: number;
+  readonly responseBytes: number;
   /** By which the provider can be asked about it, where it said one. */
   readonly requestId: string | undefined;
 }
@@ -59,22 +59,22 @@ export interface AskedProvider {
 /** Tells the account of each attempt that is charged to nobody. */
 export interface UnchargedRecorder {
   /** Returns at once. Call it before the next attempt. */
-  record(run: Run, failed: FailedAttempt): void;
+  record(delivery: ActiveDelivery, failed: FailedAttempt): void;
 }
 
-export function remainingMs({ order, clock }: Run): number {
-  return Math.max(0, order.deadlineMs - clock.monotonicMs());
+export function remainingMs({ admitted, clock }: ActiveDelivery): number {
+  return Math.max(0, admitted.deadlineMs - clock.monotonicMs());
 }
 
 /** A client that is slow to take the last bytes is not cut off with the deadline itself. */
 const LAST_BYTES_MS = 2000;
 
-export function lastBytesMs(run: Run): number {
-  const leftMs = remainingMs(run);
+export function lastBytesMs(delivery: ActiveDelivery): number {
+  const leftMs = remainingMs(delivery);
   return leftMs > LAST_BYTES_MS ? leftMs : LAST_BYTES_MS;
 }
 
-export function elapsedMs({ clock, startedMs }: Run): number {
+export function elapsedMs({ clock, startedMs }: ActiveDelivery): number {
   return clock.monotonicMs() - startedMs;
 }
 
@@ -82,8 +82,8 @@ export function elapsedMs({ clock, startedMs }: Run): number {
  * Whether the answer is read to its end also when the client has left (INTERFACE 4): a JSON answer and one with an Idempotency-Key
  * always, a stream as its provider is configured; by default where reasoning is paid for that no one has seen yet.
  */
-export function isDrained({ order }: Run, { provider }: Target): boolean {
-  if (!order.chat.stream || order.keepsAnswer === true) return true;
-  const onDisconnect = provider.onDisconnect ?? (order.model.reasoningEfforts.length > 0 ? 'drain' : 'abort');
+export function isDrained({ admitted }: ActiveDelivery, { provider }: Target): boolean {
+  if (!admitted.chat.stream || admitted.keepsResponse === true) return true;
+  const onDisconnect = provider.onDisconnect ?? (admitted.model.reasoningEfforts.length > 0 ? 'drain' : 'abort');
   return onDisconnect === 'drain';
 }

@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { refuse } from '../../core/errors/refusal.ts';
+import { type AdmittedRequestOptions, admittedRequest, provider } from './admitted-request.fixture.ts';
 import { type Client, client, deliverTo, deliveryOver, openDelivery, UNWATCHED } from './client.fixture.ts';
 import { COMPLETION, DONE, HELLO, ours, STOP, sendJson, sendStream, usageChunk } from './egress.fixture.ts';
-import { type OrderOptions, order, provider } from './order.fixture.ts';
 
 const { egress, delivery } = await openDelivery();
 
 const WHOLE = [...HELLO, STOP, usageChunk(), DONE];
 
-async function deliverKept(options: OrderOptions = {}, to = client(), by = delivery) {
+async function deliverKept(options: AdmittedRequestOptions = {}, to = client(), by = delivery) {
   const kept: (string | undefined)[] = [];
   /** What the client had been sent when the charge was made. */
   let sentBefore = '';
   const keyed = {
-    ...order({ providers: [provider('alpha', { onDisconnect: 'abort' })], ...options }),
-    keepsAnswer: true,
+    ...admittedRequest({ providers: [provider('alpha', { onDisconnect: 'abort' })], ...options }),
+    keepsResponse: true,
   };
-  const delivered = await deliverTo(by, to, keyed, async (_, answer) => {
+  const delivered = await deliverTo(by, to, keyed, async (_, response) => {
     sentBefore = to.text();
-    kept.push(answer?.toString());
+    kept.push(response?.toString());
     return undefined;
   });
   return { ...delivered, kept, sentBefore, to };
@@ -26,14 +26,14 @@ async function deliverKept(options: OrderOptions = {}, to = client(), by = deliv
 
 describe('an answer that is kept', () => {
   test('is the JSON body that the client gets', async () => {
-    egress.answerWith(sendJson(COMPLETION));
+    egress.respondWith(sendJson(COMPLETION));
     const { kept, to } = await deliverKept();
-    expect(kept).toEqual([to.answers[0]?.body.toString()]);
+    expect(kept).toEqual([to.responses[0]?.body.toString()]);
     expect(kept[0]).toContain('"cost":0.25');
   });
 
   test.each([false, true])('is the stream that the client gets, its end included (usage: %s)', async (includeUsage) => {
-    egress.answerWith(sendStream(WHOLE));
+    egress.respondWith(sendStream(WHOLE));
     const { kept, sentBefore, to } = await deliverKept({ stream: true, includeUsage });
     expect(kept).toEqual([to.text()]);
     expect(kept[0]?.endsWith(DONE)).toBe(true);
@@ -54,7 +54,7 @@ describe('an answer that is kept', () => {
     ],
   ])('is read to its end when the client leaves %s, whatever the provider is configured for', async (_, leave) => {
     const to = client();
-    egress.answerWith((response) => {
+    egress.respondWith((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       void leave(to);
       response.write(HELLO.join(''));
@@ -68,7 +68,7 @@ describe('an answer that is kept', () => {
   });
 
   test('is nothing where the stream broke', async () => {
-    egress.answerWith(sendStream(HELLO, (response) => response.destroy()));
+    egress.respondWith(sendStream(HELLO, (response) => response.destroy()));
     const { kept, outcome } = await deliverKept({ stream: true });
     expect(kept).toEqual([undefined]);
     expect(outcome.refusal?.code).toBe('upstream_error');
@@ -77,15 +77,15 @@ describe('an answer that is kept', () => {
   test('is not asked for without the header', async () => {
     const kept: unknown[] = [];
     for (const stream of [false, true]) {
-      egress.answerWith(stream ? sendStream(WHOLE) : sendJson(COMPLETION));
-      await deliverTo(delivery, client(), order({ stream }), async (_, answer) => void kept.push(answer));
+      egress.respondWith(stream ? sendStream(WHOLE) : sendJson(COMPLETION));
+      await deliverTo(delivery, client(), admittedRequest({ stream }), async (_, response) => void kept.push(response));
     }
     expect(kept).toEqual([undefined, undefined]);
   });
 
   test('ends as broken when there is no room to keep it', async () => {
-    const small = deliveryOver(egress, { answerBudgetBytes: 300 });
-    egress.answerWith(sendStream(WHOLE));
+    const small = deliveryOver(egress, { responseBudgetBytes: 300 });
+    egress.respondWith(sendStream(WHOLE));
     const { kept, outcome, to } = await deliverKept({ stream: true }, client(), small);
     expect([kept, outcome.refusal?.code]).toEqual([[undefined], 'upstream_error']);
     expect(to.text().endsWith(DONE)).toBe(true);
@@ -94,8 +94,8 @@ describe('an answer that is kept', () => {
 
   test('gives its room back when it ended', async () => {
     const room = Buffer.byteLength(WHOLE.join('')) * 3;
-    const small = deliveryOver(egress, { answerBudgetBytes: room });
-    egress.answerWith(sendStream(WHOLE));
+    const small = deliveryOver(egress, { responseBudgetBytes: room });
+    egress.respondWith(sendStream(WHOLE));
     for (let i = 0; i < 3; i++) {
       const { kept, to } = await deliverKept({ stream: true }, client(), small);
       expect(kept).toEqual([to.text()]);
@@ -104,11 +104,11 @@ describe('an answer that is kept', () => {
   });
 
   test('frees what is held before the client learns that it was not charged', async () => {
-    egress.answerWith(sendStream(WHOLE));
+    egress.respondWith(sendStream(WHOLE));
     const to = client();
     let textAtRelease: string | undefined;
     const charge = async () => refuse('no_capacity');
-    const keyed = { ...order({ stream: true }), keepsAnswer: true };
+    const keyed = { ...admittedRequest({ stream: true }), keepsResponse: true };
     await delivery.deliver(keyed, to.exchange, {
       ...UNWATCHED,
       costUsd: () => 0,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { CallLimits, type LimitedCall } from './call-limits.ts';
+import { DeadlineTimer, type HasDeadline } from './deadline-timer.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -9,12 +9,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-class Call implements LimitedCall {
+class Call implements HasDeadline {
   endsByMs = Number.POSITIVE_INFINITY;
   expiredAtMs: number | undefined;
-  readonly #limits: CallLimits;
+  readonly #limits: DeadlineTimer;
 
-  constructor(limits: CallLimits) {
+  constructor(limits: DeadlineTimer) {
     this.#limits = limits;
   }
 
@@ -45,7 +45,7 @@ const step = fc.record({
 test('each call ends at the limit that it was given last, and no other', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
-      const limits = new CallLimits();
+      const limits = new DeadlineTimer();
       const calls = Array.from({ length: 6 }, () => new Call(limits));
       for (const { afterMs, which, limitMs } of steps) {
         vi.advanceTimersByTime(afterMs);

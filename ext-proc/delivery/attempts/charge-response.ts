@@ -1,10 +1,10 @@
 import type { Target } from '../../../core/config/gateway-config.ts';
 import type { Refusal } from '../../../core/errors/refusal.ts';
-import type { Produced } from '../../delivery-contract/delivery.ts';
-import type { Run } from './run.ts';
+import type { ProviderOutput } from '../../delivery-contract/delivery-hold.ts';
+import type { ActiveDelivery } from './active-delivery.ts';
 
 /** Who gave an answer, and when it was asked for. */
-export interface Answered {
+export interface AskedTarget {
   readonly target: Target;
   /** Since the delivery began. */
   readonly askedMs: number;
@@ -14,27 +14,27 @@ export interface Answered {
  * Charges the answer of the run's last attempt, as Account.charge(). Where that is refused or fails, the attempt is told as one that nobody
  * paid for.
  */
-export async function chargeAnswer(
-  run: Run,
-  { target, askedMs }: Answered,
-  produced: Produced,
-  answer?: Buffer,
+export async function chargeResponse(
+  delivery: ActiveDelivery,
+  { target, askedMs }: AskedTarget,
+  produced: ProviderOutput,
+  response?: Buffer,
 ): Promise<Refusal | undefined> {
   let isCharged = false;
   try {
     // The ledger bounds its own wait: giving up on it here could lose the charge.
-    const refused = await run.account.charge(produced, answer);
+    const refused = await delivery.hold.charge(produced, response);
     isCharged = refused === undefined;
     return refused;
   } finally {
     if (!isCharged) {
       const { upstreamId, usage, usageCounted } = produced;
-      run.account.uncharged({
-        attempt: run.attempts.length,
+      delivery.hold.uncharged({
+        attempt: delivery.attempts.length,
         provider: target.provider.name,
         providerModel: target.model,
         ...(upstreamId === undefined ? {} : { upstreamId }),
-        askedAtMs: run.startedAtMs + askedMs,
+        askedAtMs: delivery.startedAtMs + askedMs,
         result: 'ok',
         work: 'some',
         tokens: { usage, source: usageCounted ? 'counted' : 'reported' },

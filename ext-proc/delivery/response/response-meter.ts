@@ -1,9 +1,9 @@
 import type { TokenUsage } from '../../../core/pricing.ts';
 import type { CountTokens, EstimateTokens } from '../../../core/tokenizer.ts';
 import type { ChatRequest } from '../../chat/chat-request.ts';
-import type { MeteredUsage, Output, TotalMismatch } from '../../delivery-contract/delivery.ts';
+import type { MeteredUsage, OutputSoFar, TotalMismatch } from '../../delivery-contract/delivery-hold.ts';
+import type { AdmittedRequest } from '../provider/admitted-request.ts';
 import { isObject } from '../provider/json-object.ts';
-import type { Order } from '../provider/order.ts';
 import { type Completion, textOf } from './completion.ts';
 import { OutputEstimate } from './output-estimate.ts';
 import { type MeasuredText, ProducedText } from './produced-text.ts';
@@ -16,7 +16,7 @@ const MAX_FINISH_REASON_CHARACTERS = 64;
 const MAX_MODEL_CHARACTERS = 200;
 
 /** Watches an answer go by and knows, whenever it ends, what it has to be charged. */
-export class AnswerMeter {
+export class ResponseMeter {
   readonly #bounds: UsageBounds;
   readonly #open = new Set<unknown>();
   readonly #finished = new Set<unknown>();
@@ -28,8 +28,8 @@ export class AnswerMeter {
   #upstreamId: string | undefined;
   #model: string | undefined;
 
-  constructor(order: Order) {
-    this.#bounds = { contextWindow: order.model.contextWindow, completions: order.chat.completions };
+  constructor(admitted: AdmittedRequest) {
+    this.#bounds = { contextWindow: admitted.model.contextWindow, completions: admitted.chat.completions };
   }
 
   take(completion: Completion): void {
@@ -82,7 +82,7 @@ export class AnswerMeter {
   }
 
   /** What has been produced so far, for whoever asks now and then. */
-  watched(estimateTokens: EstimateTokens): () => Output {
+  watched(estimateTokens: EstimateTokens): () => OutputSoFar {
     const estimate = new OutputEstimate(this.#text, estimateTokens);
     return () => ({ tokens: estimate.tokens(), upstreamId: this.#upstreamId });
   }

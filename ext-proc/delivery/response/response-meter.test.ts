@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { admittedRequest } from '../admitted-request.fixture.ts';
 import { countWords } from '../client.fixture.ts';
-import { order } from '../order.fixture.ts';
-import { AnswerMeter } from './answer-meter.ts';
+import { ResponseMeter } from './response-meter.ts';
 
 const said = (content: string, index = 0, reason: string | null = null) => ({
   choices: [{ index, delta: { content }, finish_reason: reason }],
@@ -9,7 +9,7 @@ const said = (content: string, index = 0, reason: string | null = null) => ({
 
 describe('an answer that is finished', () => {
   test('has an end for each choice that was asked for', () => {
-    const meter = new AnswerMeter(order({ completions: 2 }));
+    const meter = new ResponseMeter(admittedRequest({ completions: 2 }));
     expect(meter.allFinished()).toBe(false);
     meter.take(said('a', 0, 'stop'));
     expect(meter.allFinished()).toBe(false);
@@ -21,7 +21,7 @@ describe('an answer that is finished', () => {
   });
 
   test('has no choice left open beyond those', () => {
-    const meter = new AnswerMeter(order());
+    const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, 'stop'));
     expect(meter.allFinished()).toBe(true);
     meter.take(said('b', 1));
@@ -29,7 +29,7 @@ describe('an answer that is finished', () => {
   });
 
   test('may go on with what is not a choice, such as an empty delta after the end', () => {
-    const meter = new AnswerMeter(order());
+    const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, 'stop'));
     meter.take(said('', 0));
     meter.take({ choices: [null] });
@@ -37,23 +37,23 @@ describe('an answer that is finished', () => {
   });
 
   test('takes an empty finish reason for none', () => {
-    const meter = new AnswerMeter(order());
+    const meter = new ResponseMeter(admittedRequest());
     meter.take(said('a', 0, ''));
     expect(meter.allFinished()).toBe(false);
   });
 });
 
 test("the provider's id is the first that it gives: some begin with a chunk that has none yet", () => {
-  const meter = new AnswerMeter(order());
+  const meter = new ResponseMeter(admittedRequest());
   for (const id of ['', 'first', 'second']) meter.take({ ...said('a'), id });
   expect(meter.facts().upstreamId).toBe('first');
 });
 
 describe('what is charged', () => {
-  const { chat, ...rest } = order();
+  const { chat, ...rest } = admittedRequest();
 
   test('covers images by their estimate when it has to be counted, and by their ceiling when the client left', async () => {
-    const meter = new AnswerMeter({ ...rest, chat });
+    const meter = new ResponseMeter({ ...rest, chat });
     meter.take(said('a b'));
     const images = { ...chat, hasImages: true, inputTokens: { ...chat.inputTokens, estimate: 900, ceiling: 2000 } };
     expect((await meter.usage(images, countWords, false)).usage).toMatchObject({
@@ -70,13 +70,13 @@ describe('what is charged', () => {
   });
 
   test('is all text, however many pieces it came in', async () => {
-    const meter = new AnswerMeter({ ...rest, chat });
+    const meter = new ResponseMeter({ ...rest, chat });
     for (let i = 0; i < 1000; i++) meter.take(said(` w${i}`));
     expect((await meter.usage(chat, countWords, false)).usage.completionTokens).toBe(1000);
   });
 
   test('is the last usage that can be believed', async () => {
-    const meter = new AnswerMeter({ ...rest, chat });
+    const meter = new ResponseMeter({ ...rest, chat });
     const usage = { prompt_tokens: 5, completion_tokens: 2 };
     meter.take({ ...said('a'), usage });
     meter.take({ choices: [], usage: { ...usage, completion_tokens: 3 } });

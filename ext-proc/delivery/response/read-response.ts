@@ -7,8 +7,8 @@ import { hidingEdits } from './shown-members.ts';
 import { errorListIn } from './stream-event.ts';
 
 /** A provider's JSON answer as its client gets it, but for its usage, which is known only when it was charged. */
-export interface ProviderAnswer {
-  readonly kind: 'answer';
+export interface ProviderResponse {
+  readonly kind: 'response';
   readonly completion: Completion;
   /** The provider's usage, as JSON. */
   readonly usage: string | undefined;
@@ -19,13 +19,13 @@ export interface ProviderAnswer {
 }
 
 /** The names that the client knows it by. */
-export interface AnswerNames {
+export interface ResponseNames {
   readonly generationId: string;
   readonly model: string;
 }
 
 /** Its text is edited, not written anew. */
-export function readAnswer(text: string, { generationId, model }: AnswerNames): ProviderAnswer | ProviderFailure {
+export function readResponse(text: string, { generationId, model }: ResponseNames): ProviderResponse | ProviderFailure {
   const json = parseObject(text);
   if (json === undefined) return errorListIn(text) ?? FAILURES.malformed;
   if (hasError(json)) return bodyFailure(json);
@@ -40,7 +40,7 @@ export function readAnswer(text: string, { generationId, model }: AnswerNames): 
     usage: undefined,
   };
   return {
-    kind: 'answer',
+    kind: 'response',
     completion,
     usage: sent && text.slice(sent.valueStart, sent.valueEnd),
     open: editObject(text, edits, members).slice(0, -1),

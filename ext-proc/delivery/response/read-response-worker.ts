@@ -3,15 +3,15 @@ import { isObject } from '../provider/json-object.ts';
 import { FAILURES, type ProviderFailure } from '../provider/provider-failure.ts';
 import { type Completion, textOf } from './completion.ts';
 import { KEPT_CHARACTERS, type MeasuredText } from './produced-text.ts';
-import { type AnswerNames, type ProviderAnswer, readAnswer } from './read-answer.ts';
+import { type ProviderResponse, type ResponseNames, readResponse } from './read-response.ts';
 
 /** Reads large answers beside the event loop: 50 MB take 0.2 s of CPU, and made of small values a second. */
 export interface ReadJob {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly names: AnswerNames;
+  readonly names: ResponseNames;
 }
 
-export type ReadResult = ProviderAnswer | ProviderFailure;
+export type ReadResult = ProviderResponse | ProviderFailure;
 
 /** Objects and arrays of an answer. Logprobs of 64 MiB have two million. More of them need gigabytes, and a heap that is full ends the process. */
 const MOST_COMPOSITES = 4_000_000;
@@ -24,7 +24,7 @@ const OPEN_BRACE = 0x7b;
 function read({ bytes, names }: ReadJob): ReadResult {
   if (hasTooMany(bytes)) return FAILURES.tooLarge;
   const { buffer, byteOffset, length } = bytes;
-  const result = readAnswer(Buffer.from(buffer, byteOffset, length).toString(), names);
+  const result = readResponse(Buffer.from(buffer, byteOffset, length).toString(), names);
   if (result.kind === 'failure') return result;
   return { ...result, ...withoutLongText(result.completion), open: Buffer.from(result.open) };
 }
@@ -42,7 +42,7 @@ function hasTooMany(bytes: Uint8Array): boolean {
 }
 
 /** The parts that decide the charge: of each choice its end, and as much of its text as is kept. */
-function withoutLongText({ id, model, usage, choices }: Completion): Pick<ProviderAnswer, 'completion'> & {
+function withoutLongText({ id, model, usage, choices }: Completion): Pick<ProviderResponse, 'completion'> & {
   measured: MeasuredText;
 } {
   let [bytes, characters] = [0, 0];
@@ -58,6 +58,6 @@ function withoutLongText({ id, model, usage, choices }: Completion): Pick<Provid
 
 parentPort?.on('message', (job: ReadJob) => {
   const result = read(job);
-  const open = result.kind === 'answer' && typeof result.open !== 'string' ? [result.open.buffer as ArrayBuffer] : [];
+  const open = result.kind === 'response' && typeof result.open !== 'string' ? [result.open.buffer as ArrayBuffer] : [];
   parentPort?.postMessage(result, open);
 });

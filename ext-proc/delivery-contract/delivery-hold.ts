@@ -4,11 +4,11 @@ import type { TokenUsage } from '../../core/pricing.ts';
 import type { Attempt, UnchargedAttempt } from './provider-attempt.ts';
 
 /** The hold of an order: it ends in one charge, or is released before the client learns that nothing was produced. */
-export interface Account {
+export interface DeliveryHold {
   /** Before each target is asked. */
   asked(target: Target): void;
   /** A stream begins to go to its client: what it has been sent is charged even if this process is killed. */
-  delivers(output: () => Output): void;
+  delivers(output: () => OutputSoFar): void;
   /** The stream has ended, and `charge` follows once its end is written. */
   outputEnded(metered: MeteredUsage): void;
   /** What that usage is charged, in USD, for `usage.cost`. */
@@ -17,7 +17,7 @@ export interface Account {
    * Resolves after the commit (DESIGN invariant 4), with which the answer is kept: every byte of a body that is whole, where the order asks
    * for it; a refusal when the charge could not be made durable, and is not made.
    */
-  charge(produced: Produced, answer?: Buffer): Promise<Refusal | undefined>;
+  charge(produced: ProviderOutput, response?: Buffer): Promise<Refusal | undefined>;
   /** For the record: what a provider was asked in vain. */
   uncharged(attempt: UnchargedAttempt): void;
   /** Frees the hold; nothing happens when it was charged. */
@@ -25,7 +25,7 @@ export interface Account {
 }
 
 /** What the provider produced, to be charged. */
-export interface Produced {
+export interface ProviderOutput {
   readonly provider: string;
   /** The provider's name for the model, as the target that answered has it. */
   readonly providerModel: string;
@@ -43,7 +43,7 @@ export interface MeteredUsage {
   readonly counted: boolean;
 }
 
-export interface Output {
+export interface OutputSoFar {
   /** About how many. */
   readonly tokens: number;
   /** Once it is known. */
