@@ -238,6 +238,7 @@ export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['ext-proc/telemetry'],
   react: REACT,
   'react-dom': ['dashboard/web'],
+  undici: ['ext-proc/delivery/provider'],
   uplot: ['dashboard/web/charts'],
   vite: ['dashboard/web'],
   yaml: ['core/config', 'ext-proc/envoy-config'],
