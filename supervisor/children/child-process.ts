@@ -53,9 +53,12 @@ export function findSetprivProblem(): string | undefined {
 function userArguments(user: ChildUser | undefined): string[] {
   if (user === undefined) return [];
   const capabilities = user.searchesAll ? '+dac_read_search' : '-all';
+  // With this bit access(2), by which PostgreSQL looks for its own programs, respects the capability too.
+  const bits = user.searchesAll ? ['--securebits', '+no_setuid_fixup'] : [];
   return [
     ...['--reuid', String(user.uid), '--regid', String(user.uid), '--clear-groups'],
     ...['--inh-caps', capabilities, '--ambient-caps', capabilities],
+    ...bits,
   ];
 }
 

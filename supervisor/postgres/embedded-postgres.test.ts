@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -14,6 +15,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { type RuntimePaths, runtimePaths } from '../../core/config/runtime-paths.ts';
+import { endingWithUs } from '../children/child-process.ts';
 import { type EmbeddedPostgres, type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { handOver } from './postgres-user.ts';
 
@@ -128,6 +130,16 @@ test.skipIf(!IS_ROOT)(
     expect(await query(server.url, 'SELECT DISTINCT word FROM kept')).toContainEqual({ word: 'yes' });
   },
 );
+
+test.skipIf(!IS_ROOT)('under root nobody reaches programs in a closed folder, as in a clone below /root', () => {
+  const closed = join(folder, 'closed');
+  mkdirSync(closed, { mode: 0o700 });
+  copyFileSync('/bin/true', join(closed, 'program'));
+  const args = ['-c', 'import os, sys; sys.exit(0 if os.access(sys.argv[1], os.X_OK) else 1)', join(closed, 'program')];
+  // access(2) is what initdb asks by.
+  const { file, args: all } = endingWithUs('KILL', 'python3', args, { uid: NOBODY, searchesAll: true });
+  expect(spawnSync(file, all).status).toBe(0);
+});
 
 test.skipIf(!IS_ROOT)('under root an empty folder of an ordinary user is taken as it is', async () => {
   const prepared = runtimePaths({ GATEWAY_DATA: join(folder, 'prepared') });
