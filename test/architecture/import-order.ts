@@ -125,7 +125,7 @@ export const AREAS: readonly Area[] = [
   },
   {
     path: 'operator',
-    uses: ['core', 'database', 'ext-proc/access', 'ext-proc/limits', 'dashboard/server/sign-in'],
+    uses: ['core', 'database', 'ext-proc/limits', 'dashboard/server/sign-in'],
     folders: ['command-line', 'records', 'doctor', 'commands', ''],
   },
   {

@@ -46,7 +46,7 @@ async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boole
   }
 }
 
-/** The last failure tells most; but a mapping that is wrong is not the client's whole story while another target may work later. */
+/** The failure to report: the last one, unless it is a configuration error and an earlier target failed for another reason. */
 function moreTelling(before: FailedAttempt | undefined, now: FailedAttempt): FailedAttempt {
   return before !== undefined && now.failure.code === 'upstream_config_error' ? before : now;
 }

@@ -204,7 +204,7 @@ function contextOf({ chat, model }: AdmittedRequest): { estimated_tokens: number
   return { estimated_tokens: Math.max(estimated, model.contextWindow), context_window: model.contextWindow };
 }
 
-/** What the client of a begun stream is told. Only these two: the other codes promise that nothing is billed (SPEC), and this is. */
+/** The refusal in the final event of a begun stream. Only these two codes: the others promise that nothing is billed. */
 export function brokenStreamRefusal(failed: ProviderFailure): Refusal {
   return refuse(failed.code === 'request_timeout' ? 'request_timeout' : 'upstream_error');
 }

@@ -45,7 +45,7 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
         provider: provider.name,
         providerModel: model,
         ...relayed.meter.facts(),
-        // What the client read in the final event. One that left read none: its generation is `cancelled` instead.
+        // The finish reason in the final event. A client that left did not read it: its generation is `cancelled` instead.
         ...(broken && !exchange.gone.aborted ? { finishReason: 'error' } : {}),
         usage: metered.usage,
         usageCounted: metered.counted,
@@ -55,7 +55,7 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
       },
       broken ? undefined : record?.whole(last),
     );
-    // It is kept elsewhere by now. The client may take long to read the end.
+    // The charge has stored the response. The client may take long to read the end.
     record?.release();
     const outcome = {
       status: 200,

@@ -140,7 +140,7 @@ class StreamRelay {
       const meaning = meaningOf(event);
       if (meaning === undefined) continue;
       if (meaning.kind !== 'chunk') {
-        // The last event of a stream that ends within it is no event, and says nothing about those before it.
+        // A stream that ends within an event: the cut event does not decide how the events before it are judged.
         if (meaning !== FAILURES.malformed || source.end === undefined)
           end = meaning.kind === 'done' ? 'done' : meaning;
         break;
@@ -171,7 +171,8 @@ class StreamRelay {
       this.#usageFrame.keep(text, alone ? completion : undefined);
       return alone ? '' : dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
     }
-    // The usage is always asked of the provider; `"usage":null` on the other chunks is the trace of that. Anything else is no usage.
+    // The gateway always requests the usage, so providers add `"usage":null` to other chunks. The client sees it only if it requested
+    // the usage itself; other values are invalid and removed.
     const isExpected = usage === undefined || (usage === null && this.#includeUsage);
     if (!isExpected) return dataEvent(this.#rewriter.rewriteWithoutUsage(text, completion));
     return dataEvent(this.#rewriter.rewrite(text, completion));
