@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { z } from 'zod';
+import { buildConfig, sharedSettings, tlsPaths } from './build-config.ts';
 import type { CheckedConfig, GatewayConfig, ListenConfig, SharedConfig } from './gateway-config.ts';
 import { inFileOrder, type Problem } from './problem.ts';
 import type { TextFileResult } from './read-text-file.ts';
@@ -18,7 +19,6 @@ import { checkRules, type RuleProblem } from './rules.ts';
 import { CONFIG_FILE } from './schema.ts';
 import { isSecretPlace, type Secrets } from './secret-places.ts';
 import { checkServerCertificate } from './server-certificate.ts';
-import { sharedSettings, takeSnapshot, tlsPaths } from './snapshot.ts';
 import { type ConfigSource, fingerprint, readConfigText } from './source.ts';
 import { overrideStores } from './stores-override.ts';
 import { findTrustedCa } from './trusted-ca.ts';
@@ -119,7 +119,7 @@ export async function loadConfig(
   const file = { ...parsed.data, stores: overridden.stores };
   const others = { source: withTls, storesChanged: overridden.changed, sharedVariables: refs.sharedVariables() };
   if (secrets === 'none') return { ok: true, config: sharedSettings({ file, folder }), warnings: [], ...others };
-  const { config, warnings } = takeSnapshot({
+  const { config, warnings } = buildConfig({
     file,
     folder,
     secrets,

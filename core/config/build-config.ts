@@ -24,7 +24,7 @@ export interface SettingsInput {
   readonly folder: string;
 }
 
-export interface SnapshotInput extends SettingsInput {
+export interface BuildInput extends SettingsInput {
   /** `checked`: none of them comes into the snapshot. */
   readonly secrets: Exclude<Secrets, 'none'>;
   readonly trustedCa: TrustedCa;
@@ -32,7 +32,7 @@ export interface SnapshotInput extends SettingsInput {
   missingSecret(providerName: string): string | undefined;
 }
 
-export interface Snapshot {
+export interface BuiltConfig {
   readonly config: GatewayConfig;
   /** Well-formed parts that cannot work. */
   readonly warnings: readonly { readonly path: Path; readonly message: string }[];
@@ -40,7 +40,7 @@ export interface Snapshot {
 
 const DEFAULT_OUTPUT_TOKENS = 16_384;
 
-export function takeSnapshot(input: SnapshotInput): Snapshot {
+export function buildConfig(input: BuildInput): BuiltConfig {
   const { file } = input;
   const warnings: { path: Path; message: string }[] = [];
   const providers = new Map<string, Provider>();
