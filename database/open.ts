@@ -1,44 +1,32 @@
-import type { Administration } from './administration/administration.ts';
 import { watchAuditLogSize } from './audit/audit-log-size.ts';
 import { listCheckpoints } from './checkpoints/checkpoint-rows.ts';
 import { writeCheckpoints } from './checkpoints/checkpoint-writer.ts';
 import type { CheckpointStore } from './checkpoints/checkpoints.ts';
 import { createPool, run, type Statement, type StoreLog, type Timeouts } from './connection/connection-pool.ts';
-import type { BatchOptions, PoolFigures } from './connection/store-figures.ts';
-import { refuseTransactionPooler } from './connection/transaction-pooler.ts';
+import type { PoolFigures } from './connection/store-figures.ts';
 import { createIdempotencyStore } from './idempotency/idempotency-rows.ts';
 import type { IdempotencyStore } from './idempotency/idempotency-store.ts';
-import { replaceKey, revokeKey, updateKey } from './keys/key-changes.ts';
 import { createKeyLookup } from './keys/key-lookup.ts';
-import { createKey, findKey, listKeys } from './keys/key-rows.ts';
 import type { KeyStore } from './keys/key-store.ts';
-import { addDeadLetter, forgiveDeadLetter, listDeadLetters, retryDeadLetter } from './ledger/dead-letters.ts';
+import { addDeadLetter } from './ledger/dead-letters.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { chargedAmong, credits, findGeneration, ledgerEpoch } from './ledger/ledger-reads.ts';
-import { addLoss, listLosses } from './ledger/loss-rows.ts';
-import { type AnswerBound, createClaimedSettlementWriter, createSettlementWriter } from './ledger/settlement-writer.ts';
+import { addLoss } from './ledger/loss-rows.ts';
+import {
+  type AnswerBound,
+  createClaimedSettlementWriter,
+  createSettlementWriter,
+  type SettlementOptions,
+} from './ledger/settlement-writer.ts';
 import { readUsage } from './ledger/usage-pages.ts';
-import { verifyLedger } from './ledger-verification/ledger-verification.ts';
 import { createFenceRow } from './limits-ownership/fence-row.ts';
 import { createMemoryModeLock, type MemoryModeLock, type SharedModeLock } from './limits-ownership/memory-mode-lock.ts';
 import { createShardFences, type ReadFences } from './limits-ownership/shard-fences.ts';
 import type { SharedStore } from './limits-ownership/shared-store.ts';
-import {
-  createOrganization,
-  credit,
-  findOrganization,
-  listOrganizations,
-  organizationsById,
-  searchOrganizations,
-  setSuspended,
-  updateOrganization,
-} from './organizations/organization-rows.ts';
-import { keepMakingPartitions, makePartitions } from './partitions/month-partitions.ts';
-import { makeLogPartitions } from './request-log/request-log-partitions.ts';
-import { migrate } from './schema/migrate.ts';
+import { prepareDatabase } from './schema/prepare.ts';
 import { watchForSetbacks } from './setback-watch.ts';
 
-export interface PostgresOptions extends BatchOptions {
+export interface PostgresOptions extends SettlementOptions {
   readonly url: string;
   readonly log: StoreLog;
   /** For requests; migrations and verification have their own. */
@@ -61,7 +49,6 @@ export interface Postgres {
   readonly keys: KeyStore;
   readonly ledger: Ledger;
   readonly idempotency: IdempotencyStore;
-  readonly administration: Administration;
   readonly checkpoints: CheckpointStore;
   /** Fences of the store that processes share. */
   readonly fences: ReadFences;
@@ -108,17 +95,10 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
   const endPools = () => Promise.all([requests.end(), others.end(), claims.end()]);
   const fences = createShardFences(createFenceRow(others));
   const lock = createMemoryModeLock({ url, fences, timeouts, log });
-  try {
-    await refuseTransactionPooler(url);
-    const migrations = await migrate(others);
-    if (migrations.length > 0) log.info({ migrations }, 'the database schema was brought forward');
-    await makePartitions(others, Date.now(), log);
-    await makeLogPartitions(others, Date.now(), log);
-  } catch (error) {
+  const stopPreparing = await prepareDatabase(url, others, log).catch(async (error: unknown) => {
     await endPools();
     throw error;
-  }
-  const stopMakingPartitions = keepMakingPartitions(others, log);
+  });
   const { onAuditLogBytes } = options;
   const stopMeasuring = onAuditLogBytes && watchAuditLogSize(others, onAuditLogBytes);
   const watched = watchForSetbacks(
@@ -147,32 +127,6 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
     },
     fences,
     idempotency: createIdempotencyStore(claims),
-    administration: {
-      createOrganization: (organization, by, opening) => createOrganization(others, organization, by, opening),
-      organizations: () => listOrganizations(others),
-      organization: (id) => findOrganization(others, id),
-      searchOrganizations: (query) => searchOrganizations(others, query),
-      organizationsById: (ids) => organizationsById(others, ids),
-      updateOrganization: (id, change, by) => updateOrganization(others, id, change, by),
-      setSuspended: (id, suspended, by) => setSuspended(others, id, suspended, by),
-      credit: (organizationId, entry, by) => credit(others, organizationId, entry, by),
-      createKey: (key, by) => createKey(others, key, by),
-      keys: (organizationId, mostRevoked) => listKeys(others, organizationId, mostRevoked),
-      key: (organizationId, keyId) => findKey(others, organizationId, keyId),
-      updateKey: (organizationId, keyId, change, by) => updateKey(others, organizationId, keyId, change, by),
-      replaceKey: (organizationId, keyId, replacement, by) =>
-        replaceKey(others, organizationId, keyId, replacement, by),
-      revokeKey: (id, by, organizationId) => revokeKey(others, id, by, organizationId),
-      verifyLedger: (options) => verifyLedger(others, options),
-      losses: (sinceMs) => listLosses(others, sinceMs),
-      deadLetters: () => listDeadLetters(others),
-      retryDeadLetter: (generationId, by) => retryDeadLetter(others, generationId, by),
-      forgiveDeadLetter: (generationId, by) => forgiveDeadLetter(others, generationId, by),
-      renewLedgerEpoch: async () => {
-        const rows = await run<{ epoch: string }>(others, RENEW_EPOCH, []);
-        return String(rows[0]?.epoch);
-      },
-    },
     checkpoints: {
       write: (work) => writeCheckpoints(others, work),
       since: (ms) => listCheckpoints(others, ms),
@@ -186,7 +140,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Postgres> 
       await run(requests, PING, []);
     },
     close: async () => {
-      stopMakingPartitions();
+      stopPreparing();
       stopMeasuring?.();
       await lock.release();
       await endPools();
@@ -208,7 +162,3 @@ const PING = { name: 'ping', text: 'select 1' };
 const MIRROR_KEY = { name: 'mirror_key', text: 'select mirror_key as key from ledger_state' };
 const IDENTITY_KEY = { name: 'identity_key', text: 'select identity_key as key from ledger_state' };
 const RENEW_EPOCH_AFTER = { name: 'renew_epoch_after', text: 'select renew_epoch_after($1)' };
-const RENEW_EPOCH = {
-  name: 'renew_epoch',
-  text: 'update ledger_state set epoch = gen_random_uuid() returning epoch',
-};

@@ -1,7 +1,7 @@
 import { NANO_PER_USD } from '../core/money.ts';
 import { SCOPES } from '../core/principal.ts';
+import { openAdministration } from '../database/administration/administration.ts';
 import { createPool } from '../database/connection/connection-pool.ts';
-import { openPostgres } from '../database/open.ts';
 import { findUserByEmail, listUsers } from '../database/users/user-rows.ts';
 import { createKey } from '../operator/records/keys.ts';
 import { createOrganization } from '../operator/records/organizations.ts';
@@ -21,7 +21,7 @@ export type Customer =
 
 /** Makes the demo organization if it is wanted and the database has no organization at all. */
 export async function findCustomer(databaseUrl: string, wantDemo: boolean): Promise<Customer> {
-  const database = await openPostgres({ url: databaseUrl, log: QUIET });
+  const database = await openAdministration({ url: databaseUrl, log: QUIET, timeouts: TIMEOUTS, connections: 1 });
   try {
     const { administration } = database;
     const oldest = (await administration.organizations())[0];

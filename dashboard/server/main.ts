@@ -6,10 +6,10 @@ import { formatProblem } from '../../core/config/problem.ts';
 import { type ConfigWatch, watchConfig } from '../../core/config/reload.ts';
 import { createLog, type Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
 import { CHANGE_LIMITS } from '../../database/audit/change-counts.ts';
 import { TransactionPooler } from '../../database/connection/transaction-pooler.ts';
 import { invitePendingUsers } from '../../database/members/invitations.ts';
-import { openPostgres, type Postgres } from '../../database/open.ts';
 import { recordProxy } from '../../database/process-reports/seen-proxies.ts';
 import { SchemaMismatch } from '../../database/schema/migrate.ts';
 import { createApp } from './app.ts';
@@ -45,7 +45,8 @@ async function main(): Promise<void> {
     );
   }
   const log = createLog(process.env.LOG_LEVEL ?? 'info').child({ process: 'dashboard' });
-  const stores = await openPostgres({ url: postgres.url, log, pool, timeouts }).catch(explainUnavailable);
+  const connections = pool.administration;
+  const stores = await openAdministration({ url: postgres.url, log, timeouts, connections }).catch(explainUnavailable);
   if (stores === undefined) return;
   await serve(loaded, postgres.url, stores, log);
 }
@@ -53,7 +54,7 @@ async function main(): Promise<void> {
 async function serve(
   loaded: LoadedConfig<SharedConfig>,
   databaseUrl: string,
-  stores: Postgres,
+  stores: OpenAdministration,
   log: Log,
 ): Promise<void> {
   const database = openDatabase(databaseUrl, log);

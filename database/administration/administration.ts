@@ -1,13 +1,50 @@
-import type { NanoUsd } from '../../core/money.ts';
-import type { RateLimits, Scope } from '../../core/principal.ts';
+import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
-import type { Loss } from '../connection/losses.ts';
+import { listCheckpoints } from '../checkpoints/checkpoint-rows.ts';
+import { writeCheckpoints } from '../checkpoints/checkpoint-writer.ts';
+import type { CheckpointStore } from '../checkpoints/checkpoints.ts';
+import { createPool, run, type StoreLog, type Timeouts } from '../connection/connection-pool.ts';
+import type { LossRecord } from '../costs/losses.ts';
+import { replaceKey, revokeKey, updateKey } from '../keys/key-changes.ts';
+import type {
+  CreateKeyResult,
+  KeyChange,
+  KeyRecord,
+  KeyReplacement,
+  NewKey,
+  ReplaceKeyResult,
+  UpdateKeyResult,
+} from '../keys/key-records.ts';
+import { createKey, findKey, listKeys } from '../keys/key-rows.ts';
 import type { DeadLetter, ResolvedLetter } from '../ledger/dead-letter-store.ts';
+import { forgiveDeadLetter, listDeadLetters, retryDeadLetter } from '../ledger/dead-letters.ts';
+import { listLosses } from '../ledger/loss-rows.ts';
 import type { LedgerReport, VerifyOptions } from '../ledger-verification/ledger-report.ts';
+import { verifyLedger } from '../ledger-verification/ledger-verification.ts';
+import type {
+  CreateOrganizationResult,
+  CreditEntry,
+  CreditResult,
+  NewOrganization,
+  OrganizationChange,
+  OrganizationQuery,
+  OrganizationRecord,
+} from '../organizations/organization-records.ts';
+import {
+  createOrganization,
+  credit,
+  findOrganization,
+  listOrganizations,
+  organizationsById,
+  searchOrganizations,
+  setSuspended,
+  updateOrganization,
+} from '../organizations/organization-rows.ts';
+import { prepareDatabase } from '../schema/prepare.ts';
 
 /**
- * What operators and dashboard change. Every change is in force for the next request: the gateway reads the same rows (DESIGN invariant 8).
- * Each is committed together with its row in the audit log; where nothing changes there is no row.
+ * The changes that operators and the dashboard make. Every change is in force for the next request, because the gateway reads the
+ * same rows. Each is committed together with its row in the audit log. A call that changes nothing writes no row.
  */
 export interface Administration {
   /** With an opening credit, both are committed together, or neither. */
@@ -51,149 +88,68 @@ export interface Administration {
   renewLedgerEpoch(): Promise<string>;
 }
 
-export interface OrganizationSettings {
-  readonly name: string;
-  readonly allowMultipleCompletions: boolean;
-  readonly concurrency: number;
-  /** Absent: no cap of the organization's own. */
-  readonly maxTokens?: number;
-  readonly limits: RateLimits;
+export interface AdministrationOptions {
+  readonly url: string;
+  readonly log: StoreLog;
+  readonly timeouts: Timeouts;
+  readonly connections: number;
 }
 
-export interface NewOrganization extends OrganizationSettings {
-  readonly id: string;
+export interface OpenAdministration {
+  readonly administration: Administration;
+  readonly checkpoints: CheckpointStore;
+  close(): Promise<void>;
 }
 
-/** Absent: stays as it is. `null`: no longer limited. */
-export interface OrganizationChange {
-  readonly name?: string;
-  readonly allowMultipleCompletions?: boolean;
-  readonly concurrency?: number;
-  readonly maxTokens?: number | null;
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly dailyBudgetNanoUsd?: NanoUsd | null;
+/** Connects and prepares the database. Rejects as prepareDatabase() does. */
+export async function openAdministration(options: AdministrationOptions): Promise<OpenAdministration> {
+  const pool = createPool(options.url, options.connections, options.timeouts, options.log);
+  const stopPreparing = await prepareDatabase(options.url, pool, options.log).catch(async (error: unknown) => {
+    await pool.end();
+    throw error;
+  });
+  return {
+    administration: createAdministration(pool),
+    checkpoints: {
+      write: (work) => writeCheckpoints(pool, work),
+      since: (ms) => listCheckpoints(pool, ms),
+    },
+    close: async () => {
+      stopPreparing();
+      await pool.end();
+    },
+  };
 }
 
-export interface OrganizationQuery {
-  /** Part of the name, in any case, or the whole id. Absent: all. */
-  readonly search?: string;
-  /** Only organizations older than this one: the last of the page before. */
-  readonly beforeId?: string;
-  readonly limit: number;
+function createAdministration(pool: pg.Pool): Administration {
+  return {
+    createOrganization: (organization, by, opening) => createOrganization(pool, organization, by, opening),
+    organizations: () => listOrganizations(pool),
+    organization: (id) => findOrganization(pool, id),
+    searchOrganizations: (query) => searchOrganizations(pool, query),
+    organizationsById: (ids) => organizationsById(pool, ids),
+    updateOrganization: (id, change, by) => updateOrganization(pool, id, change, by),
+    setSuspended: (id, suspended, by) => setSuspended(pool, id, suspended, by),
+    credit: (organizationId, entry, by) => credit(pool, organizationId, entry, by),
+    createKey: (key, by) => createKey(pool, key, by),
+    keys: (organizationId, mostRevoked) => listKeys(pool, organizationId, mostRevoked),
+    key: (organizationId, keyId) => findKey(pool, organizationId, keyId),
+    updateKey: (organizationId, keyId, change, by) => updateKey(pool, organizationId, keyId, change, by),
+    replaceKey: (organizationId, keyId, replacement, by) => replaceKey(pool, organizationId, keyId, replacement, by),
+    revokeKey: (id, by, organizationId) => revokeKey(pool, id, by, organizationId),
+    verifyLedger: (options) => verifyLedger(pool, options),
+    losses: (sinceMs) => listLosses(pool, sinceMs),
+    deadLetters: () => listDeadLetters(pool),
+    retryDeadLetter: (generationId, by) => retryDeadLetter(pool, generationId, by),
+    forgiveDeadLetter: (generationId, by) => forgiveDeadLetter(pool, generationId, by),
+    renewLedgerEpoch: async () => {
+      const rows = await run<{ epoch: string }>(pool, RENEW_EPOCH, []);
+      return String(rows[0]?.epoch);
+    },
+  };
 }
 
-export interface OrganizationRecord extends OrganizationSettings {
-  readonly id: string;
-  readonly suspendedAtMs?: number;
-  readonly balanceNanoUsd: NanoUsd;
-  readonly createdAtMs: number;
-}
-
-export interface CreditEntry {
-  /** Not zero; negative amounts correct. */
-  readonly amountNanoUsd: NanoUsd;
-  readonly note?: string;
-  /** Applied once, whatever organization it is for. */
-  readonly reference?: string;
-}
-
-/** The reference was booked for that organization before; nothing was done now. */
-export interface ReferenceElsewhere {
-  readonly kind: 'reference_elsewhere';
-  readonly organizationId: string;
-}
-
-export type CreateOrganizationResult =
-  | { readonly kind: 'created'; readonly organization: OrganizationRecord }
-  | ReferenceElsewhere;
-
-export type CreditResult =
-  | { readonly kind: 'applied'; readonly balanceNanoUsd: NanoUsd }
-  /** The reference was used before, for `amountNanoUsd`; nothing was added now. */
-  | { readonly kind: 'repeated'; readonly amountNanoUsd: NanoUsd; readonly balanceNanoUsd: NanoUsd }
-  | ReferenceElsewhere
-  | { readonly kind: 'unknown_organization' }
-  /** The balance would leave the range of amounts. */
-  | { readonly kind: 'out_of_range' };
-
-export interface KeySettings {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly scopes: readonly Scope[];
-  readonly models?: readonly string[];
-  readonly ipRanges?: readonly string[];
-  readonly expiresAtMs?: number;
-  readonly limits: RateLimits;
-}
-
-export interface NewKey extends KeySettings {
-  readonly id: string;
-  /** SHA-256 of the whole key. */
-  readonly hash: Buffer;
-  readonly last4: string;
-}
-
-export interface KeyRecord extends KeySettings {
-  readonly id: string;
-  readonly last4: string;
-  /** True if it is revoked by now, by the database's clock. */
-  readonly revoked: boolean;
-  /** In the future: it will be revoked then. */
-  readonly revokedAtMs?: number;
-  readonly createdAtMs: number;
-  /** Id of the user. Absent: an operator's command line. */
-  readonly createdBy?: string;
-}
-
-/** Absent: stays as it is. `null`: no longer restricted. */
-export interface KeyChange {
-  readonly name?: string;
-  readonly scopes?: readonly Scope[];
-  readonly models?: readonly string[] | null;
-  readonly ipRanges?: readonly string[] | null;
-  readonly expiresAtMs?: number | null;
-  readonly requestsPerMinute?: number | null;
-  readonly tokensPerMinute?: number | null;
-  readonly dailyBudgetNanoUsd?: NanoUsd | null;
-}
-
-export interface KeyReplacement {
-  /** Id of the new key. */
-  readonly id: string;
-  readonly hash: Buffer;
-  readonly last4: string;
-  /** Absent or past: the old key is revoked at once. */
-  readonly oldRevokedAtMs?: number;
-}
-
-/** The first limit of the key that is above the organization's. */
-export interface AboveOrganization {
-  readonly kind: 'above_organization';
-  readonly limit: keyof RateLimits;
-  readonly organizationLimit: number | NanoUsd;
-}
-
-export type CreateKeyResult =
-  | { readonly kind: 'created'; readonly key: KeyRecord }
-  | { readonly kind: 'unknown_organization' }
-  | AboveOrganization;
-
-export type UpdateKeyResult =
-  | { readonly kind: 'updated'; readonly key: KeyRecord }
-  | { readonly kind: 'unknown_key' }
-  | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /** Judged are the limits that the change really changes: one that stood above before the organization's was lowered may stay. */
-  | AboveOrganization;
-
-export type ReplaceKeyResult =
-  | { readonly kind: 'replaced'; readonly key: KeyRecord; readonly old: KeyRecord }
-  | { readonly kind: 'unknown_key' }
-  /** Revoked, or to be revoked because it was replaced before. */
-  | { readonly kind: 'revoked'; readonly key: KeyRecord }
-  /** The new key would have been of no use: its expiry is the old one's. */
-  | { readonly kind: 'expired'; readonly key: KeyRecord };
-
-export interface LossRecord extends Omit<Loss, 'model' | 'provider'> {
-  readonly createdAtMs: number;
-}
+const RENEW_EPOCH = {
+  name: 'renew_epoch',
+  text: 'update ledger_state set epoch = gen_random_uuid() returning epoch',
+};

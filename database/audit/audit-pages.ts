@@ -3,8 +3,8 @@ import { MINUTE_MS } from '../../core/clock.ts';
 import { idFloor, idMoment } from '../../core/ids.ts';
 import type { AuditEventView, AuditFilter, AuditPage } from '../../dashboard/contract/people.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import { THE_OPERATOR } from '../users/operator-name.ts';
-import { milliseconds } from '../users/user-rows.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+import { THE_OPERATOR } from './audit.ts';
 
 export interface AuditQuery extends AuditFilter {
   /** Absent: of the whole service. */

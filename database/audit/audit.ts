@@ -70,3 +70,6 @@ export interface AuditEvent {
   /** Never a secret. */
   readonly changes: AuditChanges;
 }
+
+/** Customers read this instead of an operator's e-mail address, account on a machine, and network address. */
+export const THE_OPERATOR = 'the operator';

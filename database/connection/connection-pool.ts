@@ -8,6 +8,9 @@ export interface StoreLog {
   error(fields: object, message: string): void;
 }
 
+/** A pool, or the connection of a transaction. */
+export type Connection = pg.Pool | pg.PoolClient;
+
 export interface Timeouts {
   readonly connectMs: number;
   /** PostgreSQL gives up a statement after it. */

@@ -1,5 +1,4 @@
 import type { BatchFigures as FiguresOfOne } from '../../core/batching/joined-calls.ts';
-import type { OnLoss } from './losses.ts';
 
 /** Figures about the database's work, for metrics. No decision depends on them. */
 
@@ -16,7 +15,6 @@ export interface BatchOptions {
   /** Other processes use the database as well. */
   readonly severalProcesses?: boolean;
   readonly onBatch?: OnBatch;
-  readonly onLoss?: OnLoss;
 }
 
 /** The connections of one pool now. */

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../core/pricing.ts';
-import type { Loss } from '../connection/losses.ts';
+import type { Loss } from './losses.ts';
 
 /** Why nobody was charged for what a provider was asked. A bounded set: metrics have it as a label. */
 export const UNCHARGED_REASONS = [

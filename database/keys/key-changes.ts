@@ -1,4 +1,9 @@
 import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { afterChange, changedLimits } from '../organizations/rate-limits.ts';
 import type {
   KeyChange,
   KeyRecord,
@@ -6,12 +11,7 @@ import type {
   KeySettings,
   ReplaceKeyResult,
   UpdateKeyResult,
-} from '../administration/administration.ts';
-import type { Actor } from '../audit/audit.ts';
-import { changesBetween, isEmpty } from '../audit/audit-changes.ts';
-import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { afterChange, changedLimits } from '../organizations/changed-limits.ts';
+} from './key-records.ts';
 import {
   insertKey,
   KEY_COLUMNS,

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
+import { THE_OPERATOR } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import { THE_OPERATOR } from '../users/operator-name.ts';
-import { milliseconds } from '../users/user-rows.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
 
 /** Details of a key for the dashboard: its maker and its use. */
 export interface KeyCompanions {

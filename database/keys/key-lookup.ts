@@ -1,12 +1,13 @@
 import type pg from 'pg';
 import { createJoinedCalls, type Outcome } from '../../core/batching/joined-calls.ts';
 import type { UtcDay } from '../../core/clock.ts';
-import type { Principal, RateLimits, Scope } from '../../core/principal.ts';
+import type { Principal, Scope } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isOwner, type Owner, type OwnerRow } from '../limits-ownership/limits-owner.ts';
 import type { ReadFences } from '../limits-ownership/shard-fences.ts';
+import { limitsOf } from '../organizations/rate-limits.ts';
 import type { KeyStore } from './key-store.ts';
 
 /** A query costs about as much for one key as for ten calls with that key, and twice as much for ten keys (measured). From 333 a second on, calls wait longer. */
@@ -188,13 +189,5 @@ function accountOf(fields: AccountFields, day: UtcDay): Principal['account'] {
     ledgerEpoch,
     organization: { sequence, balanceNanoUsd: BigInt(balance), day, spentNanoUsd: BigInt(organizationSpent) },
     key: { sequence, day, spentNanoUsd: BigInt(keySpent) },
-  };
-}
-
-export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: string | null): RateLimits {
-  return {
-    ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
-    ...(tpm === null ? {} : { tokensPerMinute: Number(tpm) }),
-    ...(dailyBudget === null ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudget) }),
   };
 }

@@ -1,19 +1,14 @@
 import type pg from 'pg';
 import type { RateLimits, Scope } from '../../core/principal.ts';
-import type {
-  AboveOrganization,
-  CreateKeyResult,
-  KeyRecord,
-  KeySettings,
-  NewKey,
-  OrganizationRecord,
-} from '../administration/administration.ts';
 import type { Actor } from '../audit/audit.ts';
 import { type AuditFields, changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import type { OrganizationRecord } from '../organizations/organization-records.ts';
 import { findOrganization } from '../organizations/organization-rows.ts';
-import { IS_REVOKED, limitsOf } from './key-lookup.ts';
+import { limitsOf } from '../organizations/rate-limits.ts';
+import { IS_REVOKED } from './key-lookup.ts';
+import type { AboveOrganization, CreateKeyResult, KeyRecord, KeySettings, NewKey } from './key-records.ts';
 
 /** Columns of `keys k`. */
 export const KEY_COLUMNS = `k.id, k.organization_id, k.name, k.last4, k.scopes, k.models, k.ip_ranges, k.rpm, k.tpm, k.daily_budget_nano_usd,

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { MINUTE_MS } from '../../core/clock.ts';
 import type { LedgerEntryView } from '../../dashboard/contract/money.ts';
+import { THE_OPERATOR } from '../audit/audit.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import { THE_OPERATOR } from '../users/operator-name.ts';
-import { milliseconds } from '../users/user-rows.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
 
 export interface LedgerQuery {
   readonly organizationId: string;

@@ -3,7 +3,7 @@ import type { UtcDay } from '../../core/clock.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { Prices, TokenUsage } from '../../core/pricing.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
-import type { Loss } from '../connection/losses.ts';
+import type { Loss } from '../costs/losses.ts';
 
 /** The money's authority. Append-only; every charge exactly once, by generation id (DESIGN invariant 2). */
 export interface Ledger {

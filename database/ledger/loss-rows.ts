@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import type { NanoUsd } from '../../core/money.ts';
-import type { LossRecord } from '../administration/administration.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
-import type { Loss, LossReason, OnLoss } from '../connection/losses.ts';
+import type { Loss, LossReason, LossRecord, OnLoss } from '../costs/losses.ts';
 
 const ADD: Statement = {
   name: 'add_loss',

@@ -3,9 +3,9 @@ import { createJoinedCalls, type OnSent, type Outcome } from '../../core/batchin
 import type { UtcDay } from '../../core/clock.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import type { LossReason, OnLoss } from '../connection/losses.ts';
 import type { BatchOptions } from '../connection/store-figures.ts';
 import { isRefusedRow, isRollback } from '../connection/unavailable.ts';
+import type { LossReason, OnLoss } from '../costs/losses.ts';
 import { chargeRecords } from './charge-records.ts';
 import { ChargeRefused } from './charge-refused.ts';
 import { endClaim, inClaimOrder, inParts } from './claimed-settlement.ts';
@@ -61,10 +61,14 @@ type AccountAfter = readonly [
 /** Commits a batch whole, or rejects and commits nothing. */
 type CommitOnce<S extends Settlement, R> = (batch: readonly S[]) => Promise<readonly Outcome<R>[]>;
 
+export interface SettlementOptions extends BatchOptions {
+  readonly onLoss?: OnLoss;
+}
+
 /** Group commit (docs/design.md, "Charges"). */
 export function createSettlementWriter(
   pool: pg.Pool,
-  { severalProcesses = false, onBatch, onLoss }: BatchOptions,
+  { severalProcesses = false, onBatch, onLoss }: SettlementOptions,
 ): (settlement: Settlement, onSent?: OnSent) => Promise<AccountSnapshot> {
   const once: CommitOnce<Settlement, AccountSnapshot> = async (batch) => {
     const charged = await charge(pool, batch);
@@ -85,7 +89,7 @@ export interface AnswerBound {
   onEvicted?(answers: number): void;
 }
 
-export interface ClaimedOptions extends BatchOptions {
+export interface ClaimedOptions extends SettlementOptions {
   readonly answers: AnswerBound;
 }
 

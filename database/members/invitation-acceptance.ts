@@ -3,8 +3,9 @@ import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { type MemberRole, milliseconds } from '../users/user-rows.ts';
-import { insertMembership, lockOrganization } from './memberships.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+import { insertMembership, lockMembers } from '../users/membership-rows.ts';
+import type { MemberRole } from '../users/user-rows.ts';
 
 /** An invitation as its link shows it. */
 export interface OpenInvitation {
@@ -115,7 +116,7 @@ export async function acceptAsUser(
 async function lockedInvitation(client: pg.PoolClient, tokenHash: Buffer): Promise<InvitationRow | undefined> {
   const [found] = await run<InvitationRow>(client, FIND, [tokenHash]);
   if (!found) return undefined;
-  await lockOrganization(client, found.organization_id);
+  await lockMembers(client, found.organization_id);
   const [row] = await run<InvitationRow>(client, FIND, [tokenHash]);
   return row;
 }

@@ -3,9 +3,10 @@ import type { Actor, AuditAction, AuditChanges } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { type MemberRole, milliseconds } from '../users/user-rows.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+import { lockMembers } from '../users/membership-rows.ts';
+import type { MemberRole } from '../users/user-rows.ts';
 import type { MemberRecord } from './member-rows.ts';
-import { lockOrganization } from './memberships.ts';
 
 /** Somebody with this address may join the organization. It says nothing about whether the address has an account, and claims none. */
 export interface NewInvitation {
@@ -81,7 +82,7 @@ interface InvitationRow {
 export async function invite(pool: pg.Pool, invitation: NewInvitation, by: Actor): Promise<InviteResult> {
   const { id, organizationId, email, role, tokenHash, byOperator } = invitation;
   return inTransaction(pool, 'begin', async (client): Promise<InviteResult> => {
-    const state = await lockOrganization(client, organizationId);
+    const state = await lockMembers(client, organizationId);
     if (state === 'unknown_organization') return { kind: state };
     if ((await run(client, IS_MEMBER, [organizationId, email])).length > 0) return { kind: 'already_member' };
     if (state !== 'open') return { kind: state };
@@ -158,7 +159,7 @@ async function lockedInvitation(
   organizationId: string,
   id: string,
 ): Promise<InvitationRow | undefined> {
-  await lockOrganization(client, organizationId);
+  await lockMembers(client, organizationId);
   const [row] = await run<InvitationRow>(client, FIND, [organizationId, id]);
   return row;
 }

@@ -1,7 +1,9 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { type Connection, run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
 import { IS_ACTIVE } from '../keys/key-lookup.ts';
-import { type Connection, type MemberRole, milliseconds } from '../users/user-rows.ts';
+import { MAX_MEMBERS } from '../users/membership-rows.ts';
+import type { MemberRole } from '../users/user-rows.ts';
 
 export interface MemberRecord {
   readonly userId: string;
@@ -16,9 +18,6 @@ export interface MemberRecord {
   /** Keys of the organization that the member made and that work now. */
   readonly activeKeys: number;
 }
-
-/** One page lists them all. */
-export const MAX_MEMBERS = 1_000;
 
 const MEMBERS = `select m.user_id, u.email, m.role, u.password_hash is null as invited, u.disabled_at is not null as disabled,
     ${milliseconds('m.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms,

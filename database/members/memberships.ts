@@ -4,8 +4,9 @@ import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { handOverKeysOf, revokeKeysOf } from '../keys/keys-of-user.ts';
+import { insertMembership, lockMembers } from '../users/membership-rows.ts';
 import { findUser, type MemberRole } from '../users/user-rows.ts';
-import { findMember, MAX_MEMBERS, type MemberRecord } from './member-rows.ts';
+import { findMember, type MemberRecord } from './member-rows.ts';
 
 export type AddMemberResult =
   | { readonly kind: 'added'; readonly member: MemberRecord }
@@ -27,25 +28,7 @@ export type KeysOfLeaver = 'revoke' | { readonly handTo: string };
 /** `may_go`: the last owner may leave or become a member; for operators only. */
 export type LastOwner = 'must_stay' | 'may_go';
 
-/** Changes of who belongs to an organization take turns, so that two owners cannot remove each other. */
-const LOCK_ORGANIZATION: Statement = {
-  name: 'lock_members',
-  text: 'select from organizations where id = $1 for no key update',
-};
 const LOCK_USER: Statement = { name: 'lock_new_member', text: 'select from users where id = $1 for no key update' };
-const COUNT: Statement = {
-  name: 'count_members',
-  text: `select (select count(*)::integer from memberships where organization_id = $1)
-      + (select count(*)::integer from invitations where organization_id = $1) as members`,
-};
-const INSERT: Statement = {
-  name: 'insert_membership',
-  text: `insert into memberships (user_id, organization_id, role) values ($1, $2, $3) on conflict do nothing`,
-};
-const END_INVITATION: Statement = {
-  name: 'end_invitation',
-  text: 'delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email',
-};
 const SET_ROLE: Statement = {
   name: 'set_role',
   text: 'update memberships set role = $3 where organization_id = $1 and user_id = $2',
@@ -72,7 +55,7 @@ export async function addMember(
   by: Actor,
 ): Promise<AddMemberResult> {
   return inTransaction(pool, 'begin', async (client): Promise<AddMemberResult> => {
-    const state = await lockOrganization(client, organizationId);
+    const state = await lockMembers(client, organizationId);
     if (state === 'unknown_organization') return { kind: state };
     const before = await findMember(client, organizationId, userId);
     if (before) return { kind: 'already_member', member: before };
@@ -95,7 +78,7 @@ export async function setRole(
   by: Actor,
 ): Promise<SetRoleResult> {
   return inTransaction(pool, 'begin', async (client): Promise<SetRoleResult> => {
-    await lockOrganization(client, organizationId);
+    await lockMembers(client, organizationId);
     const before = await findMember(client, organizationId, userId);
     if (!before) return { kind: 'not_a_member' };
     if (before.role === role) return { kind: 'done', member: before };
@@ -117,7 +100,7 @@ export async function removeMember(
   keys: KeysOfLeaver = 'revoke',
 ): Promise<RemoveMemberResult> {
   return inTransaction(pool, 'begin', async (client): Promise<RemoveMemberResult> => {
-    await lockOrganization(client, organizationId);
+    await lockMembers(client, organizationId);
     const before = await findMember(client, organizationId, userId);
     if (!before) return { kind: 'not_a_member' };
     if (await isLastOwner(client, organizationId, before, lastOwner)) return { kind: 'last_owner' };
@@ -134,28 +117,6 @@ export async function removeMember(
 
 function mayInherit({ role, invited, disabled }: MemberRecord): boolean {
   return role === 'owner' && !invited && !disabled;
-}
-
-/** `open`: it takes one more member, those who are invited counted, and nobody else changes its members until the transaction ends. */
-export async function lockOrganization(
-  client: pg.PoolClient,
-  id: string,
-): Promise<'open' | 'unknown_organization' | 'organization_full'> {
-  const found = await run(client, LOCK_ORGANIZATION, [id]);
-  if (found.length === 0) return 'unknown_organization';
-  const [row] = await run<{ members: number }>(client, COUNT, [id]);
-  return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
-}
-
-/** An invitation of the user to it has done its work. */
-export async function insertMembership(
-  client: pg.PoolClient,
-  organizationId: string,
-  userId: string,
-  role: MemberRole,
-): Promise<void> {
-  await run(client, INSERT, [userId, organizationId, role]);
-  await run(client, END_INVITATION, [organizationId, userId]);
 }
 
 async function lockUser(client: pg.PoolClient, userId: string) {

@@ -1,15 +1,10 @@
 import type pg from 'pg';
-import type {
-  CreditEntry,
-  CreditResult,
-  OrganizationRecord,
-  ReferenceElsewhere,
-} from '../administration/administration.ts';
 import type { Actor } from '../audit/audit.ts';
 import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { run, type Statement } from '../connection/connection-pool.ts';
 import { isTaken } from '../connection/unavailable.ts';
+import type { CreditEntry, CreditResult, OrganizationRecord, ReferenceElsewhere } from './organization-records.ts';
 
 const CREDIT: Statement = { name: 'add_credit', text: 'select * from add_credit($1, $2, $3, $4, $5)' };
 const OWNER_OF_REFERENCE: Statement = {

@@ -1,4 +1,10 @@
 import type pg from 'pg';
+import type { Actor } from '../audit/audit.ts';
+import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
+import { addAuditEvent } from '../audit/audit-log.ts';
+import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
+import { isOutOfRange } from '../connection/unavailable.ts';
+import { addCredit, refusalOfReference } from './add-credit.ts';
 import type {
   CreateOrganizationResult,
   CreditEntry,
@@ -8,15 +14,8 @@ import type {
   OrganizationQuery,
   OrganizationRecord,
   OrganizationSettings,
-} from '../administration/administration.ts';
-import type { Actor } from '../audit/audit.ts';
-import { type AuditFields, changesBetween, isEmpty } from '../audit/audit-changes.ts';
-import { addAuditEvent } from '../audit/audit-log.ts';
-import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { isOutOfRange } from '../connection/unavailable.ts';
-import { limitsOf } from '../keys/key-lookup.ts';
-import { addCredit, refusalOfReference } from './add-credit.ts';
-import { afterChange, changedLimits } from './changed-limits.ts';
+} from './organization-records.ts';
+import { afterChange, changedLimits, limitsOf } from './rate-limits.ts';
 
 const COLUMNS = `o.id, o.name, (extract(epoch from o.suspended_at) * 1000)::bigint as suspended_ms, o.allow_n, o.concurrency, o.rpm, o.tpm,
   o.daily_budget_nano_usd, o.max_tokens, (extract(epoch from o.created_at) * 1000)::bigint as created_ms`;

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Actor } from '../audit/audit.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { milliseconds } from '../users/user-rows.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
 import { storePassword } from '../users/users.ts';
 
 export type LinkPurpose = 'invitation' | 'reset';

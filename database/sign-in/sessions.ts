@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
-import { MEMBERSHIPS, type MemberRole, type Membership, milliseconds } from '../users/user-rows.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
+import { MEMBERSHIPS, type MemberRole, type Membership } from '../users/user-rows.ts';
 
 export interface NewSession {
   readonly id: string;

@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { run, type Statement } from '../connection/connection-pool.ts';
+import { type Connection, run, type Statement } from '../connection/connection-pool.ts';
+import { milliseconds } from '../connection/milliseconds.ts';
 
 export type MemberRole = 'owner' | 'member';
 
@@ -34,8 +35,6 @@ export interface UserQuery {
   readonly limit: number;
 }
 
-export type Connection = pg.Pool | pg.PoolClient;
-
 /** Memberships of `users u`, as JSON. */
 export const MEMBERSHIPS = `coalesce((
     select json_agg(
@@ -44,11 +43,6 @@ export const MEMBERSHIPS = `coalesce((
     from memberships m join organizations o on o.id = m.organization_id
     where m.user_id = u.id
   ), '[]') as memberships`;
-
-/** SQL for a `timestamptz` as Unix milliseconds that arrive as a number. */
-export function milliseconds(column: string): string {
-  return `floor(extract(epoch from ${column}) * 1000)::double precision`;
-}
 
 const SELECT = `select u.id, u.email, u.is_operator, u.password_hash is null as invited, ${milliseconds('u.disabled_at')} as disabled_ms,
   ${milliseconds('u.created_at')} as created_ms, ${milliseconds('u.last_signed_in_at')} as signed_in_ms, ${MEMBERSHIPS},

@@ -4,7 +4,7 @@ import { changesBetween } from '../audit/audit-changes.ts';
 import { addAuditEvent } from '../audit/audit-log.ts';
 import { inTransaction, run, type Statement } from '../connection/connection-pool.ts';
 import { revokeKeysOf } from '../keys/keys-of-user.ts';
-import { insertMembership, lockOrganization } from '../members/memberships.ts';
+import { insertMembership, lockMembers } from './membership-rows.ts';
 import { findUser, type MemberRole, type UserRecord } from './user-rows.ts';
 
 export interface NewUser {
@@ -86,7 +86,7 @@ export async function createUser(pool: pg.Pool, user: NewUser, by: Actor): Promi
   const { id, email, isOperator, membership } = user;
   return inTransaction(pool, 'begin', async (client): Promise<CreateUserResult> => {
     if (membership) {
-      const state = await lockOrganization(client, membership.organizationId);
+      const state = await lockMembers(client, membership.organizationId);
       if (state !== 'open') return { kind: state };
     }
     const rows = await run(client, INSERT, [

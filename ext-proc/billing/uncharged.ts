@@ -1,5 +1,5 @@
 import { chargeNanoUsd } from '../../core/pricing.ts';
-import type { LossReason } from '../../database/connection/losses.ts';
+import type { LossReason } from '../../database/costs/losses.ts';
 import type { ProviderAttempt, UnchargedReason } from '../../database/costs/provider-attempts.ts';
 import { dueNanoUsd, type Settlement } from '../../database/ledger/ledger.ts';
 import type { UnchargedAttempt } from '../delivery-contract/provider-attempt.ts';

@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { JsonCursor, Span } from './json/json-cursor.ts';
-import { PromptRecorder } from './prompt-record.ts';
+import { PromptRecorder } from './tokens/prompt-record.ts';
 
 /** Facts that the rules for the fields find while they check a request. */
 export interface ChatFacts {

@@ -1,4 +1,5 @@
 import type { Steps } from '../shared-budget/steps.ts';
+import type { InputTokens } from './tokens/input-tokens.ts';
 
 /**
  * A chat completion request after parsing and validation: the facts the rest of the gateway decides by. The client's own bytes stay
@@ -37,23 +38,6 @@ export interface ChatRequest {
   keepText(mostBytes: number): number;
   /** About how many tokens of the prompt are not in `promptText` any more. */
   tokensLeftOut(): number;
-}
-
-/** Two numbers (docs/design.md, "Delivery"): the estimate counts against context window and tpm; the ceiling is held, and is never below the true count. */
-export interface TokenBounds {
-  readonly estimate: number;
-  readonly ceiling: number;
-}
-
-export interface InputTokens extends TokenBounds {
-  /** The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer. */
-  readonly normalizedCeiling: number;
-  /** Part of both numbers for everything but plain text: frames of messages, tools, images. */
-  readonly besidesText: TokenBounds;
-  /** Ceiling of the images alone. Absent: there are none. */
-  readonly imageCeiling?: number;
-  /** Text was counted with the model's tokenizer. */
-  readonly isCounted?: true;
 }
 
 export interface ProviderFields {

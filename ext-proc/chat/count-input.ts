@@ -3,8 +3,9 @@ import { isRefusal, type Refusal } from '../../core/errors/refusal.ts';
 import type { Principal } from '../../core/principal.ts';
 import type { BoundTokens } from '../../core/tokenizer.ts';
 import type { Steps } from '../shared-budget/steps.ts';
-import type { ChatRequest, InputTokens } from './chat-request.ts';
+import type { ChatRequest } from './chat-request.ts';
 import { checkModel, isLengthOpen, type ModelChoice } from './check-model.ts';
+import type { InputTokens } from './tokens/input-tokens.ts';
 
 /** A request whose model and output limit are decided. */
 export interface ChosenChat {

@@ -1,10 +1,11 @@
 import type { Steps } from '../shared-budget/steps.ts';
-import type { InputTokens, ProviderFields } from './chat-request.ts';
+import type { ProviderFields } from './chat-request.ts';
 import { promptHead } from './prompt-head.ts';
-import type { PromptRecord } from './prompt-record.ts';
 import { promptTexts } from './prompt-text.ts';
 import { type BodyField, providerBody, type SentFacts } from './provider-body.ts';
 import type { ImageSize } from './tokens/image-size.ts';
+import type { InputTokens } from './tokens/input-tokens.ts';
+import type { PromptRecord } from './tokens/prompt-record.ts';
 import { estimateTokens } from './tokens/text-meter.ts';
 import { TokenTally } from './tokens/token-tally.ts';
 

@@ -1,6 +1,6 @@
 import { BACKSLASH, LETTER_U } from './json/json-bytes.ts';
 import { escapedCodePoint, unescapeInto } from './json/json-text.ts';
-import { type PromptRecord, TEXT } from './prompt-record.ts';
+import { type PromptRecord, TEXT } from './tokens/prompt-record.ts';
 import { TextMeter } from './tokens/text-meter.ts';
 
 export interface PromptHead {

@@ -1,5 +1,5 @@
 import { BACKSLASH } from './json/json-bytes.ts';
-import { JSON_TEXT, type PromptRecord } from './prompt-record.ts';
+import { JSON_TEXT, type PromptRecord } from './tokens/prompt-record.ts';
 
 /** The prompt's text, for counting tokens: with tool definitions and unknown fields, or only the texts that a model reads as they are. Images have none. */
 export function promptTexts(bytes: Buffer, { pieces }: PromptRecord, withJson: boolean): readonly string[] {

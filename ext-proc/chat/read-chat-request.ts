@@ -2,14 +2,15 @@ import { isRefusal, type Refusal, refuse } from '../../core/errors/refusal.ts';
 import type { Steps } from '../shared-budget/steps.ts';
 import { type ChatFacts, invalidField, LONGEST_ECHO, newChatFacts } from './chat-facts.ts';
 import { CHAT_FIELDS } from './chat-fields.ts';
-import type { ChatRequest, InputTokens } from './chat-request.ts';
+import type { ChatRequest } from './chat-request.ts';
 import { countTokens, HeldBody, type ReadBody } from './held-body.ts';
 import { JsonCursor } from './json/json-cursor.ts';
 import { JsonScan, type ScannedObject } from './json/json-scan.ts';
-import type { PromptRecord } from './prompt-record.ts';
 import type { BodyField } from './provider-body.ts';
 import type { ImageSize } from './tokens/image-size.ts';
 import { imageSource } from './tokens/image-source.ts';
+import type { InputTokens } from './tokens/input-tokens.ts';
+import type { PromptRecord } from './tokens/prompt-record.ts';
 
 /**
  * Reads and checks the body of a chat completion, in the order of docs/interface.md, "Order of checks", from a compressed body to a field of the wrong type.

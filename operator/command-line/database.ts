@@ -2,9 +2,9 @@ import { access } from 'node:fs/promises';
 import { embeddedDatabaseUrl, runtimePaths } from '../../core/config/runtime-paths.ts';
 import { socketFolderProblem } from '../../core/config/socket-folder.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
+import { type OpenAdministration, openAdministration } from '../../database/administration/administration.ts';
 import { createPool } from '../../database/connection/connection-pool.ts';
 import { isForbidden } from '../../database/connection/unavailable.ts';
-import { openPostgres, type Postgres } from '../../database/open.ts';
 import { type Result, refused } from './result.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -12,16 +12,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Connections for what the stores of the dashboard keep: users, their memberships and passwords. */
 export type Pool = ReturnType<typeof createPool>;
 
-export interface Database extends Postgres {
+export interface Database extends OpenAdministration {
   readonly pool: Pool;
 }
 
 /** Runs `use` on the deployment's database: DATABASE_URL, else the configured one, else the embedded one of GATEWAY_DATA. */
 export async function withDatabase(env: Environment, use: (database: Database) => Promise<Result>): Promise<Result> {
   return withPool(env, async (pool, url) => {
-    let database: Postgres;
+    let database: OpenAdministration;
     try {
-      database = await openPostgres({ url, log: QUIET });
+      database = await openAdministration({ url, log: QUIET, timeouts: TIMEOUTS, connections: CONNECTIONS });
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       // Not a bug but a schema that is not for this code, or an URL that is none: the message says what to do.
@@ -59,6 +59,8 @@ export async function withPool(env: Environment, use: (pool: Pool, url: string) 
   }
 }
 
+/** A verification of the ledger reads with several at a time. */
+const CONNECTIONS = 4;
 const TIMEOUTS = { connectMs: 2_000, statementMs: 3_000 };
 /** Problems are answers of the command here, not log lines. */
 const QUIET = { info: () => {}, warn: () => {}, error: () => {} };

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../core/money.ts';
-import type { KeySettings } from '../../database/administration/administration.ts';
+import type { KeySettings } from '../../database/keys/key-records.ts';
 import { type Command, idProblem, onDatabase, operatorHere, unknown } from '../command-line/command.ts';
 import type { ValueReader } from '../command-line/flag-values.ts';
 import { type Result, refused } from '../command-line/result.ts';

@@ -1,7 +1,7 @@
 import { newId } from '../../core/ids.ts';
 import { formatUsd, usdNumber } from '../../core/money.ts';
 import { DEFAULT_CONCURRENCY } from '../../core/principal.ts';
-import type { OrganizationChange, OrganizationRecord } from '../../database/administration/administration.ts';
+import type { OrganizationChange, OrganizationRecord } from '../../database/organizations/organization-records.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';
 import {
   type Command,

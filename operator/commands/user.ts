@@ -1,6 +1,6 @@
 import { countOf } from '../../core/count-of.ts';
-import { MAX_MEMBERS } from '../../database/members/member-rows.ts';
 import { normalizeEmail } from '../../database/users/email-address.ts';
+import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
 import { findUserByEmail, listUsers, type UserRecord } from '../../database/users/user-rows.ts';
 import { type KeysOfDisabled, setDisabled } from '../../database/users/users.ts';
 import type { FlagSpec } from '../command-line/arguments.ts';

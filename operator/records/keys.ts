@@ -1,12 +1,8 @@
 import { newKeySecret } from '../../core/key-secret.ts';
 import { usdNumber } from '../../core/money.ts';
-import type {
-  Administration,
-  CreateKeyResult,
-  KeyRecord,
-  KeySettings,
-} from '../../database/administration/administration.ts';
+import type { Administration } from '../../database/administration/administration.ts';
 import type { Actor } from '../../database/audit/audit.ts';
+import type { CreateKeyResult, KeyRecord, KeySettings } from '../../database/keys/key-records.ts';
 import { budgetText, limitText } from './organizations.ts';
 
 export interface CreatedKey {

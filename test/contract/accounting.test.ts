@@ -8,7 +8,6 @@ import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
 import { type Accounting, createAccounting } from '../../ext-proc/billing/accounting.ts';
 import type { BillableHold } from '../../ext-proc/billing/billable-hold.ts';
 import { createHoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
@@ -38,7 +37,7 @@ describe('accounting', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gw-accounting-'));
   let server: TestPostgres;
   let url = '';
-  let store: Postgres;
+  let store: Awaited<ReturnType<typeof openStore>>;
   let customer: Customer;
   let files = 0;
   let batches = 0;

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
-import type { KeyChange, OrganizationChange } from '../../database/administration/administration.ts';
 import type { AuditValue } from '../../database/audit/audit.ts';
+import type { KeyChange } from '../../database/keys/key-records.ts';
+import type { OrganizationChange } from '../../database/organizations/organization-records.ts';
 import { addKey, BY, sql } from '../harness/database.ts';
 import { ADA, type AuditedDatabase, type Event, openAudited } from './audited-database.ts';
 

@@ -3,14 +3,13 @@ import type pg from 'pg';
 import { newId } from '../../core/ids.ts';
 import type { Actor, AuditAction, AuditChanges } from '../../database/audit/audit.ts';
 import { createPool } from '../../database/connection/connection-pool.ts';
-import type { Postgres } from '../../database/open.ts';
 import { findUser, type MemberRole, type UserRecord } from '../../database/users/user-rows.ts';
 import { createUser } from '../../database/users/users.ts';
 import { PATIENT } from '../fixtures/patience.ts';
-import { BY, createDatabase, openStore, sql } from '../harness/database.ts';
+import { BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 
 /** A database with everything that changes rows by hand of somebody: administration, users, memberships. */
-export interface AuditedDatabase extends Postgres {
+export interface AuditedDatabase extends TestStore {
   readonly url: string;
   readonly pool: pg.Pool;
   addOrganization(): Promise<string>;

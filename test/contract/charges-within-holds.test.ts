@@ -2,14 +2,13 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
-import type { Loss } from '../../database/connection/losses.ts';
+import type { Loss } from '../../database/costs/losses.ts';
 import { chargeRecords } from '../../database/ledger/charge-records.ts';
-import type { Postgres } from '../../database/open.ts';
 import { propertyRuns } from '../fixtures/property-runs.ts';
-import { addCustomer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, createDatabase, openStore, settlementOf, sql, type TestStore } from '../harness/database.ts';
 
 let url = '';
-let store: Postgres;
+let store: TestStore;
 let told: [reason: string, amountNanoUsd: bigint][] = [];
 beforeAll(async () => {
   url = await createDatabase();

@@ -3,11 +3,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { type FieldValue, recordArrayText } from '../../database/connection/record-text.ts';
-import type { Postgres } from '../../database/open.ts';
-import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 
 let url = '';
-let store: Postgres;
+let store: TestStore;
 let customer: Customer;
 beforeAll(async () => {
   url = await createDatabase();

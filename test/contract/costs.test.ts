@@ -5,17 +5,24 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
 import { type OpenRequestLog, openRequestLog } from '../../database/request-log/request-log-writer.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 import { attemptWith } from '../fixtures/provider-attempt.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 
 /** `costs report` and `costs reconcile`, on a database with generations, attempts and losses. */
 let url = '';
 let folder = '';
-let store: Postgres;
+let store: TestStore;
 let log: OpenRequestLog;
 let customer: Customer;
 let other: Customer;

@@ -1,13 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
-import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, BY, createDatabase, openStore, sql } from '../harness/database.ts';
+import { addCustomer, BY, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 import { startLostAnswerProxy } from './lost-answer-proxy.ts';
 
 let url = '';
-let store: Postgres;
+let store: TestStore;
 beforeAll(async () => {
   url = await createDatabase();
   store = await openStore(url);

@@ -2,15 +2,22 @@ import { beforeAll, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import { ChargeRefused } from '../../database/ledger/charge-refused.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 import { migratedFor } from '../harness/database-logins.ts';
 
 let url = '';
 /** URL of a database user with an operator's rights and no more. */
 let operatorUrl = '';
-let store: Postgres;
+let store: TestStore;
 let customer: Customer;
 beforeAll(async () => {
   url = await createDatabase();

@@ -3,11 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Postgres } from '../../database/open.ts';
 import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempotency/claims.ts';
 import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql, type TestStore } from '../harness/database.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
 /** Longer than the pause between two renewals on a busy machine. */
@@ -17,7 +16,7 @@ const LAPSED = { timeout: 10 * LEASE_MS, interval: 50 };
 
 describe('claims of a gateway process', () => {
   let url = '';
-  let store: Postgres;
+  let store: TestStore;
   let customer: Customer;
   let warnings: string[] = [];
   const warn = (_: object, message: string) => void warnings.push(message);
@@ -29,7 +28,7 @@ describe('claims of a gateway process', () => {
   });
   afterAll(() => store.close());
 
-  const open = (changes: Partial<Postgres['idempotency']> = {}) =>
+  const open = (changes: Partial<TestStore['idempotency']> = {}) =>
     createClaims({ store: { ...store.idempotency, ...changes }, leaseMs: LEASE_MS, renewEveryMs: RENEW_EVERY_MS, log });
 
   function claim(claims: Claims, idempotencyKey: string, body = 'body'): Promise<Claimed> {

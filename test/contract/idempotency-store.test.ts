@@ -3,17 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Claim, ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql, type TestStore } from '../harness/database.ts';
 import { sealedAnswer } from './stored-responses.ts';
 
 const HOUR_MS = 3_600_000;
 
 describe('the idempotency store', () => {
   let url = '';
-  let store: Postgres;
+  let store: TestStore;
   /** A second gateway process, as far as PostgreSQL can tell. */
-  let second: Postgres;
+  let second: TestStore;
   let customer: Customer;
   beforeAll(async () => {
     url = await createDatabase();

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
-import type { KeyReplacement, KeySettings } from '../../database/administration/administration.ts';
+import type { KeyReplacement, KeySettings } from '../../database/keys/key-records.ts';
 import { keyRoom } from '../../database/keys/key-room.ts';
 import { organizationDetails } from '../../database/keys/organization-details.ts';
 import { BY, DAY, sql } from '../harness/database.ts';

@@ -4,16 +4,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isSigned, rawPublicKey } from '../../database/checkpoints/checkpoints.ts';
-import type { Postgres } from '../../database/open.ts';
 import { runCommandLine } from '../../operator/command-line.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 
 const HOUR_MS = 3_600_000;
 const { privateKey } = generateKeyPairSync('ed25519');
 
 let folder = '';
 let url = '';
-let store: Postgres;
+let store: TestStore;
 let customer: Customer;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gw-checkpoints-'));

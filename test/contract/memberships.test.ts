@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
-import { findMember, MAX_MEMBERS, membersOf } from '../../database/members/member-rows.ts';
+import { findMember, membersOf } from '../../database/members/member-rows.ts';
 import { addMember, removeMember, setRole } from '../../database/members/memberships.ts';
+import { MAX_MEMBERS } from '../../database/users/membership-rows.ts';
 import { findUser } from '../../database/users/user-rows.ts';
 import { createUser, setDisabled } from '../../database/users/users.ts';
 import { BY, sql } from '../harness/database.ts';

@@ -6,7 +6,6 @@ import { newId } from '../../core/ids.ts';
 import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { ClaimedSettlement, Settlement } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
 import { createDurableCharges } from '../../ext-proc/billing/durable-charges.ts';
 import { openSpool } from '../../ext-proc/billing/spool/spool.ts';
 import type { SpoolMirror } from '../../ext-proc/billing/spool/spool-mirror.ts';
@@ -14,7 +13,15 @@ import { type Claimed, type Claims, createClaims, type IdempotencyClaim } from '
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { localFences } from './local-fences.ts';
@@ -31,7 +38,7 @@ requirement(missingRedis, () => {
     const folder = mkdtempSync(join(tmpdir(), 'gw-mirrored-'));
     let redis: TestRedis;
     let limits: RedisLimitStore;
-    let store: Postgres;
+    let store: TestStore;
     let url = '';
     let customer: Customer;
     let spools = 0;

@@ -1,5 +1,4 @@
-import type { Clock, UtcDay } from '../../core/clock.ts';
-import { utcDay } from '../../core/clock.ts';
+import { type Clock, type UtcDay, utcDay } from '../../core/clock.ts';
 import { isRefusal } from '../../core/errors/refusal.ts';
 import type { AccountSnapshot } from '../../core/principal.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';

@@ -3,11 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Postgres } from '../../database/open.ts';
 import { createMemoryLimitStore } from '../../ext-proc/limits/memory/limit-store.ts';
 import type { RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
 import { organizationKeys } from '../../ext-proc/limits/redis/shards.ts';
-import { addCustomer, addKey, BY, createDatabase, openStore } from '../harness/database.ts';
+import { addCustomer, addKey, BY, createDatabase, openStore, type TestStore } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { type Backing, type Customer, type Mode, OPENING } from './money-machine.mode.ts';
@@ -144,7 +143,7 @@ function limitsIn(redis: TestRedis): Pick<Mode, 'open' | 'server'> {
 }
 
 /** Two new customers in this database. */
-async function moneyIn(store: Postgres): Promise<Pick<Mode, 'customers' | 'backing'>> {
+async function moneyIn(store: TestStore): Promise<Pick<Mode, 'customers' | 'backing'>> {
   const hashes = new Map<string, Buffer>();
   const customers: Customer[] = [];
   for (let i = 0; i < 2; i++) {

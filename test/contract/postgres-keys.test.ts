@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../database/open.ts';
-import { addCustomer, addKey, BY, createDatabase, DAY, openStore, settlementOf } from '../harness/database.ts';
+import {
+  addCustomer,
+  addKey,
+  BY,
+  createDatabase,
+  DAY,
+  openStore,
+  settlementOf,
+  type TestStore,
+} from '../harness/database.ts';
 
 describe('keys in PostgreSQL', () => {
-  let store: Postgres;
+  let store: TestStore;
   beforeAll(async () => {
     store = await openStore(await createDatabase());
   });

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Postgres } from '../../database/open.ts';
 import {
   addCustomer,
   addKey,
@@ -11,6 +10,7 @@ import {
   openStore,
   settlementOf,
   sql,
+  type TestStore,
 } from '../harness/database.ts';
 import { startTestPostgres, type TestPostgres } from '../harness/postgres-server.ts';
 import { usageOf } from './usage-of.ts';
@@ -19,7 +19,7 @@ import { usageOf } from './usage-of.ts';
 describe('PostgreSQL going away', () => {
   let server: TestPostgres;
   let url = '';
-  let store: Postgres;
+  let store: TestStore;
   beforeAll(async () => {
     server = await startTestPostgres();
   });

@@ -5,14 +5,21 @@ import type { Log } from '../../core/log/log.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import type { ProviderAttempt } from '../../database/costs/provider-attempts.ts';
 import type { Ledger } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
 import { createDurableCharges } from '../../ext-proc/billing/durable-charges.ts';
 import type { LeftIntent } from '../../ext-proc/billing/journal/intent.ts';
 import { createRecovery } from '../../ext-proc/billing/recovery.ts';
 import type { Spool } from '../../ext-proc/billing/spool/spool.ts';
 import type { Metrics } from '../../ext-proc/telemetry/metrics.ts';
 import { noRecentCharges } from '../fixtures/no-journal.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 
 const PRICES = { inputPicoUsd: 1_000_000n, cachedInputPicoUsd: 1_000_000n, outputPicoUsd: 1_000_000n };
 const CREDIT = 1_000_000n;
@@ -21,7 +28,7 @@ const DELIVERED = { tokens: 30, upstreamId: 'up-1', firstAtMs: 1_700_000_000_100
 /** The next process settles in PostgreSQL what a killed one left. */
 describe('recovery', () => {
   let url = '';
-  let store: Postgres;
+  let store: TestStore;
   let customer: Customer;
   let released: string[] = [];
   let attempts: ProviderAttempt[] = [];

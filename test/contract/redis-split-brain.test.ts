@@ -3,11 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock as clock, utcDay } from '../../core/clock.ts';
 import { newId } from '../../core/ids.ts';
 import { StoreUnavailable } from '../../core/store-unavailable.ts';
-import type { Postgres } from '../../database/open.ts';
 import { createHoldKeeper, type HoldKeeper } from '../../ext-proc/billing/hold-keeper.ts';
 import type { AdmissionResult, Hold } from '../../ext-proc/limits/limit-store.ts';
 import { createRedisLimitStore, type RedisLimitStore } from '../../ext-proc/limits/redis/limit-store.ts';
-import { addCustomer, type Customer, createDatabase, openStore, sql } from '../harness/database.ts';
+import { addCustomer, type Customer, createDatabase, openStore, sql, type TestStore } from '../harness/database.ts';
 import { missingRedis, startTestRedis, type TestRedis } from '../harness/redis-server.ts';
 import { requirement } from '../harness/requirement.ts';
 import { requestOf } from './limit-store.fixtures.ts';
@@ -18,7 +17,7 @@ const log = { info: () => {}, warn: () => {} };
 
 /** A gateway process as the limit store sees it. */
 interface Process {
-  readonly database: Postgres;
+  readonly database: TestStore;
   readonly limits: RedisLimitStore;
   readonly holds: HoldKeeper;
   /** Its requests had to end. */

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../database/open.ts';
 import {
   addCustomer,
   addKey,
@@ -10,14 +9,15 @@ import {
   openStore,
   settlementOf,
   sql,
+  type TestStore,
 } from '../harness/database.ts';
 import { usageOf } from './usage-of.ts';
 
 describe('settlement in PostgreSQL', () => {
   let url = '';
-  let store: Postgres;
+  let store: TestStore;
   /** A second gateway process, as far as PostgreSQL can tell. */
-  let second: Postgres;
+  let second: TestStore;
   beforeAll(async () => {
     url = await createDatabase();
     store = await openStore(url);

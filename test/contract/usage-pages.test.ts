@@ -1,13 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { UsageGroup, UsageRow } from '../../database/ledger/ledger.ts';
-import type { Postgres } from '../../database/open.ts';
-import { addCustomer, type Customer, createDatabase, DAY, openStore, sql } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  DAY,
+  openStore,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 import { fillUsage } from './fill-usage.ts';
 import { usageOf } from './usage-of.ts';
 
 describe('usage in pages', () => {
   let url = '';
-  let store: Postgres;
+  let store: TestStore;
   let customer: Customer;
   beforeAll(async () => {
     url = await createDatabase();

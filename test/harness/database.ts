@@ -4,6 +4,7 @@ import { inject } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { NanoUsd } from '../../core/money.ts';
 import type { RateLimits } from '../../core/principal.ts';
+import { type Administration, openAdministration } from '../../database/administration/administration.ts';
 import type { Settlement } from '../../database/ledger/ledger.ts';
 import { openPostgres, type Postgres, type PostgresOptions } from '../../database/open.ts';
 import { PATIENT } from '../fixtures/patience.ts';
@@ -36,10 +37,13 @@ export interface LogLine {
   readonly message: string;
 }
 
-export async function openStore(
-  url: string,
-  options: Omit<PostgresOptions, 'url' | 'log'> = {},
-): Promise<Postgres & { readonly logged: LogLine[] }> {
+/** The stores of a gateway process, and what operators change beside it. */
+export interface TestStore extends Postgres {
+  readonly administration: Administration;
+  readonly logged: LogLine[];
+}
+
+export async function openStore(url: string, options: Omit<PostgresOptions, 'url' | 'log'> = {}): Promise<TestStore> {
   const logged: LogLine[] = [];
   const log = (level: LogLine['level']) => (_fields: object, message: string) => void logged.push({ level, message });
   const store = await openPostgres({
@@ -48,8 +52,14 @@ export async function openStore(
     timeouts: PATIENT,
     ...options,
   });
-  return { ...store, logged };
+  const changes = await openAdministration({ url, log: SILENT, timeouts: options.timeouts ?? PATIENT, connections: 4 });
+  const close = async () => {
+    await Promise.all([changes.close(), store.close()]);
+  };
+  return { ...store, administration: changes.administration, logged, close };
 }
+
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Actor of the changes in tests. */
 export const BY = { actor: 'test' };
@@ -61,7 +71,7 @@ export interface Customer {
 }
 
 export async function addCustomer(
-  { administration }: Postgres,
+  { administration }: Pick<TestStore, 'administration'>,
   balanceNanoUsd: NanoUsd = 1_000_000n,
   limits: RateLimits = {},
 ): Promise<Customer> {
@@ -74,7 +84,7 @@ export async function addCustomer(
   return { organizationId, ...(await addKey({ administration }, organizationId)) };
 }
 
-export async function addKey({ administration }: Pick<Postgres, 'administration'>, organizationId: string) {
+export async function addKey({ administration }: Pick<TestStore, 'administration'>, organizationId: string) {
   const keyId = newId('key', Date.now());
   const hash = randomBytes(32);
   const settings = { organizationId, name: 'test', scopes: ['chat'] as const, limits: {} };

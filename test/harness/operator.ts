@@ -2,12 +2,9 @@ import { hash, randomBytes } from 'node:crypto';
 import { newId } from '../../core/ids.ts';
 import { formatUsd, parseUsd } from '../../core/money.ts';
 import type { Scope } from '../../core/principal.ts';
-import type {
-  Administration,
-  KeySettings,
-  OrganizationSettings,
-} from '../../database/administration/administration.ts';
-import { openPostgres, type Postgres } from '../../database/open.ts';
+import { type Administration, openAdministration } from '../../database/administration/administration.ts';
+import type { KeySettings } from '../../database/keys/key-records.ts';
+import type { OrganizationSettings } from '../../database/organizations/organization-records.ts';
 import { PATIENT } from '../fixtures/patience.ts';
 
 /** Operations of an operator, straight on the database while the gateway runs. The command line has tests of its own. */
@@ -45,7 +42,8 @@ export interface Customer {
 }
 
 export async function openOperator(databaseUrl: string): Promise<Operator> {
-  const database: Postgres = await openPostgres({ url: databaseUrl, log: silent, timeouts: PATIENT });
+  const options = { url: databaseUrl, log: silent, timeouts: PATIENT, connections: 4 };
+  const database = await openAdministration(options);
   const { administration } = database;
   const credit = async (organizationId: string, usd: string): Promise<void> => {
     const amountNanoUsd = parseUsd(usd);

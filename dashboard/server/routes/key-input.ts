@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { present } from '../../../core/present.ts';
 import { SCOPES } from '../../../core/principal.ts';
-import type { KeySettings, KeyChange as StoredKeyChange } from '../../../database/administration/administration.ts';
+import type { KeySettings, KeyChange as StoredKeyChange } from '../../../database/keys/key-records.ts';
 import type { KeyChange, KeyRestrictions } from '../../contract/keys.ts';
 import {
   budgetNanoUsd,

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../../core/money.ts';
-import type { AboveOrganization } from '../../../database/administration/administration.ts';
+import type { AboveOrganization } from '../../../database/keys/key-records.ts';
 import { keyRoom } from '../../../database/keys/key-room.ts';
 import { currentConfiguration } from '../../../database/process-reports/process-reports.ts';
 import type { KeyChange } from '../../contract/keys.ts';

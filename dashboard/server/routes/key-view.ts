@@ -1,7 +1,7 @@
 import { utcDay } from '../../../core/clock.ts';
 import { present } from '../../../core/present.ts';
-import type { KeyRecord } from '../../../database/administration/administration.ts';
 import { type KeyCompanions, keyCompanions } from '../../../database/keys/key-companions.ts';
+import type { KeyRecord } from '../../../database/keys/key-records.ts';
 import type { KeyStateName, KeyView } from '../../contract/keys.ts';
 import type { OrganizationCall } from '../http/route.ts';
 import { limitsView } from './limits.ts';

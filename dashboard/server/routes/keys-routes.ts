@@ -1,5 +1,5 @@
 import { newKeySecret } from '../../../core/key-secret.ts';
-import type { KeyRecord } from '../../../database/administration/administration.ts';
+import type { KeyRecord } from '../../../database/keys/key-records.ts';
 import type { KeyChange, KeyView } from '../../contract/keys.ts';
 import { notFound, type Problem, problem } from '../http/problem.ts';
 import { actorOf, type OrganizationCall, type Route, route } from '../http/route.ts';

@@ -1,5 +1,5 @@
 import { present } from '../../../core/present.ts';
-import type { KeySettings } from '../../../database/administration/administration.ts';
+import type { KeySettings } from '../../../database/keys/key-records.ts';
 
 /** Limits of keys and organizations: the page has amounts as decimal text, the store as bigint. */
 type Limits = KeySettings['limits'];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { present } from '../../../core/present.ts';
 import { DEFAULT_CONCURRENCY } from '../../../core/principal.ts';
-import type { NewOrganization, OrganizationChange } from '../../../database/administration/administration.ts';
+import type { NewOrganization, OrganizationChange } from '../../../database/organizations/organization-records.ts';
 import type { NewOrganizationInput, OrganizationChangeInput } from '../../contract/operator.ts';
 import {
   budgetNanoUsd,

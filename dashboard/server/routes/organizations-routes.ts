@@ -3,12 +3,12 @@ import { utcDay } from '../../../core/clock.ts';
 import { newId } from '../../../core/ids.ts';
 import { formatUsd } from '../../../core/money.ts';
 import { present } from '../../../core/present.ts';
+import { type OrganizationDetails, organizationDetails } from '../../../database/keys/organization-details.ts';
 import type {
   CreditResult,
   OrganizationRecord,
   ReferenceElsewhere,
-} from '../../../database/administration/administration.ts';
-import { type OrganizationDetails, organizationDetails } from '../../../database/keys/organization-details.ts';
+} from '../../../database/organizations/organization-records.ts';
 import type { OrganizationRow } from '../../contract/operator.ts';
 import type { OrganizationView } from '../../contract/organization.ts';
 import { conflictingField, notFound, type Problem, wrongField } from '../http/problem.ts';

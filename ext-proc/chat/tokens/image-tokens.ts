@@ -1,5 +1,5 @@
-import type { TokenBounds } from '../chat-request.ts';
 import type { ImageSize } from './image-size.ts';
+import type { TokenBounds } from './input-tokens.ts';
 
 /**
  * Images are counted by the published rule for tiles: scaled down to fit 2048 x 2048, then to a shorter side of 768, and cut into

@@ -6,7 +6,7 @@ import { encode as encodeO200k } from 'gpt-tokenizer/encoding/o200k_base';
 import { describe, expect, it } from 'vitest';
 import { isRefusal } from '../../../core/errors/refusal.ts';
 import { readChatRequest } from '../../../test/fixtures/chat-request.ts';
-import type { InputTokens } from '../chat-request.ts';
+import type { InputTokens } from './input-tokens.ts';
 
 const FOLDER = new URL('../../../test/corpus/', import.meta.url);
 const written = Object.fromEntries(

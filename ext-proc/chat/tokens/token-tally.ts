@@ -1,8 +1,8 @@
 import type { Steps } from '../../shared-budget/steps.ts';
-import type { InputTokens, TokenBounds } from '../chat-request.ts';
-import { type PromptRecord, TEXT } from '../prompt-record.ts';
 import type { ImageSize } from './image-size.ts';
 import { imageTokens } from './image-tokens.ts';
+import type { InputTokens, TokenBounds } from './input-tokens.ts';
+import { type PromptRecord, TEXT } from './prompt-record.ts';
 import { TEXT_STEP_BYTES, TextMeter } from './text-meter.ts';
 
 /**

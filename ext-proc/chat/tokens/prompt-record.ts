@@ -1,4 +1,4 @@
-import type { Span } from './json/json-cursor.ts';
+import type { Span } from '../json/json-cursor.ts';
 
 /** All that a model will read, as places in the body: what tokens are counted by, and the text is collected from. */
 export interface PromptRecord {

@@ -17,3 +17,12 @@ export function changedLimits(before: RateLimits, change: LimitChange): RateLimi
     ...(dailyBudgetNanoUsd === undefined ? {} : { dailyBudgetNanoUsd }),
   };
 }
+
+/** Limits of the columns `rpm`, `tpm` and `daily_budget_nano_usd`, which arrive as text. */
+export function limitsOf(rpm: string | null, tpm: string | null, dailyBudget: string | null): RateLimits {
+  return {
+    ...(rpm === null ? {} : { requestsPerMinute: Number(rpm) }),
+    ...(tpm === null ? {} : { tokensPerMinute: Number(tpm) }),
+    ...(dailyBudget === null ? {} : { dailyBudgetNanoUsd: BigInt(dailyBudget) }),
+  };
+}

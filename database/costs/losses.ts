@@ -24,3 +24,7 @@ export interface Loss {
 
 /** After the commit, once for each loss that is new. */
 export type OnLoss = (reason: LossReason, amountNanoUsd: NanoUsd) => void;
+
+export interface LossRecord extends Omit<Loss, 'model' | 'provider'> {
+  readonly createdAtMs: number;
+}

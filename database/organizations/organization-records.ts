@@ -1,0 +1,68 @@
+import type { NanoUsd } from '../../core/money.ts';
+import type { RateLimits } from '../../core/principal.ts';
+
+export interface OrganizationSettings {
+  readonly name: string;
+  readonly allowMultipleCompletions: boolean;
+  readonly concurrency: number;
+  /** Absent: no cap of the organization's own. */
+  readonly maxTokens?: number;
+  readonly limits: RateLimits;
+}
+
+export interface NewOrganization extends OrganizationSettings {
+  readonly id: string;
+}
+
+/** Absent: stays as it is. `null`: no longer limited. */
+export interface OrganizationChange {
+  readonly name?: string;
+  readonly allowMultipleCompletions?: boolean;
+  readonly concurrency?: number;
+  readonly maxTokens?: number | null;
+  readonly requestsPerMinute?: number | null;
+  readonly tokensPerMinute?: number | null;
+  readonly dailyBudgetNanoUsd?: NanoUsd | null;
+}
+
+export interface OrganizationQuery {
+  /** Part of the name, in any case, or the whole id. Absent: all. */
+  readonly search?: string;
+  /** Only organizations older than this one: the last of the page before. */
+  readonly beforeId?: string;
+  readonly limit: number;
+}
+
+export interface OrganizationRecord extends OrganizationSettings {
+  readonly id: string;
+  readonly suspendedAtMs?: number;
+  readonly balanceNanoUsd: NanoUsd;
+  readonly createdAtMs: number;
+}
+
+export interface CreditEntry {
+  /** Not zero; negative amounts correct. */
+  readonly amountNanoUsd: NanoUsd;
+  readonly note?: string;
+  /** Applied once, whatever organization it is for. */
+  readonly reference?: string;
+}
+
+/** The reference was booked for that organization before; nothing was done now. */
+export interface ReferenceElsewhere {
+  readonly kind: 'reference_elsewhere';
+  readonly organizationId: string;
+}
+
+export type CreateOrganizationResult =
+  | { readonly kind: 'created'; readonly organization: OrganizationRecord }
+  | ReferenceElsewhere;
+
+export type CreditResult =
+  | { readonly kind: 'applied'; readonly balanceNanoUsd: NanoUsd }
+  /** The reference was used before, for `amountNanoUsd`; nothing was added now. */
+  | { readonly kind: 'repeated'; readonly amountNanoUsd: NanoUsd; readonly balanceNanoUsd: NanoUsd }
+  | ReferenceElsewhere
+  | { readonly kind: 'unknown_organization' }
+  /** The balance would leave the range of amounts. */
+  | { readonly kind: 'out_of_range' };

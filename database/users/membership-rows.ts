@@ -1,0 +1,47 @@
+import type pg from 'pg';
+import { run, type Statement } from '../connection/connection-pool.ts';
+import type { MemberRole } from './user-rows.ts';
+
+/** Most members of an organization. One page lists them all. */
+export const MAX_MEMBERS = 1_000;
+
+/** Changes of who belongs to an organization take turns, so that two owners cannot remove each other. */
+const LOCK_ORGANIZATION: Statement = {
+  name: 'lock_members',
+  text: 'select from organizations where id = $1 for no key update',
+};
+const COUNT: Statement = {
+  name: 'count_members',
+  text: `select (select count(*)::integer from memberships where organization_id = $1)
+      + (select count(*)::integer from invitations where organization_id = $1) as members`,
+};
+const INSERT: Statement = {
+  name: 'insert_membership',
+  text: `insert into memberships (user_id, organization_id, role) values ($1, $2, $3) on conflict do nothing`,
+};
+const END_INVITATION: Statement = {
+  name: 'end_invitation',
+  text: 'delete from invitations i using users u where i.organization_id = $1 and u.id = $2 and i.email = u.email',
+};
+
+/** `open`: it takes one more member, those who are invited counted, and nobody else changes its members until the transaction ends. */
+export async function lockMembers(
+  client: pg.PoolClient,
+  id: string,
+): Promise<'open' | 'unknown_organization' | 'organization_full'> {
+  const found = await run(client, LOCK_ORGANIZATION, [id]);
+  if (found.length === 0) return 'unknown_organization';
+  const [row] = await run<{ members: number }>(client, COUNT, [id]);
+  return (row?.members ?? 0) < MAX_MEMBERS ? 'open' : 'organization_full';
+}
+
+/** An invitation of the user to it has done its work. */
+export async function insertMembership(
+  client: pg.PoolClient,
+  organizationId: string,
+  userId: string,
+  role: MemberRole,
+): Promise<void> {
+  await run(client, INSERT, [userId, organizationId, role]);
+  await run(client, END_INVITATION, [organizationId, userId]);
+}

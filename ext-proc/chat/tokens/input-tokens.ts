@@ -1,0 +1,19 @@
+/**
+ * Two numbers (docs/design.md, "Delivery"). The estimate counts against context window and tpm. The ceiling is held, and is never
+ * below the true count.
+ */
+export interface TokenBounds {
+  readonly estimate: number;
+  readonly ceiling: number;
+}
+
+export interface InputTokens extends TokenBounds {
+  /** The ceiling where the tokenizer may normalize text first (NFC, NFKC), which can make it longer. */
+  readonly normalizedCeiling: number;
+  /** Part of both numbers for everything but plain text: frames of messages, tools, images. */
+  readonly besidesText: TokenBounds;
+  /** Ceiling of the images alone. Absent: there are none. */
+  readonly imageCeiling?: number;
+  /** Text was counted with the model's tokenizer. */
+  readonly isCounted?: true;
+}
