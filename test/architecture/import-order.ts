@@ -55,7 +55,6 @@ export const AREAS: readonly Area[] = [
       'limits/memory',
       'billing/spool',
       'limits/redis',
-      'delivery-contract',
       'telemetry',
       'tracing',
       'idempotency',

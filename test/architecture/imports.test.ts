@@ -50,7 +50,8 @@ describe('the order', () => {
     expect(late).toEqual([]);
   });
 
-  it('lists no folder that has no files', () => {
+  it('lists each folder once, and none that has no files', () => {
+    expect(FOLDERS.filter((folder, index) => FOLDERS.indexOf(folder) !== index)).toEqual([]);
     const folders = new Set(result.modules.map(({ source }) => dirname(source)));
     expect(FOLDERS.filter((folder) => !folders.has(folder))).toEqual([]);
   });

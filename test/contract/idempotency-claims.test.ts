@@ -6,7 +6,15 @@ import { StoreUnavailable } from '../../core/store-unavailable.ts';
 import { type Claimed, type Claims, createClaims } from '../../ext-proc/idempotency/claims.ts';
 import { keepDeletingExpired } from '../../ext-proc/idempotency/expiry.ts';
 import { createMetrics } from '../../ext-proc/telemetry/metrics.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql, type TestStore } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 import { replayedAnswer } from './stored-responses.ts';
 
 /** Longer than the pause between two renewals on a busy machine. */

@@ -3,7 +3,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../core/ids.ts';
 import type { Claim, ClaimRequest } from '../../database/idempotency/idempotency-store.ts';
 import type { ClaimedSettlement } from '../../database/ledger/ledger.ts';
-import { addCustomer, type Customer, createDatabase, openStore, settlementOf, sql, type TestStore } from '../harness/database.ts';
+import {
+  addCustomer,
+  type Customer,
+  createDatabase,
+  openStore,
+  settlementOf,
+  sql,
+  type TestStore,
+} from '../harness/database.ts';
 import { sealedAnswer } from './stored-responses.ts';
 
 const HOUR_MS = 3_600_000;
