@@ -11,7 +11,7 @@ export interface DeliveryHold {
   delivers(output: () => OutputSoFar): void;
   /** The stream has ended, and `charge` follows once its end is written. */
   outputEnded(metered: MeteredUsage): void;
-  /** What that usage is charged, in USD, for `usage.cost`. */
+  /** Charge of that usage, in USD, for `usage.cost`. */
   costUsd(usage: TokenUsage): number;
   /**
    * Resolves after the commit (DESIGN invariant 4), with which the answer is kept: every byte of a body that is whole, where the order asks
@@ -24,7 +24,7 @@ export interface DeliveryHold {
   release(): Promise<void>;
 }
 
-/** What the provider produced, to be charged. */
+/** Output of the provider, to be charged. */
 export interface ProviderOutput {
   readonly provider: string;
   /** The provider's name for the model, as the target that answered has it. */
@@ -58,7 +58,7 @@ export interface DeliveryOutcome {
   readonly attempts: readonly Attempt[];
   readonly timeToFirstEventMs?: number;
   readonly clientGone: boolean;
-  /** Of the answer's usage. */
+  /** Mismatch in the response's usage. */
   readonly usageMismatch?: TotalMismatch | undefined;
 }
 

@@ -20,7 +20,7 @@ export type AccountErrorKind = 'credentials' | 'funds';
 
 /** An attempt at a provider that nobody is charged for. */
 export interface UnchargedAttempt {
-  /** Of the attempts of this order, from 1. */
+  /** Number among the attempts of this request, from 1. */
   readonly attempt: number;
   readonly provider: string;
   /** The provider's name for the model. */
@@ -31,7 +31,7 @@ export interface UnchargedAttempt {
   readonly work: ProviderWork;
   /** The provider's own id of the answer, or of the request, where it sent one. */
   readonly upstreamId?: string;
-  /** What the provider may bill for `some` work. */
+  /** Tokens that the provider may bill for `some` work. */
   readonly tokens?: { readonly usage: TokenUsage; readonly source: 'reported' | 'counted' | 'estimated' };
 }
 

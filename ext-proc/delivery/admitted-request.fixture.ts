@@ -25,7 +25,7 @@ export interface AdmittedRequestOptions {
 }
 
 export function admittedRequest(options: AdmittedRequestOptions = {}): AdmittedRequest {
-  // What no test asks for is not over in any of them, however long the machine takes.
+  // Limits that no test is about are long enough for any machine.
   const timeouts = { firstByteMs: 60_000, streamIdleMs: 60_000, totalMs: 60_000, ...options.timeouts };
   const providers = options.providers ?? [provider('alpha')];
   const model: Model = {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /** For the tests of this folder: a server on a socket that stands for Envoy's egress and the providers behind it. */
 export interface Egress {
   readonly socketPath: string;
-  /** What was asked, in order; `cluster` says which provider. */
+  /** Calls in order; `cluster` names the provider. */
   readonly asked: AskedProvider[];
   /** Answers the next requests, one handler each; the last one stays. */
   respondWith(...handlers: ProviderHandler[]): void;

@@ -8,7 +8,7 @@ import { END, type ProviderCall } from './provider/provider-call.ts';
 import { ProviderClient } from './provider/provider-client.ts';
 import { FAILURES } from './provider/provider-failure.ts';
 
-/** What to do with a connection and what it has sent, once its request is whole. */
+/** Handler of a connection with its bytes, called when its request is whole. */
 export type RawResponse = (socket: Socket, request: Buffer) => void;
 
 /** For the tests of this folder: a peer that answers with any bytes. */

@@ -1,6 +1,6 @@
 import { anthropic, gemini, openAi, type ProviderError } from './provider/provider-errors.fixture.ts';
 
-/** About the request, whatever words its parts have: the client is told. */
+/** Errors about the request, with any words in its parts: the client sees them. */
 export const REQUEST_ERRORS: readonly (ProviderError & { readonly shown: string; readonly param?: string })[] = [
   {
     from: 'OpenAI, a tool named get_credit_score',

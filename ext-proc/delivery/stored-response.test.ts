@@ -10,7 +10,7 @@ const WHOLE = [...HELLO, STOP, usageChunk(), DONE];
 
 async function deliverKept(options: AdmittedRequestOptions = {}, to = client(), by = delivery) {
   const kept: (string | undefined)[] = [];
-  /** What the client had been sent when the charge was made. */
+  /** Text that the client had received at the time of the charge. */
   let sentBefore = '';
   const keyed = {
     ...admittedRequest({ providers: [provider('alpha', { onDisconnect: 'abort' })], ...options }),

@@ -1,7 +1,7 @@
 /** A part of the project: one process, or what several processes share. */
 export interface Area {
   readonly path: string;
-  /** Areas, or folders of them, whose code it may run. All of them stand above it in the list. */
+  /** Areas, or folders of them, whose code it may run. All of them are above it in the list. */
   readonly uses: readonly string[];
   /** Folders of the area, without its path, from the lowest to the highest: a folder imports from folders before it only. */
   readonly folders: readonly string[];
@@ -217,7 +217,7 @@ export const SEAMS: readonly Seam[] = [
 
 const REACT = ['dashboard/web'];
 
-/** Which folders may import a package from npm. A path stands for everything below it. */
+/** Folders that may import a package from npm. A path means everything below it. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@base-ui/react': ['dashboard/web', 'dashboard/web/forms', 'dashboard/web/overlays', 'dashboard/web/shell'],
   '@bufbuild/protobuf': ['proto/generated'],

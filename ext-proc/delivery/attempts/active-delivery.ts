@@ -25,7 +25,7 @@ export interface ActiveDelivery {
   readonly estimateTokens: EstimateTokens;
   readonly responseBudget: SharedBudget;
   readonly reader: ResponseReader;
-  /** Of which the last that Envoy said is that it cannot reach them. */
+  /** Providers that Envoy could not reach the last time. */
   readonly unreachable: WeakSet<Provider>;
   readonly uncharged: UnchargedRecorder;
   /** On the monotonic clock. */
@@ -44,19 +44,19 @@ export interface FailedAttempt {
   readonly asked?: AskedProvider;
 }
 
-/** What had become of the call when the attempt failed. */
+/** State of the call when the attempt failed. */
 export interface AskedProvider {
   /** Since the delivery began. */
   readonly askedMs: number;
   /** The provider was sent the whole request, as far as this process can know: Envoy has taken all of it. */
   readonly wasSent: boolean;
-  /** That came of the body, where the answer is a success. */
+  /** Bytes of the body that arrived, if the status is a success. */
   readonly responseBytes: number;
   /** By which the provider can be asked about it, where it said one. */
   readonly requestId: string | undefined;
 }
 
-/** Tells the account of each attempt that is charged to nobody. */
+/** Records each attempt that no customer is charged for. */
 export interface UnchargedRecorder {
   /** Returns at once. Call it before the next attempt. */
   record(delivery: ActiveDelivery, failed: FailedAttempt): void;
@@ -79,8 +79,8 @@ export function elapsedMs({ clock, startedMs }: ActiveDelivery): number {
 }
 
 /**
- * Whether the answer is read to its end also when the client has left (INTERFACE 4): a JSON answer and one with an Idempotency-Key
- * always, a stream as its provider is configured; by default where reasoning is paid for that no one has seen yet.
+ * True if the response is read to its end also when the client has left (docs/interface.md, "Failures of providers"): a JSON response and one with an Idempotency-Key
+ * always, a stream as its provider is configured; by default if the model reasons, because the reasoning is paid for before the client sees output.
  */
 export function isDrained({ admitted }: ActiveDelivery, { provider }: Target): boolean {
   if (!admitted.chat.stream || admitted.keepsResponse === true) return true;

@@ -23,7 +23,7 @@ export function beginAttemptSpan(
   return span;
 }
 
-/** Of the attempt under way. */
+/** Notes the first event in the span of the current attempt. */
 export function noteFirstEvent({ trace }: AdmittedRequest, latencyMs: number): void {
   const span = trace?.current;
   span?.event('first_event');
@@ -36,7 +36,7 @@ export function endStreamSpan({ trace }: AdmittedRequest, failure: ProviderFailu
   trace?.current?.end();
 }
 
-/** Of the last attempt, which gave it. */
+/** Describes the response in the span of the last attempt. */
 export function describeResponse({ trace }: AdmittedRequest, meter: ResponseMeter, usage: TokenUsage): void {
   const span = trace?.current;
   if (span === undefined) return;

@@ -184,7 +184,7 @@ async function openStream(
     for (let event = source.next(); event !== undefined; event = source.next()) {
       const meaning = meaningOf(event);
       if (meaning?.kind === 'failure') return meaning;
-      // Nothing has been produced: neither `[DONE]` nor the end make an answer of it.
+      // Without output neither `[DONE]` nor the end make a response of it.
       if (meaning?.kind === 'done') return FAILURES.malformed;
       if (meaning === undefined) continue;
       source.unread({ text: event.data, completion: meaning.completion });

@@ -23,7 +23,7 @@ beforeEach(() => {
 const ok = sendJson(COMPLETION);
 const reset: ProviderHandler = (response) => response.destroy();
 
-/** Which providers were asked, in order, and the code or status of the answer. */
+/** Returns the called providers, in order, and the code or status of the response. */
 async function outcomeOf(options: AdmittedRequestOptions, ...handlers: ProviderHandler[]): Promise<string> {
   egress.respondWith(...handlers);
   const { outcome } = await deliverTo(delivery, to, admittedRequest(options));

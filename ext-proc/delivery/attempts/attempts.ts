@@ -6,7 +6,7 @@ import { type ActiveDelivery, elapsedMs, isDrained, remainingMs } from './active
 import { attempt, type Opened } from './attempt.ts';
 import { paysItsPrompt } from './leaving.ts';
 
-/** Asks the model's targets in order until one answers; the failure to report when none does (INTERFACE 4 and 5). */
+/** Asks the model's targets in order until one answers; the failure to report when none does (docs/interface.md, "Failures of providers"). */
 export async function openFirst(delivery: ActiveDelivery): Promise<Opened | FailedAttempt> {
   const { targets } = delivery.admitted.model;
   let worst: FailedAttempt | undefined;
@@ -39,7 +39,7 @@ async function askTarget(delivery: ActiveDelivery, target: Target, isLast: boole
     const again = failure.retry === 'same' && asked <= admitted.config.retriesPerTarget;
     if (!again || (!isLast && asksForLongPause(failure.retryAfterMs))) return result;
     const waitMs = retryDelayMs(asked, failure.retryAfterMs);
-    // Nothing is tried after the deadline, and an attempt needs more than no time at all.
+    // No attempt begins after the deadline, and an attempt needs some time.
     if (waitMs >= remainingMs(delivery)) return result;
     await pause(waitMs, [admitted.mustEnd, ...(isDrained(delivery, target) ? [] : [exchange.gone])]);
     if (!delivery.requestMemory.mayBeSent()) return result;

@@ -3,7 +3,7 @@ import type { Refusal } from '../../../core/errors/refusal.ts';
 import type { ProviderOutput } from '../../delivery-contract/delivery-hold.ts';
 import type { ActiveDelivery } from './active-delivery.ts';
 
-/** Who gave an answer, and when it was asked for. */
+/** Target of a response, and the time of its call. */
 export interface AskedTarget {
   readonly target: Target;
   /** Since the delivery began. */
@@ -11,8 +11,7 @@ export interface AskedTarget {
 }
 
 /**
- * Charges the answer of the run's last attempt, as Account.charge(). Where that is refused or fails, the attempt is told as one that nobody
- * paid for.
+ * Charges the response of the last attempt, as DeliveryHold.charge(). If that is refused or fails, the attempt is recorded as uncharged.
  */
 export async function chargeResponse(
   delivery: ActiveDelivery,

@@ -153,7 +153,7 @@ describe('a client that leaves before the first event', () => {
   test('pays nothing before all of the request is sent', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'gw-unread-'));
     const socketPath = join(folder, 's');
-    // It reads nothing, as an Envoy that has no room for more.
+    // The server reads nothing, as an Envoy with full buffers.
     const server = createServer({ pauseOnConnect: true }, (socket) => void socket.on('error', () => undefined));
     server.listen(socketPath);
     await once(server, 'listening');

@@ -8,8 +8,8 @@ import { type AskedTarget, chargeResponse } from './charge-response.ts';
 
 /**
  * A client that leaves a stream before its first event, when the provider has the whole request, pays its prompt, because most providers
- * bill it (INTERFACE 4). Envoy takes a request before it is connected to the provider: where the last that it said of that provider is
- * that it cannot reach it, nothing is taken to be sent.
+ * bill it. Envoy takes a request before it is connected to the provider: if Envoy could not reach that provider the last time,
+ * the request counts as not sent.
  */
 export function paysItsPrompt({ unreachable }: ActiveDelivery, { failure, target, asked }: FailedAttempt): boolean {
   const { provider } = target;
@@ -36,7 +36,7 @@ export function leaveBegun({ admitted }: ActiveDelivery, call: ProviderCall): vo
   else call.limitSilence(USAGE_SILENCE_MS, FAILURES.abandoned);
 }
 
-/** Charges the prompt, counted, and no output. A charge that is refused is recorded, and nobody is left to be told. */
+/** Charges the prompt, counted, and no output. A refused charge is recorded; there is no client to report it to. */
 export async function chargePrompt(delivery: ActiveDelivery, answered: AskedTarget): Promise<void> {
   const { admitted } = delivery;
   const { provider, model } = answered.target;

@@ -102,7 +102,7 @@ describe.concurrent('in time', () => {
       await withProvider([slow], async ({ deliver }) => {
         const timeouts = { firstByteMs: LIMIT_MS, streamIdleMs: LIMIT_MS };
         const { outcome } = await deliver({ stream: true, timeouts });
-        // The first piece comes at once, the others at their pace: what is told of the attempt lies around that.
+        // The first piece comes at once, the others at their pace: the figures of the attempt are around that.
         const [{ durationMs = 0, firstEventMs = Number.NaN, ...attempt } = {}, ...others] = outcome.attempts;
         expect([attempt, others]).toEqual([{ provider: 'alpha', result: 'ok' }, []]);
         expect(firstEventMs).toBeGreaterThanOrEqual(0);

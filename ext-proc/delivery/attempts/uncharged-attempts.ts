@@ -14,7 +14,7 @@ const MOST_PER_SECOND = 128 * 1024;
 /** As in count-tokens.ts. */
 const BYTES_PER_TOKEN = 4;
 
-/** Tells the account of each attempt that is charged to nobody, with what its provider may bill. */
+/** Records each attempt that no customer is charged for, with the tokens that its provider may bill. */
 export class UnchargedAttempts implements UnchargedRecorder {
   readonly #countTokens: CountTokens;
   readonly #underWay = new Set<Promise<void>>();
@@ -43,7 +43,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
     else hold.uncharged(attempt);
   }
 
-  /** Resolves when all of them are told. */
+  /** Resolves when all of them are recorded. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay);
   }
@@ -60,7 +60,7 @@ export class UnchargedAttempts implements UnchargedRecorder {
   ): Promise<UnchargedAttempt> {
     const { chat, outputLimit } = delivery.admitted;
     const counted = await this.#countPrompt(delivery);
-    // Of an answer that was not passed on its length is all that is known, and the provider was told how long it may be at most.
+    // Only the length of a response that was not passed on is known; the output limit bounds it.
     const produced = chat.stream ? 0 : Math.ceil(asked.responseBytes / BYTES_PER_TOKEN);
     const completionTokens = Math.min(produced, outputLimit * chat.completions);
     const promptTokens = counted ?? chat.inputTokens.estimate;

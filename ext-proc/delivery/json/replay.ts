@@ -32,9 +32,9 @@ const COMPLETE: ReplayOutcome = { answered: true };
 const BROKEN_OFF: ReplayOutcome = { answered: true, refusal: refuse('no_capacity') };
 
 /**
- * Gives the same bytes once more, with the same generation id (INTERFACE 4), and reads of them only what the client has room for. It costs its
- * client nothing, and can be had again: clients that let large replays wait, unread, must not be what answers that are paid for find no room
- * for. Rejects with StoreUnavailable before anything was answered.
+ * Sends the same bytes once more, with the same generation id, and reads only as much as the client can take. A replay costs the
+ * client nothing and can be repeated, so unread large replays must not take the memory that paid responses need.
+ * Rejects with StoreUnavailable before anything was sent.
  */
 export async function replayResponse(replay: Replay, exchange: Exchange, budget: SharedBudget): Promise<ReplayOutcome> {
   const givenUp = new AbortController();

@@ -16,12 +16,12 @@ export interface AdmittedRequest {
   readonly responseHeaders: Readonly<Record<string, string>>;
   /** Unix seconds, for `created`. */
   readonly createdAtSeconds: number;
-  /** It has an Idempotency-Key: read to its end whoever leaves, and charged with its answer, so that a retry finds it (INTERFACE 4). */
+  /** True with an Idempotency-Key: the response is read to its end even if the client leaves, and charged together with its stored copy, so that a retry finds it. */
   readonly keepsResponse?: boolean;
   /** On the monotonic clock: nothing goes on after it (`timeouts.total`). */
   readonly deadlineMs: number;
-  /** Aborts when the process ends, and this order with it: what was produced is charged (DESIGN 3). */
+  /** Aborts when the process ends, and this request with it: the output so far is charged. */
   readonly mustEnd: AbortSignal;
-  /** Of a request that is traced. */
+  /** Trace of the request, if it is traced. */
   readonly trace?: RequestTrace | undefined;
 }

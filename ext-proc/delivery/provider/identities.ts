@@ -7,7 +7,7 @@ import { createHmac, createSecretKey } from 'node:crypto';
  */
 export type Identify = (organizationId: string, field: string, value: string) => string;
 
-/** `secret`: of the deployment. Whoever has it can try out values. */
+/** `secret` belongs to the deployment. A holder of it can test guesses of values. */
 export function createIdentities(secret: Buffer): Identify {
   const key = createSecretKey(secret);
   // An array of texts as JSON is one text for one array: no value can be taken for the end of another.

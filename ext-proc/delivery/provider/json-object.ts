@@ -1,4 +1,4 @@
-/** What JSON.parse gives for an object, and nothing else. */
+/** An object as JSON.parse returns it. */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {

@@ -5,7 +5,7 @@ import type { ProviderRequest } from './provider-request.ts';
 
 export const END = { kind: 'end' } as const;
 
-/** What has been read of an answer: bytes, that it is complete, or why it is not. */
+/** Result of a read: bytes, the end, or the failure. */
 export type Read = Buffer | typeof END | ProviderFailure;
 
 /** The head of a provider's response. */
@@ -18,21 +18,21 @@ export interface ResponseHead {
 
 /** The connection that carries a call. */
 export interface Carrier {
-  /** Nothing more is read of it until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
   /** The call is given up: nothing of it may reach the next one. */
   destroy(): void;
-  /** Whoever is at the other end has taken the whole request. */
+  /** True if the other end has taken the whole request. */
   readonly hasSentAll: boolean;
 }
 
-/** To be told when the whole request has left this process; not of one that failed before, nor of a small one. */
+/** Listener for the moment when the whole request has left this process; not called for one that failed before, nor for a small one. */
 export interface SentListener {
   sent(): void;
 }
 
-/** What is read ahead of its reader: beyond it the provider's socket is paused. */
+/** Bytes that are read ahead: beyond them the provider's socket is paused. */
 const READ_AHEAD_BYTES = 64 * 1024;
 /** A complete answer whose connection does not end: it is not waited for. */
 const TAIL_MS = 2000;
@@ -69,7 +69,7 @@ export class ProviderCall implements HasDeadline {
     limits.watch(this);
   }
 
-  /** The one reader waits here; whoever changes the state wakes it. */
+  /** The one reader waits here; every change of state wakes it. */
   async head(): Promise<ResponseHead | ProviderFailure> {
     for (;;) {
       if (this.#head) return this.#head;
@@ -78,7 +78,7 @@ export class ProviderCall implements HasDeadline {
     }
   }
 
-  /** What is here and was not read: all bytes, then the end; what came before a failure is given before it. `undefined`: nothing yet. */
+  /** Unread input: all bytes, then the end; bytes before a failure come before it. `undefined`: nothing yet. */
   poll(): Read | undefined {
     if (this.#bytes.length > 0) return this.#take();
     if (this.#ended) return END;
@@ -149,7 +149,7 @@ export class ProviderCall implements HasDeadline {
     return this.#wasSent || this.#carrier?.hasSentAll === true;
   }
 
-  /** That came of the body, where the answer is a success. */
+  /** Bytes of the body that arrived, if the status is a success. */
   get responseBytes(): number {
     const status = this.#head?.status ?? 0;
     return status >= 200 && status < 300 ? this.#responseBytes : 0;
@@ -161,7 +161,7 @@ export class ProviderCall implements HasDeadline {
     return id?.slice(0, MAX_REQUEST_ID_CHARACTERS);
   }
 
-  /** Nothing more will come. */
+  /** True after the end or a failure. */
   get isOver(): boolean {
     return this.#ended || this.#failure !== undefined;
   }
@@ -202,7 +202,7 @@ export class ProviderCall implements HasDeadline {
   #over(): void {
     this.request = undefined;
     this.#wasSent = this.wasSent;
-    // It may carry the next call by now.
+    // The carrier may serve the next call by now.
     this.#carrier = undefined;
     this.#limits.forget(this);
     this.#wakeReader();

@@ -146,7 +146,7 @@ describe('connections', () => {
     const call = ask(other, 'x'.repeat(5_000_000));
     expect(await call.head()).toMatchObject({ status: 413 });
     expect(await whole(call)).toBe('no');
-    // It reads nothing by itself, not even the end.
+    // A paused socket reads nothing, not even the end.
     others[0]?.resume();
     await closed(others[0]);
     other.close();

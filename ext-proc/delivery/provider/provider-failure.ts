@@ -6,13 +6,13 @@ import { isObject } from './json-object.ts';
 import { type ProviderWords, wordsOf } from './provider-words.ts';
 import { redactSecrets } from './redact-secrets.ts';
 
-/** Why an attempt failed: what the client is told if nothing better follows, and what may be tried next (INTERFACE 4 and 5). */
+/** Failure of an attempt: the error for the client if no other attempt succeeds, and which attempt may follow (docs/interface.md, "Failures of providers"). */
 export interface ProviderFailure extends Verdict {
   readonly kind: 'failure';
   /** For log and metrics: one of a bounded set, never the provider's words. */
   readonly result: string;
   readonly retryAfterMs?: number;
-  /** The operator's own account at the provider is what failed: his to mend, and told to nobody else. */
+  /** Present if the operator's own account at the provider failed: only the operator may see that. */
   readonly account?: AccountErrorKind;
   /** The provider's own words and field, for `invalid_request`. */
   readonly problem?: string;
@@ -180,7 +180,7 @@ function ownWords({ result }: ProviderFailure): string {
     : 'The model rejected the request.';
 }
 
-/** What the client is told when nothing was delivered. */
+/** Error for the client if nothing was delivered. */
 export function refusalOf(admitted: AdmittedRequest, failed: ProviderFailure): Refusal {
   switch (failed.code) {
     case 'invalid_request':

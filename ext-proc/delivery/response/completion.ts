@@ -23,7 +23,7 @@ export function hasError(value: JsonObject): boolean {
   );
 }
 
-/** Where providers put what the model produced, in `message` and `delta` alike. All of it is billed as output. */
+/** Fields of output in `message` and `delta`. All of them are billed as output. */
 const TEXT_FIELDS = ['content', 'reasoning_content', 'reasoning', 'refusal'] as const;
 
 /** The text of one choice, for counting. */

@@ -19,7 +19,7 @@ export class OutputEstimate {
   tokens(): number {
     const { characters } = this.#text;
     const fresh = characters - this.#lookedCharacters;
-    // What is too little to be looked at has as many tokens for each character as what came before.
+    // A short piece is estimated with the tokens per character of the text before it.
     if (fresh < LOOK_EVERY_CHARACTERS && this.#lookedCharacters >= LOOK_EVERY_CHARACTERS)
       return Math.round(this.#lookedTokens * (characters / this.#lookedCharacters));
     const sample = this.#text.latest(fresh);

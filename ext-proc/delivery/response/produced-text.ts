@@ -17,7 +17,7 @@ export interface MeasuredText {
   readonly characters: number;
 }
 
-/** What a model has produced so far, in case it has to be counted. */
+/** Output of a model so far, in case it has to be counted. */
 export class ProducedText {
   readonly #joined: string[] = [];
   #pieces: string[] = [];
@@ -51,12 +51,12 @@ export class ProducedText {
     return this.#keptCharacters === 0;
   }
 
-  /** Of everything, in UTF-16 units. */
+  /** Length of the whole output, in UTF-16 units. */
   get characters(): number {
     return this.#characters;
   }
 
-  /** Of what is kept the last characters, at most so many; fewer where pieces have just been joined. */
+  /** Last characters of the kept text, at most so many; fewer after pieces were joined. */
   latest(characters: number): string {
     const length = characters < LATEST_CHARACTERS ? characters : LATEST_CHARACTERS;
     if (length === 0) return '';
@@ -66,7 +66,7 @@ export class ProducedText {
     return this.#pieces.slice(first).join('').slice(-length);
   }
 
-  /** What has to be counted. */
+  /** Text to be counted. */
   kept(): string {
     return this.#joined.join('') + this.#pieces.join('');
   }

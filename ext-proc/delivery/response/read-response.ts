@@ -24,7 +24,7 @@ export interface ResponseNames {
   readonly model: string;
 }
 
-/** Its text is edited, not written anew. */
+/** Edits the text instead of serializing it again. */
 export function readResponse(text: string, { generationId, model }: ResponseNames): ProviderResponse | ProviderFailure {
   const json = parseObject(text);
   if (json === undefined) return errorListIn(text) ?? FAILURES.malformed;

@@ -81,13 +81,13 @@ export class ResponseMeter {
     };
   }
 
-  /** What has been produced so far, for whoever asks now and then. */
+  /** Output so far, for callers that look now and then. */
   watched(estimateTokens: EstimateTokens): () => OutputSoFar {
     const estimate = new OutputEstimate(this.#text, estimateTokens);
     return () => ({ tokens: estimate.tokens(), upstreamId: this.#upstreamId });
   }
 
-  /** What the provider calls the model that answered. */
+  /** Provider's name of the model that answered. */
   get model(): string | undefined {
     return this.#model;
   }
@@ -103,8 +103,8 @@ export class ResponseMeter {
   }
 
   /**
-   * The provider's own numbers where they cover all of the output; what they leave out is counted, not free (INTERFACE 4). `clientLeft`: what
-   * its images cost only the provider could have said, so that leaving before it does must not pay less.
+   * The provider's own numbers if they cover all of the output; missing parts are counted, not free. `clientLeft`:
+   * only the provider can count images, so a client that leaves before the usage must not pay less.
    */
   async usage(chat: ChatRequest, countTokens: CountTokens, clientLeft: boolean): Promise<MeteredUsage> {
     const reported = this.#usage;

@@ -2,7 +2,7 @@ import { GrowingBytes } from '../../shared-budget/growing-bytes.ts';
 
 /** Splits a server-sent event stream into events, from pieces cut anywhere (WHATWG HTML 9.2). Work is linear in the bytes. */
 export interface SseEvent {
-  /** Of the `event:` field; empty when there is none. */
+  /** Value of the `event:` field; empty if there is none. */
   readonly type: string;
   readonly data: string;
 }
@@ -29,7 +29,7 @@ export class SseSplitter {
   #at = 0;
   #data: string | undefined;
   #type = '';
-  /** Of its lines, in UTF-16 units, of which there are never more than bytes. */
+  /** Length of its lines, in UTF-16 units, which are never more than bytes. */
   #eventLength = 0;
   #isFirst = true;
   #skipLf = false;
@@ -61,7 +61,7 @@ export class SseSplitter {
     this.#setText(`${this.#line.take().toString()}\n\n`);
   }
 
-  /** Nothing can follow an event above the bound. */
+  /** True after an event above the bound: no further event is read. */
   get isTooLarge(): boolean {
     return this.#line.length + this.#eventLength > this.#maxEventBytes;
   }

@@ -3,7 +3,7 @@ import { bodyFailure, FAILURES, type ProviderFailure } from '../provider/provide
 import { asCompletion, type Completion, hasError } from './completion.ts';
 import type { SseEvent } from './sse-splitter.ts';
 
-/** What one event of a provider's stream means. */
+/** Meaning of one event of a provider's stream. */
 export type StreamEvent = ChunkEvent | { readonly kind: 'done' } | ProviderFailure;
 
 export interface ChunkEvent {

@@ -56,7 +56,7 @@ export class StreamSource {
     this.#first = first;
   }
 
-  /** What was put back, once. */
+  /** Returns the chunk that was put back, once. */
   takeFirst(): ReadChunk | undefined {
     const first = this.#first;
     this.#first = undefined;

@@ -4,7 +4,7 @@ import { isObject } from '../provider/json-object.ts';
 import { editObject, type Member, membersOf } from './json-members.ts';
 import { shownUsage } from './shown-members.ts';
 
-/** What a believable usage can be at most: far above what a model can read or write, far below what a broken counter prints. */
+/** Upper bounds of a plausible usage: far above a model's real maximum, far below the numbers of a broken counter. */
 export interface UsageBounds {
   readonly contextWindow: number;
   readonly completions: number;
@@ -12,7 +12,7 @@ export interface UsageBounds {
 
 const BELIEVABLE_WINDOWS = 10;
 
-/** `undefined`: none, or one that cannot be true; it is counted then (INTERFACE 4). */
+/** Returns `undefined` for a missing or impossible usage; the tokens are counted then. */
 export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | undefined {
   if (!isObject(value)) return undefined;
   const promptTokens = count(value.prompt_tokens);
@@ -23,7 +23,7 @@ export function readUsage(value: unknown, bounds: UsageBounds): TokenUsage | und
   if (cachedTokens === undefined || reasoningTokens === undefined) return undefined;
   const mismatch = totalMismatch(value);
   if (mismatch === 'below') return undefined;
-  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it is part of them (INTERFACE 5).
+  // Some providers leave reasoning out of completion_tokens, and only their total shows it. Here it is part of them (docs/interface.md, "Decisions on open points").
   const missing = mismatch === 'above' ? Number(value.total_tokens) - promptTokens - completionTokens : 0;
   const usage = {
     promptTokens,

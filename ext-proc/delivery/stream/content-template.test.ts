@@ -96,7 +96,7 @@ describe('a chunk that differs in its content only', () => {
 });
 
 describe('events in a row', () => {
-  /** What the client is sent and what was produced, when the stream comes in these pieces. */
+  /** Output for the client, and produced text, for a stream in these pieces. */
   function relayed(
     pieces: readonly string[],
     inSequences: boolean,

@@ -4,9 +4,9 @@ import type { EventSequence } from '../response/sse-splitter.ts';
 
 /** Events in a row that differ in nothing but their content. */
 export interface ContentSequence extends EventSequence {
-  /** Of all of them. */
+  /** Content of all events together. */
   readonly content: string;
-  /** What the client is sent instead. */
+  /** Events for the client. */
   readonly events: string;
 }
 
@@ -22,10 +22,10 @@ const EVENT_END = '\n\n';
  * and control characters.
  */
 export class ContentTemplate {
-  /** Of the provider's text, up to and from the quotes of the content. */
+  /** Parts of the provider's text before and after the content's quotes. */
   #head = '';
   #tail = '';
-  /** Of the event that the client is sent. */
+  /** Parts of the client's event before and after the content. */
   #open = '';
   #close = '';
   /** The same of whole events, with what stands between two contents. */
@@ -103,7 +103,7 @@ function onlyContent({ choices, usage }: Completion): string | undefined {
 
 const FIELD = '"content"';
 
-/** What stands before and after the content, where the text has that field once and writes it as it is. */
+/** Text before and after the content, if the field occurs once and is written without escapes. */
 function around(text: string, content: string): [head: string, tail: string] | undefined {
   const field = text.indexOf(FIELD);
   const start = field + FIELD.length + 2;
@@ -116,7 +116,7 @@ function around(text: string, content: string): [head: string, tail: string] | u
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Where the text from `start` on has its first quote, backslash or control character, or ends. */
+/** Index of the first quote, backslash or control character from `start` on, or of the end. */
 function plainEnd(text: string, start: number): number {
   for (let at = start; at < text.length; at++) {
     const code = text.charCodeAt(at);

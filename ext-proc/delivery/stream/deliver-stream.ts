@@ -65,7 +65,7 @@ export async function deliverStream(delivery: ActiveDelivery, opened: OpenedStre
     };
     if (relayed.client === undefined) return { ...outcome, clientGone: true };
     const refusal = broken ?? refused;
-    // Nothing was charged: there is no usage to report, and what was held is free before the client knows.
+    // Without a charge there is no usage to report, and the hold is released before the client knows.
     if (refused) await delivery.hold.release();
     const end = refused ? failureEvent(admitted, broken ?? refused) + DONE_EVENT : last;
     begun = undefined;

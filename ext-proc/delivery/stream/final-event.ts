@@ -4,7 +4,7 @@ import type { AdmittedRequest } from '../provider/admitted-request.ts';
 export const DONE_EVENT = 'data: [DONE]\n\n';
 
 /**
- * The end of a stream that failed (INTERFACE 4). Its exact shape is measured: `error` first and the role `error` make every client
+ * The end of a stream that failed (docs/interface.md, "Completions and streams"). Its exact shape is measured: `error` first and the role `error` make every client
  * library that was tried report it, where an ordinary delta is swallowed by some.
  */
 export function failureEvent(admitted: AdmittedRequest, refusal: Refusal): string {

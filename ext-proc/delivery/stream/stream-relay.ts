@@ -77,7 +77,7 @@ class StreamRelay {
     this.#usageFrame = new UsageFrame(admitted);
   }
 
-  /** The client has left: writing ends; the provider is read on or cancelled (INTERFACE 4). */
+  /** The client has left: writing ends; the provider is read on or cancelled. */
   leave(): void {
     this.#client = undefined;
     if (!isDrained(this.#delivery, this.#opened.target)) leaveBegun(this.#delivery, this.#opened.call);
@@ -94,7 +94,7 @@ class StreamRelay {
     const opening = exchange.openStream({ status: 200, headers });
     const inTime = await settlesWithin(opening, remainingMs(this.#delivery), admitted.mustEnd);
     const stream = await (inTime ? opening : undefined);
-    // It comes too late; a rejection is the transport's to report.
+    // Too late; the transport reports a rejection.
     if (!inTime)
       opening.then(
         (late) => late?.abort(),

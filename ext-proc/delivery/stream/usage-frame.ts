@@ -32,7 +32,7 @@ export class UsageFrame {
     const text = this.#text ?? '{}';
     const members = membersOf(text);
     const sent = members.findLast((member) => member.name === 'usage');
-    // What was counted has no details, and the provider's would not fit it.
+    // A counted usage has no details, and the provider's would not fit it.
     const provided = counted || sent === undefined ? undefined : text.slice(sent.valueStart, sent.valueEnd);
     const json = usageJson(provided, usage, costUsd);
     const id = JSON.stringify(generationId);

@@ -2,7 +2,7 @@
 export interface HasDeadline {
   /** On `performance.now()`; infinite: not at all. */
   readonly endsByMs: number;
-  /** That time is over. */
+  /** Called when the time is over. */
   expire(): void;
 }
 

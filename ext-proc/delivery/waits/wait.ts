@@ -1,6 +1,6 @@
 import { DeadlineTimer } from './deadline-timer.ts';
 
-/** Of all waits: a timer for each would be set and cleared with every request. */
+/** Shared by all waits: a timer for each would be set and cleared with every request. */
 const limits = new DeadlineTimer();
 
 /** Waits for a promise, but not longer than this or than the signal. True: it settled in time. A rejection passes through. */

@@ -40,7 +40,7 @@ export function endOf(window: MinuteWindow): number {
   return (window.minute + 1) * MINUTE_MS;
 }
 
-/** A request larger than the whole limit is admitted when nothing is counted yet (INTERFACE 4). */
+/** A request larger than the whole limit is admitted when nothing is counted yet (docs/interface.md, "Limits and holds"). */
 export function hasTokens(window: MinuteWindow, limit: number | undefined, tokens: number): boolean {
   return limit === undefined || window.tokens === 0 || window.tokens + tokens <= limit;
 }
